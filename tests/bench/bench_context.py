@@ -26,13 +26,10 @@ from tests.bench.records import records
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_builder import Assembled, build
-from palimpsest.loop.run_inputs.run_context import (
-    RequestServices,
-    SessionLog,
-    StepSetup,
-)
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.extensions.hook_points import HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.store.interface import Owner

@@ -1,6 +1,7 @@
 """Run one step: send a request, stream its answer, run its tool calls, and always close the message."""
 
 import asyncio
+import functools
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,30 +12,24 @@ from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.context_management.limit_recovery import LimitRecovery
 from palimpsest.loop.model_requests.answer_stream import (
     add_to_session,
+    output_cutter,
     stream_answer,
-    stream_services,
     write_notices,
     write_window_notice,
 )
-from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
+from palimpsest.loop.model_requests.hook_decisions import hook_decisions, with_request_hooks
 from palimpsest.loop.model_requests.own_policy import run_own_policy
 from palimpsest.loop.model_requests.provider_window import with_provider_window
 from palimpsest.loop.model_requests.refused_tools import request_again, without_refused_tool
-from palimpsest.loop.model_requests.request_builder import Assembled
+from palimpsest.loop.model_requests.request_builder import Assembled, write_decisions
 from palimpsest.loop.model_requests.request_failures import suspected_overflow, too_large_error
-from palimpsest.loop.run_inputs.run_context import (
-    GuardedState,
-    RequestServices,
-    RunContext,
-    RunTools,
-    SessionLog,
-    StepSetup,
-)
+from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import answering_calls, keep_structured_answer, tool_choice
 from palimpsest.model.interface import StepFinished, ToolCalled
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.tool_call_runner import TimedInterview, run_calls
+from palimpsest.processor.tool_call_runner import RunTools, TimedInterview, run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
 from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.errors import (
@@ -90,7 +85,9 @@ async def run_step(
     requests, log = run_context.requests, run_context.requests.log
     message = log.new_answer(user.id, setup.agent, setup.info.ref)
     if requests.hooks.any("decide"):
-        await run_decide_hooks(requests, setup)
+        decided = await hook_decisions(requests, setup, functools.partial(log.ids.new, "dec"))
+        if decided.decisions:
+            write_decisions(log, decided)
     stage = requests.own_policy()
     if stage is not None:
         await run_own_policy(requests, setup, stage)
@@ -122,8 +119,9 @@ async def _run_request(
     """Send a request, process its answer into the message, and return how the turn continues."""
     requests, log = run_context.requests, run_context.requests.log
     processor = StreamProcessor(
-        stream_services(log, setup, assembled.record.facts),
+        log,
         message,
+        output_cutter(log, setup, assembled.record.facts),
         request_id=assembled.record.id,
         window=setup.info.window,
     )

@@ -6,15 +6,16 @@ sentence says so, and the turn continues.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.visible_messages import begins_turn, newest_turn
-from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import PatchPart, SnapshotPart
 from palimpsest.transcript.session_record.events import (
@@ -32,6 +33,29 @@ MOST_OF_SESSION = 1_000
 """Maximum files that ``session.diff`` names; it is written anew after each turn that changed files."""
 SUMMARY_SECONDS = 2.0
 """How long the end of a turn waits for its diffs; where they take longer, they are written later."""
+
+
+@dataclass
+class ProjectFiles:
+    """Snapshots of the project's files for one session's steps."""
+
+    snapshots: Snapshots
+    leave_out: Callable[[], frozenset[str]]
+    """Files that the Jupyter page writes, such as the session's notebook; snapshots leave them out."""
+    problem: str = ""
+    """Why no snapshot was taken at the last step; empty when one was."""
+    background: set[asyncio.Task[Any]] = field(default_factory=set)
+    """Tasks that still write the changes of turns that have ended."""
+
+    async def take(self) -> str | None:
+        """Take a snapshot; None where that fails, and ``problem`` says why."""
+        try:
+            name = await asyncio.to_thread(self.snapshots.take, self.leave_out())
+        except UserError as problem:
+            self.problem = str(problem)
+            return None
+        self.problem = ""
+        return name
 
 
 class StepFiles:
@@ -80,12 +104,7 @@ class StepFiles:
         if before is None or prompt is None or not begins_turn(prompt):
             return
         if not any(isinstance(part, SnapshotPart) for part in prompt.parts):
-            found = SnapshotPart(
-                id=self._log.ids.new("prt"),
-                session_id=self._log.session_id,
-                message_id=prompt.id,
-                snapshot=before,
-            )
+            found = SnapshotPart(**self._log.new_part(prompt.info), snapshot=before)
             self._log.append(PartUpdated(part=found))
 
     def cancel(self) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.run_inputs.run_context import GuardedState, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.model.interface import ToolCalled
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT
 from palimpsest.transcript.errors import StructuredOutputError
@@ -57,7 +58,7 @@ def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalle
 
 def ask_for_form_again(log: SessionLog, setup: StepSetup, user: UserMessage, tried: int) -> bool:
     """Ask again where an answer is not structured; false where there is no need, or no retry is left."""
-    if tried >= (setup.retries or 0) or not _unstructured(log.state):
+    if tried >= setup.retries or not _unstructured(log.state):
         return False
     write_engine_message(log, user, AGAIN)
     return True

@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.loop.model_requests.answer_stream import stream_services
+from palimpsest.loop.model_requests.answer_stream import output_cutter
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import facts_for
-from palimpsest.loop.run_inputs.run_context import RunTools, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.model.interface import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.tool_call_runner import run_calls
+from palimpsest.processor.tool_call_runner import RunTools, run_calls
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext
 from palimpsest.tools.workflow.task import TASK, TaskTool
@@ -46,7 +46,7 @@ async def run_subtasks(
 async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: SubtaskPart) -> None:
     message = tools.log.new_answer(user.id, subtask.agent, subtask.model or user.model)
     processor = StreamProcessor(
-        stream_services(tools.log, setup, facts_for(tools.log, setup, 0)), message
+        tools.log, message, output_cutter(tools.log, setup, facts_for(tools.log, setup, 0))
     )
     call = ToolCalled(id=f"call_{tools.log.ids.new('prt')}", tool=TASK, input=_input(subtask))
     tool = TaskTool(lambda: ())

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.compaction.continuation import waits_for_answer
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
 from palimpsest.loop.context_management.another_summary import (
@@ -29,18 +30,13 @@ from palimpsest.loop.context_management.request_proposals import propose_step, w
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
-from palimpsest.loop.run_inputs.run_context import (
-    GuardedState,
-    RequestServices,
-    RunContext,
-    SessionLog,
-    StepSetup,
-)
+from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
 from palimpsest.loop.written_call_retry import ask_for_real_call
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
@@ -108,7 +104,7 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
         _prune_at_end(requests, run_context.turn.postponed, turn.setup)
     await write_turn_changes(log, run_context.turn.files)
     stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
-    if turn.wants_structured and not stopped:
+    if turn.setup is not None and turn.setup.wants_structured and not stopped:
         refuse_unstructured(log, turn.asked)
     return turn.stopped_by
 
@@ -223,11 +219,6 @@ class Turn:
         except (Aborted, UserError, ModelFailed):
             return "stop"
         return "cut" if released else "another-summary"
-
-    @property
-    def wants_structured(self) -> bool:
-        """Whether the turn is to end with a structured answer; false before its first step."""
-        return self.setup is not None and self.setup.wants_structured
 
     def _asks_again(self, user: UserMessage) -> bool:
         """Ask again for the answer in its form, or for a real call; false where there is no need, or it was tried enough."""
@@ -414,14 +405,7 @@ def _refuse_model(setup: StepSetup) -> None:
 
 
 def _open_tools(message: Message) -> bool:
-    for part in message.parts:
-        if not isinstance(part, ToolPart):
-            continue
-        metadata = part.metadata or {}
-        orphan = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")
-        if not (metadata.get("provider_executed") or metadata.get("failed_attempt") or orphan):
-            return True
-    return False
+    return any(waits_for_answer(part) for part in message.parts if isinstance(part, ToolPart))
 
 
 def _error(problem: UserError | ModelFailed) -> ErrorValue:
@@ -434,6 +418,7 @@ def _error(problem: UserError | ModelFailed) -> ErrorValue:
 
 async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
     """Abort the turn at its time limit; the caller cancels this when the turn ends before."""
+    state.late = False
     if policy.turn_seconds is None:
         return
     await asyncio.sleep(policy.turn_seconds)
@@ -500,8 +485,7 @@ def journal_end(
     taken_back = withdrawn_text(withdrawn) if withdrawn else ""
     for about, words in ((STOP, _words(last, by)), (WITHDRAWN, taken_back)):
         if words:
-            name, session_id = log.ids.new("prt"), log.session_id
-            part = user_notice(name, session_id, last.id, about, words)
+            part = user_notice(log.ids.new("prt"), log.session_id, last.id, about, words)
             written.append(PartUpdated(part=part))
     if last.info.stopped_by != by:
         written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))

@@ -2,11 +2,10 @@
 
 from palimpsest.context.engine_text.written_calls import AGAIN, STAYED, written_call
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.session_record.events import PartUpdated
-from palimpsest.transcript.user_notices import user_notice
 
 ABOUT = "written-call"
 """What the notice about a call that stayed text is about."""
@@ -32,7 +31,5 @@ def ask_for_real_call(
     if may_ask:
         write_engine_message(log, user, AGAIN.format(tool=tool))
         return True
-    words = STAYED.format(tool=tool)
-    part = user_notice(log.ids.new("prt"), log.session_id, info.id, ABOUT, words)
-    log.append(PartUpdated(part=part))
+    log.write_notice(info, ABOUT, STAYED.format(tool=tool))
     return False

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.record_builders import OWNER, SESSION, assistant, session, text
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.session_state.state import State

@@ -11,7 +11,7 @@ from palimpsest.context.compaction.summary_grade import summary_put_aside, unuse
 from palimpsest.context.visible_messages import marker, marker_of
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import ANOTHER, OLDER, REDO, UNDO, Decision
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade

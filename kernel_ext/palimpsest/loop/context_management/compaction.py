@@ -39,14 +39,10 @@ from palimpsest.loop.model_requests.engine_messages import engine_message, write
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
 from palimpsest.loop.model_requests.provider_window import with_refused_window
 from palimpsest.loop.model_requests.request_builder import remembered
-from palimpsest.loop.run_inputs.run_context import (
-    RequestServices,
-    RunContext,
-    RunTools,
-    SessionLog,
-    StepSetup,
-)
+from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.paused_collection import collection_paused
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.tools.execution.variables import MOST_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.transcript.errors import (
@@ -97,9 +93,7 @@ def write_marker(
     if origin is not None:
         marked = marked.model_copy(update={"origin": origin})
     part = CompactionPart(
-        id=log.ids.new("prt"),
-        session_id=marked.session_id,
-        message_id=marked.id,
+        **log.new_part(marked),
         auto=auto,
         overflow=overflow,
         focus=wanted.focus,
@@ -146,6 +140,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             outcome = _outcome_of(error)
     finally:
         _note(log, None)
+        run_context.turn.may_write_again = error is None
         state.ended(
             retries=outcome == "continue",
             summary=error is None,
@@ -168,15 +163,15 @@ async def _summarise(
     show_marker_again(log, part)
     made = _plan(log, setup, marker_id, part)
     before = messages_tokens(requests, setup, messages_before(log.state.messages(), marker_id))
-    summary_system_prompt = SummaryWriter(requests, setup, marker_id)
-    write_notices(requests, summary_system_prompt.message)
+    writer = SummaryWriter(requests, setup, marker_id)
+    write_notices(requests, writer.message)
     error: ErrorValue | None = None
     try:
-        await summary_system_prompt.write()
-        unfit = await judge(run_context.tools, setup, summary_system_prompt.message, before)
-        if unfit is not None and unfit.lacks and run_context.turn.compactions.may_write_again:
-            await summary_system_prompt.write_again(unfit.lacks)
-            unfit = await judge(run_context.tools, setup, summary_system_prompt.message, before)
+        await writer.write()
+        unfit = await judge(run_context.tools, setup, writer.message, before)
+        if unfit is not None and unfit.lacks and run_context.turn.may_write_again:
+            await writer.write_again(unfit.lacks)
+            unfit = await judge(run_context.tools, setup, writer.message, before)
         if unfit is not None:
             told = log.state.messages()
             problem = with_refused_window(unfit.problem, setup, told, marker_id)
@@ -186,12 +181,12 @@ async def _summarise(
     except ModelFailed as failure:
         error = failure.error
     except asyncio.CancelledError:
-        summary_system_prompt.close(AbortedError())
+        writer.close(AbortedError())
         raise
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
-    summary_system_prompt.close(error)
-    add_to_session(requests, summary_system_prompt.message)
+    writer.close(error)
+    add_to_session(requests, writer.message)
     return made, error
 
 

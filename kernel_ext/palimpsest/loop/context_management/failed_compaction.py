@@ -19,7 +19,8 @@ from palimpsest.loop.run_inputs.compaction_state import (
     compaction_timed_out,
     is_answerable,
 )
-from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule, effective_reductions
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import Message, Messages

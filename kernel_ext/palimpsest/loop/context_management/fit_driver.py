@@ -85,7 +85,7 @@ class FitDriver:
         made, _ = request.within_limits()
         if not made:
             return None
-        write_decisions(self._requests.log, made, refused.record.facts)
+        write_decisions(self._requests.log, DecisionBatch(made, refused.record.facts))
         return self.again(setup, refused)
 
     def again(self, setup: StepSetup, refused: Assembled) -> Assembled:
@@ -150,7 +150,7 @@ class FitDriver:
         """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
         told = resumed(running, outcome)
         while isinstance(told, DecisionBatch):
-            write_decisions(self._requests.log, told.decisions, told.facts)
+            write_decisions(self._requests.log, told)
             told = resumed(running)
         self._waiting = running if isinstance(told, SummaryNeeded | ResultsShortened) else None
         match told:
@@ -178,4 +178,4 @@ def prune_after_turn(requests: RequestServices, setup: StepSetup) -> None:
         return assembly_of(requests, setup).projection
 
     for told in pruning(message_request(requests.log, setup, project)):
-        write_decisions(requests.log, told.decisions, told.facts)
+        write_decisions(requests.log, told)

@@ -13,7 +13,8 @@ from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import facts_for, projected, write_decisions
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning
-from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.processor.session_log import SessionLog
 
 
 def postpone_pruning(log: SessionLog, postponed: PostponedPruning) -> None:
@@ -26,7 +27,7 @@ def prune_postponed(log: SessionLog, postponed: PostponedPruning, setup: StepSet
     """Journal what was postponed, before the request that a person let go."""
     new_id = functools.partial(log.ids.new, "dec")
     for told in postponed_batches(log, postponed.until, setup, log.view(), new_id):
-        write_decisions(log, told.decisions, told.facts)
+        write_decisions(log, told)
     postponed.put("")
 
 

@@ -37,13 +37,9 @@ from palimpsest.loop.model_requests.request_builder import (
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.request_items import request_items
-from palimpsest.loop.run_inputs.run_context import (
-    GuardedState,
-    RequestServices,
-    SessionLog,
-    StepSetup,
-)
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     Facts,
@@ -94,13 +90,12 @@ async def propose_step(
     ``postponed`` is where a turn ended whose pruning waits for this request; empty where none does.
     """
     view = requests.log.view()
-    ids = _ids()
-    new_id = functools.partial(next, ids)
+    new_id = functools.partial(next, _ids())
     made: list[Decision] = []
     for batch in postponed_batches(requests.log, postponed, setup, view, new_id):
         made += batch.decisions
     if requests.hooks.any("decide"):
-        made += await hook_decisions(requests, setup, ids)
+        made += (await hook_decisions(requests, setup, new_id)).decisions
     own = await propose_own_policy(requests, setup, view.decided(*made), new_id)
     made += own.decisions
     found = _fitted(requests.log, setup, view, made, dataclasses.replace(tries), cause)

@@ -17,7 +17,7 @@ from palimpsest.context.compaction.stages import DRAFT, REJECTED, StageProgress,
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.context_management.request_proposals import propose_summary
-from palimpsest.loop.model_requests.answer_stream import stream_answer, stream_services
+from palimpsest.loop.model_requests.answer_stream import output_cutter, stream_answer
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup, SummaryModel
 from palimpsest.model.interface import StepFinished
@@ -154,9 +154,7 @@ class SummaryWriter:
         now = self._log.clock()
         error = ApiError(message=NOT_USED.format(name=named.name, problem=problem))
         part = RetryPart(
-            id=self._log.ids.new("prt"),
-            session_id=self.message.session_id,
-            message_id=self.message.id,
+            **self._log.new_part(self.message),
             attempt=1,
             error=error,
             time=Span(start=now, end=now),
@@ -257,8 +255,9 @@ class SummaryWriter:
         if not assembled.route.fits:
             raise _too_long(summary_setup, assembled.route.tokens, assembled.route.budget)
         self._processor = StreamProcessor(
-            stream_services(requests.log, summary_setup, assembled.record.facts),
+            self._log,
             self.message,
+            output_cutter(self._log, summary_setup, assembled.record.facts),
             request_id=assembled.record.id,
             window=summary_setup.info.window,
         )

@@ -7,7 +7,6 @@ reload and a compaction.
 """
 
 import asyncio
-import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -15,28 +14,24 @@ from palimpsest.context.budget.window_guard import window_warning
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import wait_before_retry, write_resent
-from palimpsest.loop.run_inputs.run_context import RequestServices, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepStarted
-from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.stream_services import StreamServices
-from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.stream_processor import StreamProcessor, Truncate
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.errors import (
     Aborted,
     ErrorValue,
     ModelFailed,
-    StorageFailed,
     UnknownError,
 )
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import (
-    PartUpdated,
     SessionUpdated,
     StepRequested,
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
-from palimpsest.transcript.user_notices import user_notice
-from palimpsest.transcript.values import BlobRef, Usage
+from palimpsest.transcript.values import Usage
 
 WINDOW = "window"
 
@@ -70,56 +65,22 @@ def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
     return changed
 
 
-def stream_services(log: SessionLog, setup: StepSetup, facts: Facts) -> StreamServices:
-    """Return the functions with which a stream processor writes."""
+def output_cutter(log: SessionLog, setup: StepSetup, facts: Facts) -> Truncate:
+    """Return the function that decides what the model will be shown of a tool's output."""
 
-    def shorten(
+    def cut(
         message_id: str, part_id: str, text: str, metadata: Mapping[str, Any]
     ) -> Decision | None:
-        if left_to_tool(metadata, setup.policy.truncate):
+        policy = setup.policy.truncate
+        if left_to_tool(metadata, policy):
             return None
-        return truncate(
-            log.ids.new("dec"),
-            part_id,
-            message_id,
-            text,
-            setup.policy.truncate,
-            facts,
-            setup.count,
-        )
+        return truncate(log.ids.new("dec"), part_id, message_id, text, policy, facts, setup.count)
 
-    return StreamServices(
-        recorder=log.journal,
-        ids=log.ids,
-        clock=log.clock,
-        keep_output=functools.partial(_keep_output, log),
-        keep_attachment=functools.partial(_keep_attachment, log),
-        truncate=shorten,
-        clean=log.clean,
-    )
-
-
-def _keep_output(log: SessionLog, text: str) -> tuple[str, BlobRef | None]:
-    try:
-        return keep_output(log.blobs, text)
-    except StorageFailed:
-        # The blob could not be stored, as on a full disk, so the whole text goes into the journal.
-        return text, None
-
-
-def _keep_attachment(log: SessionLog, url: str) -> str:
-    try:
-        return keep_attachment(log.blobs, url)
-    except StorageFailed:
-        return url
+    return cut
 
 
 Mend = Callable[[ErrorValue, Assembled], Awaitable[tuple[Assembled, str] | None]]
 """Return another request in place of one that was refused with an error, and a sentence about it; None where there is none."""
-
-
-async def never_mended(_error: ErrorValue, _refused: Assembled) -> None:
-    """Return nothing: a refusal stays one."""
 
 
 async def stream_answer(
@@ -127,7 +88,7 @@ async def stream_answer(
     model: Model,
     assembled: Assembled,
     processor: StreamProcessor,
-    mend: Mend = never_mended,
+    mend: Mend | None = None,
 ) -> StepFinished:
     """Stream the answer, retrying temporary failures and mending refusals; raises ModelFailed or Aborted."""
     attempt = 0
@@ -137,7 +98,7 @@ async def stream_answer(
         try:
             return await _stream(requests, model, assembled, processor)
         except ModelFailed as failure:
-            mended = await mend(failure.error, assembled)
+            mended = await mend(failure.error, assembled) if mend is not None else None
             if mended is None:
                 await wait_before_retry(requests, processor, failure, attempt)
                 continue
@@ -193,9 +154,9 @@ def write_window_notice(log: SessionLog, setup: StepSetup, message: AssistantMes
         return
     if session.parent_id is not None:  # in a task's session the prompts are the engine's
         return
-    part = user_notice(log.ids.new("prt"), message.session_id, message.id, WINDOW, words)
+    log.write_notice(message, WINDOW, words)
     told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
-    log.append(PartUpdated(part=part), SessionUpdated(session=told))
+    log.append(SessionUpdated(session=told))
 
 
 def write_notices(requests: RequestServices, message: AssistantMessage) -> None:
@@ -205,7 +166,4 @@ def write_notices(requests: RequestServices, message: AssistantMessage) -> None:
     requests.policy_notices.clear()
     found = (*([("sent", first)] if first else []), *requests.hooks.told(), *policy)
     for about, words in found:
-        part = user_notice(
-            requests.log.ids.new("prt"), message.session_id, message.id, about, words
-        )
-        requests.log.append(PartUpdated(part=part))
+        requests.log.write_notice(message, about, words)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from palimpsest.context.engine_text.reminders import last_step
-from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import (
     MessageTime,
@@ -35,14 +36,7 @@ def write_engine_message(
 ) -> UserMessage:
     """Write a user message by the engine that continues what another one asked."""
     message = engine_message(log, user)
-    part = TextPart(
-        id=log.ids.new("prt"),
-        session_id=message.session_id,
-        message_id=message.id,
-        text=text,
-        synthetic=True,
-        metadata=metadata,
-    )
+    part = TextPart(**log.new_part(message), text=text, synthetic=True, metadata=metadata)
     log.append(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
     return message
 

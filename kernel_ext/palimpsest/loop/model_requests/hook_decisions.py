@@ -6,17 +6,17 @@ journal without the hook.
 """
 
 import dataclasses
-import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, check_budget
 from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
 from palimpsest.context.reduction.applied_decisions import CLEARED
 from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View, whole_output
-from palimpsest.loop.model_requests.request_builder import Assembled, facts_for, write_decisions
+from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import (
     message_hash,
@@ -44,27 +44,11 @@ OPAQUE_KIND = "user"
 """The parts behind a hook's messages are unknown; tokens of roles without a kind count as this one."""
 
 
-async def run_decide_hooks(requests: RequestServices, setup: StepSetup) -> None:
-    """Let hooks decide what the coming requests show, and journal the decisions under the hooks' names."""
-    facts, view = facts_for(requests.log, setup), requests.log.view()
-    ids = iter(functools.partial(requests.log.ids.new, "dec"), None)
-    made = await _decided(requests, setup, view, facts, ids)
-    if made:
-        write_decisions(requests.log, made, facts)
-
-
 async def hook_decisions(
-    requests: RequestServices, setup: StepSetup, ids: Iterator[str]
-) -> list[Decision]:
-    """Return what hooks would decide now, with the given ids; nothing is journaled."""
-    facts, view = facts_for(requests.log, setup), requests.log.view()
-    return await _decided(requests, setup, view, facts, ids)
-
-
-async def _decided(
-    requests: RequestServices, setup: StepSetup, view: View, facts: Facts, ids: Iterator[str]
-) -> list[Decision]:
-    hooks = requests.hooks
+    requests: RequestServices, setup: StepSetup, new_id: Callable[[], str]
+) -> DecisionBatch:
+    """Let hooks decide what the coming requests show, under their names; nothing is journaled yet."""
+    hooks, facts, view = requests.hooks, facts_for(requests.log, setup), requests.log.view()
     event = DecideEvent(
         session_id=requests.log.session_id,
         model=setup.info.ref.id,
@@ -76,13 +60,12 @@ async def _decided(
     )
     made: list[Decision] = []
     for wanted in await hooks.decide(event):
-        seen = view.decided(*made)
-        found = hook_decision(next(ids), wanted, seen, setup, facts)
+        found = hook_decision(new_id(), wanted, view.decided(*made), setup, facts)
         if isinstance(found, Decision):
             made.append(found)
         elif found:
             hooks.skipped(wanted.rule, found)
-    return made
+    return DecisionBatch(tuple(made), facts)
 
 
 def hook_decision(

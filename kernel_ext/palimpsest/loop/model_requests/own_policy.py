@@ -8,10 +8,12 @@ import functools
 from collections.abc import Callable, Iterator
 
 from palimpsest.context.budget.request_tokens import tools_tokens
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import facts_for, write_decisions
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
-from palimpsest.loop.run_inputs.run_context import RequestServices, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     Facts,
@@ -27,7 +29,7 @@ async def run_own_policy(requests: RequestServices, setup: StepSetup, stage: Pol
     made = await stage.decide(_moment(requests.log, setup, requests.log.view(), facts, new_id))
     requests.policy_notices.extend(stage.told())
     if made:
-        write_decisions(requests.log, made, facts)
+        write_decisions(requests.log, DecisionBatch(tuple(made), facts))
 
 
 async def propose_own_policy(

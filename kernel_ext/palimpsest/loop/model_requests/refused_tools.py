@@ -22,8 +22,6 @@ from palimpsest.model.wire.tool_call_text import tool_name
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.provider_profile.profile import profile
-from palimpsest.transcript.session_record.events import PartUpdated
-from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 ABOUT = "refused-tool"
@@ -91,8 +89,7 @@ def without_refused_tool(
     taken.add((setup.info.ref.provider, spec.model_dump_json()))
     said = " ".join(_said(error).split())[:LONGEST_SAID]
     words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=said)
-    part = user_notice(requests.log.ids.new("prt"), message.session_id, message.id, ABOUT, words)
-    requests.log.append(PartUpdated(part=part))
+    requests.log.write_notice(message, ABOUT, words)
     return dataclasses.replace(setup, specs=accepted(setup.specs, setup.info, taken))
 
 

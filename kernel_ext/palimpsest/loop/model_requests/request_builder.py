@@ -15,7 +15,7 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
-from palimpsest.context.request_assembly.fit import MessageRequest
+from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.picture_shrinking import shrink_picture
@@ -26,18 +26,13 @@ from palimpsest.loop.run_inputs.request_chunks import (
     assemble,
     recorded_items,
 )
-from palimpsest.loop.run_inputs.run_context import (
-    GuardedState,
-    RequestServices,
-    SessionLog,
-    StepSetup,
-)
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.paused_collection import collection_paused
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.transcript.context_values.decisions import (
     ContextItem,
-    Decision,
     Facts,
     Purpose,
     StepRequest,
@@ -283,10 +278,7 @@ def message_request(
     )
 
 
-def write_decisions(log: SessionLog, decisions: Sequence[Decision], facts: Facts) -> None:
+def write_decisions(log: SessionLog, batch: DecisionBatch) -> None:
     """Journal what one decider decided at once, the facts with its first decision."""
-    first, *others = decisions
-    log.append(
-        DecisionMade(decision=first, facts=facts),
-        *(DecisionMade(decision=decision) for decision in others),
-    )
+    first, *others = (DecisionMade(decision=decision) for decision in batch.decisions)
+    log.append(first.model_copy(update={"facts": batch.facts}), *others)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages import turn_of
-from palimpsest.loop.run_inputs.run_context import RequestServices, SessionLog
+from palimpsest.loop.run_inputs.run_context import RequestServices
 from palimpsest.model.errors.overflow_detection import may_be_overflow, observed_tokens
 from palimpsest.model.errors.response_body import read_body
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.render.content.phrases import duration
 from palimpsest.tools.calls.error_containment import until_abort
@@ -159,17 +160,8 @@ def write_resent(log: SessionLog, processor: StreamProcessor, words: str, attemp
 def _failed(
     log: SessionLog, processor: StreamProcessor, attempt: int, error: ApiError, time: Span
 ) -> PartUpdated:
-    part_id, message = log.ids.new("prt"), processor.message
-    return PartUpdated(
-        part=RetryPart(
-            id=part_id,
-            session_id=message.session_id,
-            message_id=message.id,
-            attempt=attempt,
-            error=error,
-            time=time,
-        )
-    )
+    fields = log.new_part(processor.message)
+    return PartUpdated(part=RetryPart(**fields, attempt=attempt, error=error, time=time))
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:

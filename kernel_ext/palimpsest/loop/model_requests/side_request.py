@@ -17,10 +17,11 @@ from palimpsest.context.request_kinds.turn_summary_request import project_turn_s
 from palimpsest.context.visible_messages import View, turn_of
 from palimpsest.loop.model_requests.request_builder import JSON, json_bytes
 from palimpsest.loop.run_inputs.request_chunks import assemble
-from palimpsest.loop.run_inputs.run_context import RequestServices, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.retry import delay_seconds, retryable
 from palimpsest.model.interface import ModelRequest, StepFinished, TextDelta
 from palimpsest.model.wire.provider_messages import request_hash
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import Facts, Purpose, StepRequest
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
 from palimpsest.transcript.session_record.events import StepRequested

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.run_inputs.run_context import GuardedState, SessionLog
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
@@ -17,7 +17,6 @@ from palimpsest.tools.mcp.content import instructions, names_told
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import sanitize
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PartUpdated
@@ -34,12 +33,11 @@ class TurnExtensions:
     """Runs the hooks and MCP servers of one session, for each of its turns."""
 
     def __init__(
-        self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
+        self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog
     ) -> None:
         self.hooks = HookPoints(book or HookRegistry(installed=False), self._session_id)
         self._servers = servers
         self._log = log
-        self._ids = ids
         self._due = True
         self._greeted: set[str] = set()
 
@@ -129,15 +127,8 @@ class TurnExtensions:
             self._log.append(self._part(info, text, {MCP: [name for name, _ in new]}))
 
     def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
-        part = TextPart(
-            id=self._ids.new("prt"),
-            session_id=info.session_id,
-            message_id=info.id,
-            text=text,
-            synthetic=True,
-            metadata=metadata,
-        )
-        return PartUpdated(part=part)
+        fields = self._log.new_part(info)
+        return PartUpdated(part=TextPart(**fields, text=text, synthetic=True, metadata=metadata))
 
 
 def _waiting(state: GuardedState) -> tuple[Message, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.engine import RecordsCallback, Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.permissions.asks import Asks

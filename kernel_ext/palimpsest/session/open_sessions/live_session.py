@@ -21,12 +21,12 @@ from palimpsest.loop.run_inputs.request_hold import PostponedPruning
 from palimpsest.loop.run_inputs.run_context import (
     RequestServices,
     RunContext,
-    RunTools,
-    SessionLog,
     StepSetup,
     TurnServices,
 )
 from palimpsest.loop.turn import newest_user
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
@@ -128,7 +128,7 @@ class LiveSession:
         effective_rules = services.rules.effective
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
-        self.asks = Asks(session.id, self.log, services.ids, effective_rules)
+        self.asks = Asks(session.id, self.log, effective_rules)
         self.spending_limit = SpendingLimit(effective_rules, self.log, self.asks, self._purse_above)
         self.control = SessionControls(
             effective_rules,
@@ -142,7 +142,7 @@ class LiveSession:
         self._step_mode: StepMode | None = None
         services.sessions.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
-        self.user_questions = UserQuestions(self.log, services.ids)
+        self.user_questions = UserQuestions(self.log)
         self.interview: Interview = self.user_questions
         """Asks the user the model's questions; a task's session asks them in its parent session."""
         self._todos = JournaledTodos(self.log)
@@ -150,8 +150,6 @@ class LiveSession:
         self.runner = Runner(
             session.id,
             self.log,
-            services.ids,
-            services.clock,
             self._run_context,
             self._prompt_resolver.accept,
             self._prompt_resolver.recovery,

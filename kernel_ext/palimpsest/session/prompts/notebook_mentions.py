@@ -15,7 +15,7 @@ from typing import Any
 
 from palimpsest.context.engine_text.mutated_names import parsed_cell
 from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted
-from palimpsest.loop.run_inputs.run_context import RunTools
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.hidden_variables import HiddenVariable
 from palimpsest.session.prompts.prompt_syntax import NotebookMention, notebook_mentions

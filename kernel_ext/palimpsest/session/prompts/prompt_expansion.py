@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import RunTools, SessionLog
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions

@@ -12,13 +12,14 @@ from typing import Any, NoReturn
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
 from palimpsest.loop.step_snapshots import (
+    ProjectFiles,
     merged_diffs,
     net_diffs,
     patches_of,
     write_session_changes,
 )
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import subject
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.records.part_lookup import find_part

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from palimpsest import __version__
 from palimpsest.context.visible_messages import messages_after
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions

@@ -17,7 +17,7 @@ from palimpsest.context.visible_messages import marker
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog
+from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.loop.turn import (
     journal_end,
     newest_user,
@@ -26,6 +26,7 @@ from palimpsest.loop.turn import (
     say_stopped,
     turn_error,
 )
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.answers import (
@@ -50,7 +51,6 @@ from palimpsest.transcript.errors import (
     UserError,
     WaitAborted,
 )
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Messages,
@@ -92,8 +92,6 @@ class Runner:
 
     _session_id: str
     _log: SessionLog
-    _ids: Ids
-    _clock: Callable[[], int]
     _run_context: Callable[[Run], RunContext]
     _resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]]
     _recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy
@@ -115,7 +113,7 @@ class Runner:
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Add a prompt to the inbox and await its own answer; a repeated prompt id joins the first."""
-        prompt_id = options.prompt_id or self._ids.new("pmt")
+        prompt_id = options.prompt_id or self._log.ids.new("pmt")
         if prompt_id in self._answered:
             return self._answered[prompt_id]
         if prompt_id not in self._waiting:
@@ -237,7 +235,7 @@ class Runner:
             raise UserError("There is nothing to try again: the newest turn did not fail.")
         if isinstance(error, AbortedError):
             raise UserError("The newest turn was stopped and did not fail; say how to go on.")
-        key = self._ids.new("pmt")
+        key = self._log.ids.new("pmt")
         self._await(key)
         answered = newest.parent_id
 
@@ -286,7 +284,7 @@ class Runner:
         user = newest_user(messages)
         if user is None or not has_history_to_summarise(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
-        key = self._compacting = self._ids.new("pmt")
+        key = self._compacting = self._log.ids.new("pmt")
         self._await(key)
 
         def start(run: Run) -> None:
@@ -368,7 +366,6 @@ class Runner:
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
         run_context: RunContext | None = None
-        self.compactions.turn_began()
         watching = asyncio.get_running_loop().create_task(
             run_turn_time_limit(run.abort, self.compactions, self._recovery())
         )
@@ -388,9 +385,7 @@ class Runner:
             problem = defect_error(broken)
             if not ends_runner(broken):
                 # Else the next kernel reports that this one ended before the answer did.
-                self._tell(problem, begun=run_context is not None)
-                if run_context is not None:
-                    self._end(run, "error")
+                self._fail(run, problem, begun=run_context is not None)
             if start is None and not run.delivered:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
@@ -435,13 +430,15 @@ class Runner:
         first = next(iter(run.delivered.values()), "")
         return answers_after(self._log.state.messages(), first)
 
-    def _tell(self, problem: ErrorValue, *, begun: bool) -> None:
+    def _fail(self, run: Run, problem: ErrorValue, *, begun: bool) -> None:
         """Write an internal error as the answer to the newest message, where it is read."""
         user = newest_user(self._log.state.messages())
         if user is None or not begun:
             self._log.append(SessionError(error=problem))
         else:
             write_refusal(self._log, user, problem)
+        if begun:
+            self._end(run, "error")
 
     def deliver_steers(self, run: Run) -> bool:
         """Turn steered prompts into messages; called by the loop before each request."""
@@ -460,9 +457,9 @@ class Runner:
             self.withdraw(prompt.prompt_id, error)
             return
         message = UserMessage(
-            id=self._ids.new("msg"),
+            id=self._log.ids.new("msg"),
             session_id=self._session_id,
-            time=MessageTime(created=self._clock()),
+            time=MessageTime(created=self._log.clock()),
             agent=agent,
             model=model,
             system=prompt.options.get("system"),
@@ -472,19 +469,9 @@ class Runner:
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
         )
-        part = TextPart(
-            id=self._ids.new("prt"),
-            session_id=self._session_id,
-            message_id=message.id,
-            text=prompt.text,
-        )
+        part = TextPart(**self._log.new_part(message), text=prompt.text)
         files = [
-            FilePart(
-                id=self._ids.new("prt"),
-                session_id=self._session_id,
-                message_id=message.id,
-                **one.model_dump(),
-            )
+            FilePart(**self._log.new_part(message), **one.model_dump())
             for one in files_of(prompt.options)
         ]
         run.delivered[prompt.prompt_id] = message.id

@@ -16,8 +16,9 @@ from typing import Any
 from palimpsest.context.request_kinds.title_request import real_prompts
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
-from palimpsest.loop.run_inputs.run_context import RequestServices, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model import providers
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError

@@ -22,7 +22,8 @@ from palimpsest.context.request_kinds.turn_summary_request import (
 from palimpsest.context.visible_messages import newest_turn
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
-from palimpsest.loop.run_inputs.run_context import RequestServices, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage

@@ -30,7 +30,7 @@ from palimpsest.context.engine_text.mutated_names import mutated_names
 from palimpsest.context.engine_text.reminders import beside_newest, metadata_beside_newest
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.tools.file_access.file_contents import (
     INSTRUCTION_NAMES,
     UnreadableForPrompt,
@@ -38,7 +38,6 @@ from palimpsest.tools.file_access.file_contents import (
 )
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import MessageInfo, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.redaction.secret_names import is_secret_name
@@ -179,16 +178,12 @@ class EnvironmentUpdates:
     def __init__(
         self,
         log: SessionLog,
-        ids: Ids,
-        clock: Callable[[], int],
         environment: Mapping[str, str],
         plans: Callable[[], bool] = lambda: False,
         joined_sessions: set[str] | None = None,
         detail: Detail = "names and types",
     ) -> None:
         self._log = log
-        self._ids = ids
-        self._clock = clock
         self._plans = plans
         """Returns whether the session is in plan mode."""
         self._met: set[str] = set() if joined_sessions is None else joined_sessions
@@ -225,7 +220,7 @@ class EnvironmentUpdates:
         variables = None if look is None else look.variables
         state = self._log.state
         session = state.session
-        now = self._clock()
+        now = self._log.clock()
         situation = EnvironmentState(
             began=day_of(session.time.created if session else now),
             date=day_of(now),
@@ -318,9 +313,7 @@ class EnvironmentUpdates:
 
     def _part(self, message: MessageInfo, item: EnvironmentChange) -> TextPart:
         return TextPart(
-            id=self._ids.new("prt"),
-            session_id=message.session_id,
-            message_id=message.id,
+            **self._log.new_part(message),
             text=item.text,
             synthetic=True,
             metadata=dict(item.metadata),
