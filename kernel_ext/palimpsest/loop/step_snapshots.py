@@ -22,7 +22,6 @@ from palimpsest.transcript.session_record.events import (
     MessageUpdated,
     PartUpdated,
     SessionDiff,
-    SessionUpdated,
 )
 from palimpsest.transcript.session_record.reverts import FileDiff
 
@@ -167,7 +166,7 @@ def write_session_changes(log: SessionLog, whole: tuple[dict[str, Any], ...]) ->
             "deletions": sum(one.get("deletions", 0) for one in whole),
             "files": len(whole),
         }
-        log.append(SessionUpdated(session=session.model_copy(update={"summary": totals})))
+        log.change(summary=totals)
 
 
 def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:

@@ -485,7 +485,7 @@ def journal_end(
     taken_back = withdrawn_text(withdrawn) if withdrawn else ""
     for about, words in ((STOP, _words(last, by)), (WITHDRAWN, taken_back)):
         if words:
-            part = user_notice(log.ids.new("prt"), log.session_id, last.id, about, words)
+            part = user_notice(log.ids.new("prt"), last.info.session_id, last.id, about, words)
             written.append(PartUpdated(part=part))
     if last.info.stopped_by != by:
         written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))

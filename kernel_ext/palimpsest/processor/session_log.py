@@ -22,7 +22,7 @@ from palimpsest.transcript.messages import (
     MessageTime,
 )
 from palimpsest.transcript.redaction.secret_patterns import scrub
-from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated
 from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelRef
 
@@ -122,6 +122,13 @@ class SessionLog:
     def session_id(self) -> str:
         """The id of the session whose log is written; the fork's after another kernel took over."""
         return self.journal.session_id
+
+    def change(self, *, sync: bool = False, **fields: Any) -> None:
+        """Change fields of the session's own record, such as its title, where there is one."""
+        session = self.state.session
+        if session is not None:
+            changed = SessionUpdated(session=session.model_copy(update=fields))
+            self.append(changed, sync=sync)
 
     def view(self, messages: Messages | None = None) -> View:
         """Return the session at this moment, or only the given messages, as a view for deciders."""

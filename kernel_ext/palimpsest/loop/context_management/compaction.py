@@ -60,7 +60,6 @@ from palimpsest.transcript.session_record.events import (
     MessageUpdated,
     PartUpdated,
     SessionCompacted,
-    SessionUpdated,
 )
 from palimpsest.transcript.values import ModelRef
 
@@ -278,7 +277,7 @@ def _note(log: SessionLog, compacting: int | None) -> None:
     session = log.state.session
     if session is not None:
         time = session.time.model_copy(update={"compacting": compacting, "updated": log.clock()})
-        log.append(SessionUpdated(session=session.model_copy(update={"time": time})))
+        log.change(time=time)
 
 
 async def judge(

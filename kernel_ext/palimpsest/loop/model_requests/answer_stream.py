@@ -27,7 +27,6 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import (
-    SessionUpdated,
     StepRequested,
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
@@ -43,8 +42,7 @@ def add_to_session(requests: RequestServices, message: AssistantMessage) -> None
         return
     took = usage_cost(message.tokens, message.cost)
     time = session.time.model_copy(update={"updated": requests.log.clock()})
-    update = {**with_usage(session, took), "time": time}
-    requests.log.append(SessionUpdated(session=session.model_copy(update=update)))
+    requests.log.change(**with_usage(session, took), time=time)
     if requests.spent is not None:
         requests.spent(took)
 
@@ -155,8 +153,7 @@ def write_window_notice(log: SessionLog, setup: StepSetup, message: AssistantMes
     if session.parent_id is not None:  # in a task's session the prompts are the engine's
         return
     log.write_notice(message, WINDOW, words)
-    told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
-    log.append(SessionUpdated(session=told))
+    log.change(warned_of=(*session.warned_of, model))
 
 
 def write_notices(requests: RequestServices, message: AssistantMessage) -> None:

@@ -17,6 +17,7 @@ from palimpsest.tools.mcp.content import instructions, names_told
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import sanitize
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PartUpdated
@@ -33,11 +34,12 @@ class TurnExtensions:
     """Runs the hooks and MCP servers of one session, for each of its turns."""
 
     def __init__(
-        self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog
+        self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
     ) -> None:
         self.hooks = HookPoints(book or HookRegistry(installed=False), self._session_id)
         self._servers = servers
         self._log = log
+        self._ids = ids
         self._due = True
         self._greeted: set[str] = set()
 
@@ -127,8 +129,15 @@ class TurnExtensions:
             self._log.append(self._part(info, text, {MCP: [name for name, _ in new]}))
 
     def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
-        fields = self._log.new_part(info)
-        return PartUpdated(part=TextPart(**fields, text=text, synthetic=True, metadata=metadata))
+        part = TextPart(
+            id=self._ids.new("prt"),
+            session_id=info.session_id,
+            message_id=info.id,
+            text=text,
+            synthetic=True,
+            metadata=metadata,
+        )
+        return PartUpdated(part=part)
 
 
 def _waiting(state: GuardedState) -> tuple[Message, ...]:

@@ -150,6 +150,8 @@ class LiveSession:
         self.runner = Runner(
             session.id,
             self.log,
+            services.ids,
+            services.clock,
             self._run_context,
             self._prompt_resolver.accept,
             self._prompt_resolver.recovery,

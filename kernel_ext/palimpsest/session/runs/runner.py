@@ -51,6 +51,7 @@ from palimpsest.transcript.errors import (
     UserError,
     WaitAborted,
 )
+from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Messages,
@@ -92,6 +93,8 @@ class Runner:
 
     _session_id: str
     _log: SessionLog
+    _ids: Ids
+    _clock: Callable[[], int]
     _run_context: Callable[[Run], RunContext]
     _resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]]
     _recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy
@@ -113,7 +116,7 @@ class Runner:
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Add a prompt to the inbox and await its own answer; a repeated prompt id joins the first."""
-        prompt_id = options.prompt_id or self._log.ids.new("pmt")
+        prompt_id = options.prompt_id or self._ids.new("pmt")
         if prompt_id in self._answered:
             return self._answered[prompt_id]
         if prompt_id not in self._waiting:
@@ -235,7 +238,7 @@ class Runner:
             raise UserError("There is nothing to try again: the newest turn did not fail.")
         if isinstance(error, AbortedError):
             raise UserError("The newest turn was stopped and did not fail; say how to go on.")
-        key = self._log.ids.new("pmt")
+        key = self._ids.new("pmt")
         self._await(key)
         answered = newest.parent_id
 
@@ -284,7 +287,7 @@ class Runner:
         user = newest_user(messages)
         if user is None or not has_history_to_summarise(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
-        key = self._compacting = self._log.ids.new("pmt")
+        key = self._compacting = self._ids.new("pmt")
         self._await(key)
 
         def start(run: Run) -> None:
@@ -457,9 +460,9 @@ class Runner:
             self.withdraw(prompt.prompt_id, error)
             return
         message = UserMessage(
-            id=self._log.ids.new("msg"),
+            id=self._ids.new("msg"),
             session_id=self._session_id,
-            time=MessageTime(created=self._log.clock()),
+            time=MessageTime(created=self._clock()),
             agent=agent,
             model=model,
             system=prompt.options.get("system"),
@@ -469,9 +472,19 @@ class Runner:
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
         )
-        part = TextPart(**self._log.new_part(message), text=prompt.text)
+        part = TextPart(
+            id=self._ids.new("prt"),
+            session_id=self._session_id,
+            message_id=message.id,
+            text=prompt.text,
+        )
         files = [
-            FilePart(**self._log.new_part(message), **one.model_dump())
+            FilePart(
+                id=self._ids.new("prt"),
+                session_id=self._session_id,
+                message_id=message.id,
+                **one.model_dump(),
+            )
             for one in files_of(prompt.options)
         ]
         run.delivered[prompt.prompt_id] = message.id

@@ -38,6 +38,7 @@ from palimpsest.tools.file_access.file_contents import (
 )
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import MessageInfo, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.redaction.secret_names import is_secret_name
@@ -178,12 +179,16 @@ class EnvironmentUpdates:
     def __init__(
         self,
         log: SessionLog,
+        ids: Ids,
+        clock: Callable[[], int],
         environment: Mapping[str, str],
         plans: Callable[[], bool] = lambda: False,
         joined_sessions: set[str] | None = None,
         detail: Detail = "names and types",
     ) -> None:
         self._log = log
+        self._ids = ids
+        self._clock = clock
         self._plans = plans
         """Returns whether the session is in plan mode."""
         self._met: set[str] = set() if joined_sessions is None else joined_sessions
@@ -220,7 +225,7 @@ class EnvironmentUpdates:
         variables = None if look is None else look.variables
         state = self._log.state
         session = state.session
-        now = self._log.clock()
+        now = self._clock()
         situation = EnvironmentState(
             began=day_of(session.time.created if session else now),
             date=day_of(now),
@@ -313,7 +318,9 @@ class EnvironmentUpdates:
 
     def _part(self, message: MessageInfo, item: EnvironmentChange) -> TextPart:
         return TextPart(
-            **self._log.new_part(message),
+            id=self._ids.new("prt"),
+            session_id=message.session_id,
+            message_id=message.id,
             text=item.text,
             synthetic=True,
             metadata=dict(item.metadata),

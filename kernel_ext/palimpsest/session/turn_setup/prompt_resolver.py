@@ -101,10 +101,14 @@ class PromptResolver:
         self._told_of: set[str] = set()
         self.refused_tools: set[tuple[str, str]] = set()
         """Tools that a provider refused, as in ``RequestServices.refused_tools``."""
-        self.extensions = TurnExtensions(services.agents.hooks, services.agents.servers, log)
+        self.extensions = TurnExtensions(
+            services.agents.hooks, services.agents.servers, log, services.ids
+        )
         self._redacted = RedactedSpecs(services.secrets)
         self._news = EnvironmentUpdates(
             log,
+            services.ids,
+            services.clock,
             services.environment,
             lambda: services.rules.effective.mode_of(log.state.session) == "plan",
             services.sessions.joined_sessions,
