@@ -6,11 +6,11 @@ sentence says so, and the turn continues.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.context.visible_messages import begins_turn, newest_turn
+from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
@@ -34,27 +34,15 @@ SUMMARY_SECONDS = 2.0
 """How long the end of a turn waits for its diffs; where they take longer, they are written later."""
 
 
-@dataclass
-class ProjectFiles:
-    """Snapshots of the project's files for one session's steps."""
-
-    snapshots: Snapshots
-    leave_out: Callable[[], frozenset[str]]
-    """Files that the Jupyter page writes, such as the session's notebook; snapshots leave them out."""
-    problem: str = ""
-    """Why no snapshot was taken at the last step; empty when one was."""
-    background: set[asyncio.Task[Any]] = field(default_factory=set)
-    """Tasks that still write the changes of turns that have ended."""
-
-    async def take(self) -> str | None:
-        """Take a snapshot; None where that fails, and ``problem`` says why."""
-        try:
-            name = await asyncio.to_thread(self.snapshots.take, self.leave_out())
-        except UserError as problem:
-            self.problem = str(problem)
-            return None
-        self.problem = ""
-        return name
+async def take_snapshot(files: ProjectFiles) -> str | None:
+    """Take a snapshot; None where that fails, and ``problem`` says why."""
+    try:
+        name = await asyncio.to_thread(files.snapshots.take, files.leave_out())
+    except UserError as problem:
+        files.problem = str(problem)
+        return None
+    files.problem = ""
+    return name
 
 
 class StepFiles:
@@ -72,7 +60,7 @@ class StepFiles:
     def begin(self) -> None:
         """Start the snapshot before the step, without waiting for it."""
         if self._files is not None:
-            self._before = asyncio.get_running_loop().create_task(self._files.take())
+            self._before = asyncio.get_running_loop().create_task(take_snapshot(self._files))
 
     async def before_tools(self) -> None:
         """Wait until the snapshot before the step is stored."""
@@ -90,7 +78,7 @@ class StepFiles:
             self._taken(before)
             self._processor.files_changed(before, before, ())
             return
-        after = await self._files.take() if before is not None else None
+        after = await take_snapshot(self._files) if before is not None else None
         changed: tuple[str, ...] = ()
         if before is not None and after is not None:
             changed = await asyncio.to_thread(_changed, self._files.snapshots, before, after)

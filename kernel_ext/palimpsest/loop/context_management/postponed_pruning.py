@@ -8,10 +8,14 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 
-from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.model_requests.request_builder import facts_for, projected, write_decisions
+from palimpsest.loop.model_requests.request_builder import (
+    message_request,
+    projected,
+    write_decisions,
+)
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning
 from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.processor.session_log import SessionLog
@@ -42,7 +46,5 @@ def postponed_batches(
     if until not in ids:
         return
     ended = dataclasses.replace(view, messages=view.messages[: ids.index(until) + 1])
-
-    facts = facts_for(log, setup)
     project = functools.partial(projected, setup=setup)
-    yield from pruning(MessageRequest(ended, setup.policy, facts, setup.count, project, new_id))
+    yield from pruning(message_request(log, setup, project, ended, new_id))

@@ -1,9 +1,10 @@
-"""What the session layer passes to a turn: the session's state, model, tools, permission asks and project files.
+"""What the session layer passes to a turn, by who uses it: the requests, the tool calls, the turn itself.
 
 The loop decides what happens next; it neither opens sessions nor knows front ends. The session
 layer builds one ``RunContext`` for each run.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,17 +14,13 @@ from palimpsest.loop.run_inputs.hook_protocol import Hooks
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
-from palimpsest.loop.step_snapshots import ProjectFiles
 from palimpsest.model.interface import Model
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.tool_call_runner import RunTools, ToolLookup
-from palimpsest.tools.tool import (
-    Abort,
-)
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import (
-    UserMessage,
-)
+from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
@@ -62,6 +59,19 @@ class StepSetup:
     """The turn is to end with a structured answer."""
     retries: int = 0
     """How often a plain-text answer is asked for again as structured output."""
+
+
+@dataclass
+class ProjectFiles:
+    """Snapshots of the project's files for one session's steps."""
+
+    snapshots: Snapshots
+    leave_out: Callable[[], frozenset[str]]
+    """Files that the Jupyter page writes, such as the session's notebook; snapshots leave them out."""
+    problem: str = ""
+    """Why no snapshot was taken at the last step; empty when one was."""
+    background: set[asyncio.Task[Any]] = field(default_factory=set)
+    """Tasks that still write the changes of turns that have ended."""
 
 
 @dataclass(slots=True)
