@@ -8,7 +8,7 @@ time that they ran.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -105,22 +105,18 @@ async def run_calls(
 
     ``guard`` is awaited before a call runs and may raise PermissionDenied (a doom loop).
     """
-    queue: asyncio.Queue[Result] = asyncio.Queue()
     lock = asyncio.Lock()
 
-    async def one(call: ToolCalled) -> None:
+    async def one(call: ToolCalled) -> Result:
         tool = offer.resolve(call.tool)
         alone = not isinstance(tool, str) and not tool.concurrent
-        if alone:
-            async with lock:
-                await queue.put(await _run(call, tool, offer, context, began, guard))
-        else:
-            await queue.put(await _run(call, tool, offer, context, began, guard))
+        async with lock if alone else nullcontext():
+            return await _run(call, tool, offer, context, began, guard)
 
     tasks = [asyncio.create_task(one(call)) for call in calls]
     try:
-        for _ in calls:
-            yield await queue.get()
+        for done in asyncio.as_completed(tasks):
+            yield await done
     finally:
         for task in tasks:
             task.cancel()
