@@ -291,7 +291,7 @@ class Channel:
         """Return a session that this kernel has open, or open it."""
         if identifier is not None and identifier in self._sessions:
             return self._sessions[identifier]
-        session = await self.parts.services.workspace.meant(identifier, self._notebook())
+        session = await self._services.workspace.meant(identifier, self._notebook())
         self.adopt(session)
         return session
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import Allowance, EffectiveRules

@@ -9,7 +9,7 @@ Border: the loop calls ``afford`` before each request and ``tell`` with what the
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import count, money
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules

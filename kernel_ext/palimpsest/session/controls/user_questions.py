@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import some
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.session_record.events import (
     QuestionAsked,
     QuestionRejected,
@@ -36,9 +35,8 @@ class UserQuestions:
     Responsibilities: journal questions and answers; wake the calls that wait; the first answer counts.
     """
 
-    def __init__(self, log: SessionLog, ids: Ids) -> None:
+    def __init__(self, log: SessionLog) -> None:
         self._log = log
-        self._ids = ids
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[QuestionAsked, asyncio.Future[Answers | By]]] = {}
 
@@ -47,7 +45,7 @@ class UserQuestions:
     ) -> Answers:
         """Ask the user, and return the answers; raises PermissionDenied when declined, or Aborted."""
         asked = QuestionAsked(
-            question_id=self._ids.new("que"),
+            question_id=self._log.ids.new("que"),
             questions=questions,
             message_id=message_id,
             call_id=call_id,

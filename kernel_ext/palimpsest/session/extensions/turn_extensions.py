@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.run_inputs.run_context import GuardedState, SessionLog
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry

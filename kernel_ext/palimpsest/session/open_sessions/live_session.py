@@ -21,12 +21,12 @@ from palimpsest.loop.run_inputs.request_hold import PostponedPruning
 from palimpsest.loop.run_inputs.run_context import (
     RequestServices,
     RunContext,
-    RunTools,
-    SessionLog,
     StepSetup,
     TurnServices,
 )
 from palimpsest.loop.turn import newest_user
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
@@ -69,7 +69,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.messages import Messages, Origin, UserMessage
+from palimpsest.transcript.messages import MessagePath, Messages, Origin, UserMessage
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -116,11 +116,18 @@ class LiveSession:
         self._first_id = session.id
         self.read_only = session.is_child
         """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
-        self.log = SessionLog(journal)
+        self.log = SessionLog(
+            journal,
+            blobs=services.store,
+            ids=services.ids,
+            clock=services.clock,
+            path=MessagePath(cwd=str(services.cwd), root=str(services.root)),
+            clean=services.secrets.clean,
+        )
         effective_rules = services.rules.effective
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
-        self.asks = Asks(session.id, self.log, services.ids, effective_rules)
+        self.asks = Asks(session.id, self.log, effective_rules)
         self.spending_limit = SpendingLimit(effective_rules, self.log, self.asks, self._purse_above)
         self.control = SessionControls(
             effective_rules,
@@ -134,7 +141,7 @@ class LiveSession:
         self._step_mode: StepMode | None = None
         services.sessions.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
-        self.user_questions = UserQuestions(self.log, services.ids)
+        self.user_questions = UserQuestions(self.log)
         self.interview: Interview = self.user_questions
         """Asks the user the model's questions; a task's session asks them in its parent session."""
         self._todos = JournaledTodos(self.log)
@@ -513,59 +520,56 @@ class LiveSession:
         self.spending_limit.turn_began()
         if self.policy_stage is not None:
             self.policy_stage.turn_began()
-        return RunContext(
-            session_id=self.id,
+        tools = RunTools(
             log=self.log,
-            blobs=services.store,
-            ids=services.ids,
-            clock=services.clock,
             abort=run.abort,
-            clean=services.secrets.clean,
-            tools=RunTools(
-                root=services.root,
-                cwd=services.cwd,
-                ask=functools.partial(self._tool_gate.asker, run),
-                guard=functools.partial(self._tool_gate.guard, run),
-                python=self._python(),
-                namespace=self._prompt_resolver.namespace(),
-                notebook=services.kernel.notebook,
-                extra={
-                    "environment": services.environment,
-                    "variables": services.kernel.variables,
-                    "notebook_file": self._notebook_file(),
-                    "archive": self.archive,
-                    "interview": self.interview,
-                    "subagent_runner": services.sessions.child_sessions.runner(self, run),
-                    "todos": self._todos,
-                },
-            ),
-            requests=RequestServices(
-                setup=self._setup,
-                afford=lambda info: self._afford(info, run.abort),
-                spent=self.spending_limit.tell,
-                jitter=services.jitter,
-                first_time=services.models.first_time,
-                hooks=self._prompt_resolver.extensions.hooks,
-                own_policy=lambda: self.policy_stage,
-                refused_tools=self._prompt_resolver.refused_tools,
-                cache=self._request_cache,
-            ),
-            turn=TurnServices(
-                deliver=lambda: self.runner.deliver_steers(run),
-                hold=self._hold,
-                postponed=self._postponed,
-                compactions=self.runner.compactions,
-                files=self.reverts.files,
-            ),
+            root=services.root,
+            cwd=services.cwd,
+            ask=functools.partial(self._tool_gate.asker, run),
+            guard=functools.partial(self._tool_gate.guard, run),
+            python=self._python(),
+            namespace=self._prompt_resolver.namespace(),
+            notebook=services.kernel.notebook,
+            extra={
+                "environment": services.environment,
+                "variables": services.kernel.variables,
+                "notebook_file": self._notebook_file(),
+                "archive": self.archive,
+                "interview": self.interview,
+                "subagent_runner": services.sessions.child_sessions.runner(self, run),
+                "todos": self._todos,
+            },
         )
 
-    async def _setup(self, run_context: RunContext, user: UserMessage) -> StepSetup:
-        """Return the settings of a user message, whose prompt is expanded first; the first step requests a title."""
-        await self._expander.expand(run_context)
-        setup = await self._prompt_resolver.setup(user)
-        self.turn_summaries.setup = setup
-        self.title_writer.begin(run_context, setup)
-        return setup
+        async def setup(user: UserMessage) -> StepSetup:
+            await self._expander.expand(tools)
+            found = await self._prompt_resolver.setup(user)
+            self.turn_summaries.setup = found
+            # The first step requests a title.
+            self.title_writer.begin(requests, found)
+            return found
+
+        requests = RequestServices(
+            log=self.log,
+            abort=run.abort,
+            setup=setup,
+            hold=self._hold,
+            afford=lambda info: self._afford(info, run.abort),
+            spent=self.spending_limit.tell,
+            jitter=services.jitter,
+            first_time=services.models.first_time,
+            hooks=self._prompt_resolver.extensions.hooks,
+            own_policy=lambda: self.policy_stage,
+            refused_tools=self._prompt_resolver.refused_tools,
+            cache=self._request_cache,
+        )
+        turn = TurnServices(
+            deliver=lambda: self.runner.deliver_steers(run),
+            postponed=self._postponed,
+            compactions=self.runner.compactions,
+            files=self.reverts.files,
+        )
+        return RunContext(requests, tools, turn)
 
     def _python(self) -> PythonRunner | None:
         services, left_running = self._services, self._left_running
@@ -594,7 +598,7 @@ class LiveSession:
 
     def _turn_ended(self, run_context: RunContext) -> None:
         if self._services.models.turn_summaries:
-            self.turn_summaries.turn_ended(run_context)
+            self.turn_summaries.turn_ended(run_context.requests)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a moved project first asks the user about its grants.

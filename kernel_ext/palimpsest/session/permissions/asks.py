@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, assert_never
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.calls.kept_diff import kept_diff
 from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
@@ -29,7 +29,6 @@ from palimpsest.tools.permission_rules.permissions import (
 )
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UnknownError, UserError
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import (
     PermissionAsked,
@@ -164,7 +163,6 @@ class Asks:
         self,
         session_id: str,
         log: SessionLog,
-        ids: Ids,
         effective_rules: EffectiveRules | None = None,
     ) -> None:
         self.session_id = session_id
@@ -173,7 +171,6 @@ class Asks:
         self.approved: Rules = self._permitting.held_rules(session) if session is not None else ()
         """The rules that were always allowed in this session."""
         self._log = log
-        self._ids = ids
         self.relay: Relay | None = None
         """Where else a question is asked: in the parent session, for the session of a task."""
         self._relaying: set[asyncio.Task[None]] = set()
@@ -235,7 +232,7 @@ class Asks:
                 assert_never(verdict)
         given = self._input(caller)
         ask = Ask(
-            id=self._ids.new("per"),
+            id=self._log.ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
             always=() if locked else tuple(always),
@@ -266,7 +263,7 @@ class Asks:
     ) -> Reply:
         """Ask the user a question that no rule answers and no tool call caused, and return the answer."""
         ask = Ask(
-            id=self._ids.new("per"),
+            id=self._log.ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
             title=title,
@@ -283,7 +280,7 @@ class Asks:
     ) -> Reply:
         """Ask a child session's question in this session, on behalf of a call here, and return the answer."""
         own = {
-            "id": self._ids.new("per"),
+            "id": self._log.ids.new("per"),
             "message_id": caller.message_id,
             "call_id": caller.call_id,
         }

@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
+from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.loop.step_snapshots import (
     merged_diffs,
     net_diffs,
     patches_of,
+    take_snapshot,
     write_session_changes,
 )
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import subject
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.records.part_lookup import find_part
@@ -198,14 +200,14 @@ class LiveReverts:
             return (), None, None
         if files.background:
             await asyncio.wait(set(files.background))
-        before = await files.take()
+        before = await take_snapshot(files)
         if before is None:  # without a snapshot the revert could not be undone
             return (), None, None
         shots = files.snapshots
         done = await asyncio.to_thread(
             lambda: revert_files(shots, wanted_files(shots, messages, plan, revert), overwrite)
         )
-        return done, before, await files.take()
+        return done, before, await take_snapshot(files)
 
     async def _journaled(self, revert: RevertState | None, files: tuple[RevertedFile, ...]) -> None:
         kept = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None

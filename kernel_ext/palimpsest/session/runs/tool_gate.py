@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.model.interface import ToolCalled
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form

@@ -30,7 +30,7 @@ from palimpsest.context.engine_text.mutated_names import mutated_names
 from palimpsest.context.engine_text.reminders import beside_newest, metadata_beside_newest
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.tools.file_access.file_contents import (
     INSTRUCTION_NAMES,

@@ -17,7 +17,7 @@ from palimpsest.context.engine_text.notebook_note import (
     NoteLimits,
     notebook_note,
 )
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.tools.calls.images import fit_image

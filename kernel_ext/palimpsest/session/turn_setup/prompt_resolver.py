@@ -14,8 +14,9 @@ from palimpsest.context.visible_messages import View, marker_of, policy_after_un
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.refused_tools import accepted, refused_words
 from palimpsest.loop.model_requests.request_builder import calibration
-from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup, SummaryModel
+from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.config.context_policy import (
     ConfiguredPolicy,
     with_history_limit,
@@ -98,7 +99,7 @@ class PromptResolver:
         self._systems = SystemPrompts(services, log, self.policy)
         self._told_of: set[str] = set()
         self.refused_tools: set[tuple[str, str]] = set()
-        """Tools that a provider refused, as in ``RunContext.refused_tools``."""
+        """Tools that a provider refused, as in ``RequestServices.refused_tools``."""
         self.extensions = TurnExtensions(
             services.agents.hooks, services.agents.servers, log, services.ids
         )
@@ -258,6 +259,7 @@ class PromptResolver:
             ),
             summary_system_prompt=self._summary_system_prompt(compaction_agent),
             parameters=agent.parameters,
+            wants_structured=bool(_answer_tool(user)),
             retries=_retries(user),
         )
 
@@ -433,9 +435,7 @@ def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
     return (StructuredOutputTool(schema),) if isinstance(schema, Mapping) else ()
 
 
-def _retries(user: UserMessage) -> int | None:
-    """Return how often the model is asked again for a structured answer; None where the prompt wants none."""
-    if not _answer_tool(user):
-        return None
+def _retries(user: UserMessage) -> int:
+    """Return how often the model is asked again for a structured answer, where the prompt wants one."""
     wanted = (user.format or {}).get("retryCount", RETRIES)
     return min(max(wanted, 0), MOST_RETRIES) if isinstance(wanted, int) else RETRIES
