@@ -24,7 +24,7 @@ class KeptValue(BaseModel):
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
-        if not _is_bounded(vars(self), DEEPEST):
+        if not _is_bounded(dict(self), DEEPEST):
             raise ValueError(
                 "A text is too long, a number too large, or something nested too deeply."
             )

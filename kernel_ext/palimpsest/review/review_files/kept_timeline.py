@@ -48,7 +48,7 @@ class KeptTimeline(KeptValue):
     @property
     def timeline(self) -> Timeline:
         """The timeline, without texts and counters."""
-        return Timeline(**vars(self))
+        return Timeline(**dict(self))
 
     @model_validator(mode="after")
     def _check_places(self) -> Self:
