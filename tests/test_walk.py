@@ -26,9 +26,7 @@ from palimpsest.testing import ScriptedModel, calls, says
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(palimpsest.__file__).resolve().parent
 MOST_MODULES = 94
-"""A hundred, and what every prompt needs besides: pieces of calls are joined, a report of usage that cannot be true is replaced,
-names of secrets and passwords of several words in outputs are looked for, what is pruned is decided in batches, pictures and
-tools are counted against what the provider takes, and patterns are compiled at their first use."""
+"""No more than there are: a module that is added to the way of every prompt takes the place of another."""
 MOST_MOVES = 1_660
 """Times that the next function called on a thread is one of another module; 2,900 before each thing was asked for once."""
 WRITES = "palimpsest-journal"
