@@ -56,7 +56,8 @@ class RecordingSession(Session):
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[RecordingSession]:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingSession]:
+    monkeypatch.chdir(tmp_path)  # a report is written beside whoever asks
     facts = {"model": "scripted/model", "models": {"scripted/model": {"window": 90_000}}}
     model = ScriptedModel(*(says("It is a walrus.") for _ in range(4)))
     app = App(start=tmp_path, environment={}, overrides=facts, model=lambda _info: model)
