@@ -25,8 +25,8 @@ from palimpsest.testing import ScriptedModel, calls, says
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(palimpsest.__file__).resolve().parent
-MOST_MODULES = 94
-"""No more than there are: a module that is added to the way of every prompt takes the place of another."""
+MOST_MODULES = 95
+"""No more than there are: a module that is added to the way of every prompt takes the place of another. One of them is entered on a loaded machine alone."""
 MOST_MOVES = 1_660
 """Times that the next function called on a thread is one of another module; 2,900 before each thing was asked for once."""
 WRITES = "palimpsest-journal"
@@ -49,7 +49,7 @@ def test_a_prompt_with_one_read_enters_few_modules_and_seldom_goes_from_one_to_a
     entered, moves = json.loads(found.stdout)
 
     assert {"loop/step.py", "store/log/journal.py", "tools/files/read_tool.py"} <= set(entered)
-    assert len(entered) <= MOST_MODULES, entered
+    assert len(entered) <= MOST_MODULES, "\n".join(entered)
     assert moves <= MOST_MOVES, moves
 
 

@@ -124,11 +124,12 @@ SEND_AT_ITS_END = """async ([cell, words]) => {
   content.activeCellIndex = cell;
   const field = document.querySelector('#jupyter-palimpsest-panel .plm-Composer-field');
   const { set } = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value');
-  set.call(field, words);
-  field.dispatchEvent(new Event('input', { bubbles: true }));
   const { requestAnimationFrame } = window;
   window.requestAnimationFrame = () => 0;
   await window.jupyterapp.commands.execute('notebook:run-cell');
+  // Written now: what else draws the panel may have gone to the new session, with a draft of its own.
+  set.call(field, words);
+  field.dispatchEvent(new Event('input', { bubbles: true }));
   field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
   window.requestAnimationFrame = requestAnimationFrame;
 }"""

@@ -1730,7 +1730,7 @@ export interface NewSession {
   type: 'new';
   title?: string;
   parent?: string;
-  /** Permission rules in the form of the settings, for this session alone. */
+  /** Permission rules in the form of the settings, for this session alone; checked with them, not before. */
   permission?:
     | {
         [k: string]: unknown;

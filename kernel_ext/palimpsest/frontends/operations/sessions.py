@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import Field, field_validator
+from pydantic import Field, SkipValidation, field_validator
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines
 from palimpsest.frontends.operation_text.session_head import head_of
@@ -222,8 +222,8 @@ class NewSession(Operation):
     type: Literal["new"] = "new"
     title: str | None = None
     parent: str | None = None
-    permission: dict[str, Any] | str | None = None
-    """Permission rules in the form of the settings, for this session alone."""
+    permission: SkipValidation[dict[str, Any] | str | None] = None
+    """Permission rules in the form of the settings, for this session alone; checked with them, not before."""
     forms = (Form("new", "begin a new session", in_panel=True, in_cell=False),)
 
     async def run(self, at: Desk) -> OpenedSession:
