@@ -96,12 +96,6 @@ export const Turn = memo(
               </span>
               {where}
               {taken === 'whole' && <strong>{words.__('Reverted')}</strong>}
-              {taken !== 'whole' && !live && (
-                <span className="plm-TurnPrompt-actions">
-                  <ForkButton session={session} target={turn.key} />
-                  <RevertButton target={turn.key} />
-                </span>
-              )}
             </div>
             <PromptText text={turn.prompt} />
             {taken !== 'whole' && !live && (
@@ -118,7 +112,7 @@ export const Turn = memo(
             />
           </div>
         )}
-        {(turn.messages.length > 0 || live) && (
+        {(turn.messages.length > 0 || live || turn.prompt !== null) && (
           <ProposedFixProvider value={taken === undefined ? fix : null}>
             <SegmentView
               segment={segment}
@@ -127,6 +121,16 @@ export const Turn = memo(
               held={held}
               again={again}
               figures={turn.origin?.kind !== 'cell'}
+              gauge={false}
+              buttons={
+                turn.prompt !== null &&
+                taken !== 'whole' && (
+                  <>
+                    <ForkButton session={session} target={turn.key} />
+                    <RevertButton target={turn.key} />
+                  </>
+                )
+              }
             />
           </ProposedFixProvider>
         )}
