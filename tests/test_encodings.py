@@ -102,8 +102,8 @@ def written(made: Path) -> Path:
 IN_FORKS = """
 import os, runpy, sys
 from importlib import import_module
-for name in ("main", "commands"):
-    import_module("palimpsest.frontends.command_line." + name)
+for name in ("command_line.main", "operations.recordings"):
+    import_module("palimpsest.frontends." + name)
 given, number = [], 0
 for word in sys.argv[1:]:
     if word != "<end>":

@@ -102,7 +102,7 @@ def test_a_script_that_imports_the_application_loads_only_what_makes_it(tmp_path
 def test_a_script_that_the_rehearsal_answered_loaded_no_more(tmp_path: Path) -> None:
     loaded = script(ASKED, tmp_path, MODEL="rehearsal/rules", PALIMPSEST_REHEARSAL_DELAY="0")
 
-    assert "palimpsest.model.rehearsal.streaming_handler" in loaded
+    assert "palimpsest.model.rehearsal.rehearsal_model" in loaded
     assert of(loaded, *LIBRARIES, *SHELL, "httpx", "palimpsest.frontends.kernel") == []
     assert of(loaded, "palimpsest.review.comparison", "palimpsest.review.policies") == []
 

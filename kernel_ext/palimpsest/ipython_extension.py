@@ -106,12 +106,17 @@ class Extension:
             self._loaded.set()
 
     def _place(self) -> Any:
-        from palimpsest.frontends.cell_turn.services import CellPlace
         from palimpsest.frontends.magic.agent_magics import current_notebook
+        from palimpsest.transcript.messages import Origin
 
         notebook = current_notebook(self.shell)
         # IPython increments the count as soon as a cell begins.
-        return CellPlace(self.cells.cell_id, self.shell.execution_count - 1, notebook)
+        return Origin(
+            kind="cell",
+            cell_id=self.cells.cell_id,
+            execution_count=self.shell.execution_count - 1,
+            notebook=notebook,
+        )
 
     def _on_comm_info(self, stream: Any, ident: Any, parent: Any) -> Any:
         """Answer a comm_info_request for our target ourselves; the kernel answers every other one."""

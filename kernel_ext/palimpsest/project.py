@@ -6,14 +6,17 @@ the current folder's.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from palimpsest.app.loaded_config import LoadedConfig
 from palimpsest.app.wiring import App
+from palimpsest.frontends.operations.operation import Desk
 from palimpsest.ipython_extension import current_app
 from palimpsest.public import session_object
 from palimpsest.public.keyed_storage import KeyedStorage
+from palimpsest.public.session_calls import operation_of
 from palimpsest.public.session_object import Session
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.definitions.agents import Agent
@@ -55,8 +58,8 @@ def new_session(
     app = current_app()
     app.preload_model()
     above = parent if parent is None or isinstance(parent, str) else parent.id
-    begun = app.workspace.new(app.notebook(), title=title, parent=above, permission=permission)
-    return Session(app, app.engine.submit(begun).result())
+    begun = _asked("new", title=title, parent=above, permission=permission)
+    return Session(app, begun.live)
 
 
 def open_session(app: App | str | None = None, session_id: str | None = None) -> Session:
@@ -109,9 +112,8 @@ def import_session(path: str | Path, *, progress: Progress | None = None) -> Imp
     >>> [one.outcome for one in palimpsest.import_session(session.export("json")).sessions]
     ['same']
     """
-    app = current_app()
-    importing = app.workspace.sharing.import_sessions(path, progress=progress or untold)
-    return app.engine.submit(importing).result()
+    found = _asked("import", progress or untold, path=str(path))
+    return ImportReport(found.imported, found.unreadable)
 
 
 def agents() -> tuple[Agent, ...]:
@@ -186,7 +188,7 @@ def trust() -> tuple[UntrustedSetting, ...]:
     >>> palimpsest.trust()
     ()
     """
-    return tuple(current_app().trust())
+    return tuple(_asked("trust").settings)
 
 
 def distrust() -> bool:
@@ -196,7 +198,7 @@ def distrust() -> bool:
     >>> palimpsest.distrust()
     False
     """
-    return current_app().distrust()
+    return not _asked("trust", trusted=False).late
 
 
 def storage() -> StorageUse:
@@ -251,6 +253,15 @@ def prune(
         locked_settings=app.locked_settings,
     )
     return app.engine.submit(work).result()
+
+
+def _asked(operation: str, progress: Progress | None = None, /, **arguments: Any) -> Any:
+    """Carry out an operation and return its answer; raises UserError."""
+    app = current_app()
+    notebook = app.notebook()
+    find = partial(app.workspace.meant, notebook=notebook)
+    asked = operation_of(operation, arguments)
+    return app.engine.submit(asked.run(Desk(app, find, notebook, progress=progress))).result()
 
 
 def _definitions() -> ProjectDefinitions:

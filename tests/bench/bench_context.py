@@ -26,14 +26,10 @@ from tests.bench.records import records
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_builder import Assembled, build
-from palimpsest.loop.run_inputs.run_context import (
-    RequestServices,
-    RunContext,
-    SessionLog,
-    StepSetup,
-)
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.extensions.hook_points import HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.store.interface import Owner
@@ -113,7 +109,7 @@ class FakeKernel:
     """The context inputs of one kernel that has the session open."""
 
     journal: Journal
-    stage: RunContext
+    stage: RequestServices
     setup: StepSetup
     counts: Counts
     number: int = 0
@@ -128,9 +124,9 @@ class FakeKernel:
         assembled = self.build()
         taken = (time.perf_counter() - began) * 1_000
         self.number += 1
-        now = self.stage.clock()
+        now = self.stage.log.clock()
         answer = AssistantMessage(
-            id=self.stage.ids.new("msg"),
+            id=self.stage.log.ids.new("msg"),
             session_id=SESSION_ID,
             parent_id="",
             time=MessageTime(created=now, completed=now),
@@ -144,7 +140,7 @@ class FakeKernel:
         code = {"code": f"df.query('species == {answer.id}').describe()"}
         call = ToolPart(
             **base,
-            id=self.stage.ids.new("prt"),
+            id=self.stage.log.ids.new("prt"),
             call_id=f"toolu_{answer.id}",
             tool="python",
             state=ToolCompleted(
@@ -152,7 +148,7 @@ class FakeKernel:
             ),
         )
         record = assembled.record.model_copy(update={"message_id": answer.id})
-        self.stage.write(
+        self.stage.log.append(
             StepRequested(request=record), MessageUpdated(info=answer), PartUpdated(part=call)
         )
         return taken
@@ -166,20 +162,19 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
         return time.time_ns() // 1_000_000
 
     journal = Journal(store.acquire(SESSION_ID, OWNER), state, clock=clock)
-    stage = RunContext(
-        session_id=SESSION_ID,
-        log=SessionLog(journal),
+    log = SessionLog(
+        journal,
         blobs=store,
         ids=Ids(clock, random.Random(3).randbytes),
         clock=clock,
+        path=MessagePath(cwd="/home/ada", root="/home/ada"),
+    )
+    stage = RequestServices(
+        log=log,
         abort=Abort(),
-        tools=cast("Any", None),
-        requests=RequestServices(
-            setup=cast("Any", None),
-            jitter=lambda: 0.0,
-            hooks=HookPoints(HookRegistry(installed=False), lambda: ""),
-        ),
-        turn=cast("Any", None),
+        setup=cast("Any", None),
+        jitter=lambda: 0.0,
+        hooks=HookPoints(HookRegistry(installed=False), lambda: ""),
     )
     registry = Registry(builtin_tools(kernel=True))
     # Token counts of an earlier kernel are not known to this one.

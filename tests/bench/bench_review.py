@@ -58,7 +58,7 @@ with open_recording(sys.argv[1]) as recording:
 REPORT = """
 import os, sys, time
 from pathlib import Path
-from palimpsest.frontends.inspector.report_file import write_report
+from palimpsest.frontends.operation_text.report_file import write_report
 from palimpsest.review.recordings.recording import open_recording
 with open_recording(sys.argv[1]) as recording:
     began = time.process_time()

@@ -108,8 +108,8 @@ def refusals(ref: ModelRef, wire: str, family: str) -> dict[str, list[str]]:
 
 
 def rules(target: ProviderProfile) -> tuple[Any, ...]:
-    """Return the fields of a profile that change a body: not guidance texts, lifetimes, nor rules of recorded agents."""
-    left_out = {"guidance", "recorded", "cache_lifetimes"}
+    """Return the fields of a profile that change a body: not lifetimes, nor rules of recorded agents."""
+    left_out = {"name", "cache_lifetimes"}
     return tuple(
         getattr(target, name) for name in target.__dataclass_fields__ if name not in left_out
     )

@@ -30,7 +30,7 @@ IMPORTED = (
     "palimpsest.frontends.kernel.main_thread",
     "palimpsest.frontends.magic.completion",
     "palimpsest.ipython_extension",
-    "palimpsest.model.rehearsal.streaming_handler",
+    "palimpsest.model.rehearsal.rehearsal_model",
     "palimpsest.testing.scripted_model",
     "palimpsest.session.engine",
 )

@@ -19,8 +19,8 @@ from tests.hostile_text import HOSTILE, steers
 from tests.render.sample_parts import assistant, failed, ran
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.cell_turn.cell_questions import permission_question
 from palimpsest.frontends.cell_turn.model_questions import interview_text
+from palimpsest.frontends.cell_turn.typed_answers import permission_question
 from palimpsest.frontends.command_line.main import main
 from palimpsest.frontends.operation_text.command_output import CommandOutput, sentence, table
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
@@ -37,7 +37,7 @@ STREAMS = {
     "frontends/terminal.py": "the writers",
     "frontends/kernel/output_capture.py": "captures what the agent's Python prints",
     "frontends/command_line/main.py": "closes it after its reader has gone; tells help from an error",
-    "frontends/command_line/commands.py": "asks whether it is a terminal",
+    "frontends/command_line/terminal_desk.py": "asks whether it is a terminal",
     "review/corpus/progress_bar.py": "numbers alone, and review imports no front end",
     "transcript/errors.py": "asks for its encoding alone: IPython writes the sentence",
     "tools/mcp/watchdog.py": "a process of its own, whose output is captured",

@@ -170,7 +170,7 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
     cases = [case for case in load("opencode", "processor")["cases"] if is_replayable(case)]
     for case in cases:
         harness = StepHarness()
-        processor = StreamProcessor(harness.services, harness.message)
+        processor = StreamProcessor(harness.log, harness.message, harness.truncate)
         finished: StepFinished | None = None
         for recorded in case["stream"][0]:
             event = event_of(recorded)

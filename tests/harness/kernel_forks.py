@@ -34,7 +34,7 @@ IMPORTED = (
     "ipykernel.zmqshell",
     "psutil",
     "palimpsest.model.direct.http_clients",
-    "palimpsest.model.rehearsal.streaming_handler",
+    "palimpsest.model.rehearsal.rehearsal_model",
     "tests.frontends.foreign_logs",
     "tests.harness.kernel_session",
 )

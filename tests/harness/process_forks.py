@@ -30,7 +30,7 @@ APPLICATION = (
     "palimpsest.app.wiring",
     "palimpsest.frontends.frontend",
     "palimpsest.frontends.command_line.main",
-    "palimpsest.model.rehearsal.streaming_handler",
+    "palimpsest.model.rehearsal.rehearsal_model",
 )
 """What a script that prompts a session imports."""
 MCP_SERVER = ("mcp.server.mcpserver", "mcp.server.stdio", "uvicorn")

@@ -1,11 +1,11 @@
-"""Stream services over a real journal in memory, for tests of the processor and the loop."""
+"""The log of a session in memory, for tests of the processor and the loop."""
 
 import itertools
 from collections.abc import Callable
 
 from tests.builders import MODEL, SESSION
 
-from palimpsest.processor.stream_services import StreamServices
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
@@ -14,7 +14,6 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
 from palimpsest.transcript.session_record.events import MessageUpdated
-from palimpsest.transcript.values import BlobRef
 
 
 class Clock:
@@ -28,11 +27,9 @@ class Clock:
 
 
 class StepHarness:
-    """Journal, services and assistant message of one step."""
+    """Journal, log and assistant message of one step."""
 
-    def __init__(
-        self, truncate: Callable[[str, str, str], Decision | None] = lambda *_: None
-    ) -> None:
+    def __init__(self, truncate: Callable[..., Decision | None] = lambda *_: None) -> None:
         self.clock = Clock()
         self.store = MemoryStore()
         counter = itertools.count()
@@ -49,17 +46,10 @@ class StepHarness:
             path=MessagePath(cwd="/w", root="/w"),
         )
         self.journal.append(MessageUpdated(info=self.message))
-        self.services = StreamServices(
-            recorder=self.journal,
-            ids=self.ids,
-            clock=self.clock,
-            keep_output=self._keep,
-            keep_attachment=lambda url: url,
-            truncate=truncate,
+        self.log = SessionLog(
+            self.journal, blobs=self.store, ids=self.ids, clock=self.clock, path=self.message.path
         )
-
-    def _keep(self, text: str) -> tuple[str, BlobRef | None]:
-        return text, None
+        self.truncate = truncate
 
     @property
     def answer(self):  # noqa: ANN201

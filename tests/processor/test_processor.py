@@ -50,7 +50,9 @@ def harness() -> Iterator[StepHarness]:
 
 
 def run(harness: StepHarness, *events: object) -> StreamProcessor:
-    processor = StreamProcessor(harness.services, harness.message, request_id="req_1", window=1_000)
+    processor = StreamProcessor(
+        harness.log, harness.message, harness.truncate, request_id="req_1", window=1_000
+    )
     for event in events:
         processor.handle(event)  # type: ignore[arg-type]
     return processor

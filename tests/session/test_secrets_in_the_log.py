@@ -160,7 +160,7 @@ async def test_errors_titles_and_instruction_files_are_clean(tmp_path: Path) -> 
 
     await ask(session, f"{KEY} is what?")
     await ask(session, "and now?")
-    session.change(title=f"Using {KEY}")
+    session.log.change(title=f"Using {KEY}")
     await made.workspace.close()
 
     assert holding(tmp_path, KEY) == []

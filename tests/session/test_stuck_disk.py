@@ -12,8 +12,8 @@ from tests.waiting import LAST_RESORT_SECONDS
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
-from palimpsest.loop.run_inputs import run_context
 from palimpsest.model.script import says
+from palimpsest.processor import session_log
 from palimpsest.store import disk
 from palimpsest.store.interface import Owner, Writer
 from palimpsest.store.log.memory_store import MemoryStore
@@ -89,7 +89,7 @@ async def test_nothing_is_sent_until_its_prompt_is_written(
 async def test_a_disk_that_stays_stuck_ends_the_turn_with_a_sentence(
     tmp_path: Path, store: StuckStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_context, "KEPT_SECONDS", 0.05)
+    monkeypatch.setattr(session_log, "KEPT_SECONDS", 0.05)
     model = ScriptedModel(says("Never."))
     session = await SessionHarness(tmp_path, model, store=store).session()
     store.free.clear()
@@ -106,7 +106,7 @@ async def test_a_disk_that_stays_stuck_ends_the_turn_with_a_sentence(
 async def test_an_answer_that_cannot_be_written_says_so(
     tmp_path: Path, store: StuckStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_context, "KEPT_SECONDS", 0.05)
+    monkeypatch.setattr(session_log, "KEPT_SECONDS", 0.05)
     model = ScriptedModel(says("Here.").pauses(0.2))
     session = await SessionHarness(tmp_path, model, store=store).session()
     turn = asyncio.create_task(ask(session, "Hello?"))

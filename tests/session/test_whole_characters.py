@@ -13,8 +13,9 @@ from jupyter_client.session import json_packer
 from tests.sample_size import sample_size
 
 from palimpsest.frontends.page_channel.notices import records_since, session_states
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
-from palimpsest.frontends.turn_output.segments import Position, Segment
+from palimpsest.frontends.turn_output.segments import Segment
 from palimpsest.model.script import ModelAnswer
 from palimpsest.public.session_object import Session
 from palimpsest.render.content.outline import OutlineNotes
@@ -113,7 +114,7 @@ def test_any_text_can_be_shown_kept_and_exported(
 def _is_sendable(live: Session, before: int) -> None:
     """Check that the cell's output and the panel's notices can be serialised."""
     kernel_session: Any = live._live
-    segment = Segment(0, Position())
+    segment = Segment(0, SegmentCut())
     frame = Frame(session=live.id, turn="msg_0", seq=(0, 0), status="waits")
     json_packer(bundle(live.messages, segment, frame, notes=OutlineNotes(), scrub=scrub))
     notices = [*session_states(kernel_session, "a"), *records_since(kernel_session, before, "b")]

@@ -27,7 +27,6 @@ TOLD_BY = {
     "session/permissions/grants.py::alone": "session/permissions/grants.py::_write_waiting",
     "session/sharing/exports.py::_write": "session/sharing/exports.py::export_session",
     "session/sharing/share_page.py::write_page": "session/sharing/share_page.py::make_page",
-    "store/blobs/blob_storage.py::put": "store/log/jsonl_store.py::put_blob",
     "store/blobs/blob_storage.py::commit": "store/file_snapshots/snapshots.py::take",
     "store/blobs/blob_storage.py::write_pack": "store/file_snapshots/snapshots.py::take",
     "store/blobs/blob_sweep.py::_is_deleted": "session/open_sessions/workspace.py::_swept",

@@ -36,19 +36,11 @@ def server_specs(
 def _spec(name: str, one: McpSettings, origins: Mapping[str, str]) -> McpServerSpec:
     keys = (f"mcp.{name}.command", f"mcp.{name}.url", f'mcp."{name}".command', f'mcp."{name}".url')
     origin = next((origins[key] for key in keys if key in origins), "settings")
-    given: dict[str, Any] = {"env": dict(one.env), "headers": dict(one.headers)}
-    return McpServerSpec(
-        name=name,
-        command=one.command,
-        args=tuple(one.args),
-        cwd=one.cwd,
-        url=one.url,
-        enabled=one.enabled,
-        timeout=one.timeout or TIMEOUT_SECONDS,
-        origin=origin,
-        refused=_problem(name, one),
-        **given,
-    )
+    given: dict[str, Any] = one.model_dump() | {
+        "args": tuple(one.args),
+        "timeout": one.timeout or TIMEOUT_SECONDS,
+    }
+    return McpServerSpec(name=name, origin=origin, refused=_problem(name, one), **given)
 
 
 def _problem(name: str, one: McpSettings) -> str:

@@ -37,7 +37,7 @@ from palimpsest.session.definitions.project_definitions import folders, read_def
 from palimpsest.session.trust.admin_trust import state_named_by, trusted_by
 from palimpsest.session.trust.trust_store import TrustStore, digest_of
 from palimpsest.session.trust.untrusted_allow_list import SettingsBaseline
-from palimpsest.session.trust.untrusted_layer import lay_untrusted
+from palimpsest.session.trust.untrusted_layer import lay_untrusted, put_at
 from palimpsest.store.log.store_factory import find_project
 from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config, merge
 
@@ -56,8 +56,6 @@ class LoadedConfig:
     origins: dict[str, str] = field(default_factory=dict)
     """Origin by dotted setting name; what is not in it is built in."""
     problems: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
-    """Settings that this version accepts and does not use yet, with their origin."""
     locked: Mapping[str, str] = field(default_factory=dict)
     """Settings that an administrator locked, and the file that locks each."""
     locked_rules: tuple[Any, ...] = ()
@@ -120,7 +118,6 @@ class LoadedConfig:
         """Return titles with sentences: what is wrong, what is not used, what needs trust."""
         found = (
             ("What is wrong", self.problems),
-            ("Accepted, not used yet", self.unused),
             (WAITS, tuple(f"{one.words} ({one.origin})" for one in self.held)),
         )
         return [(title, sentences) for title, sentences in found if sentences]
@@ -158,13 +155,15 @@ def load(
         else:
             loading.add(layer)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
-    loading.add(Layer("option", _nested(given), start))
+    options: dict[str, Any] = {}
+    for key, one in given.items():
+        put_at(options, tuple(key.split(".")), one)
+    loading.add(Layer("option", options, start))
     value = loading.value()
     return LoadedConfig(
         value,
         loading.origins,
         (*loading.problems, *wrong_names(value, loading.origins)),
-        tuple(loading.unused),
         dict(loading.locked),
         loading.locked_rules,
         tuple(loading.held),
@@ -235,17 +234,6 @@ def distrust(
     project = find_project(start)
     places = _placed(places, list(layers(start, environment, places, [])))
     return TrustStore(places.kept, project).remove(project)
-
-
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    for key, value in flat.items():
-        *path, last = key.split(".")
-        table = data
-        for name in path:
-            table = table.setdefault(name, {})
-        table[last] = value
-    return data
 
 
 def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

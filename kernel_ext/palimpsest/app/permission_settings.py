@@ -6,7 +6,7 @@ values to values; ``App`` calls it.
 
 from palimpsest.app.loaded_config import LoadedConfig, rules_from
 from palimpsest.session.config.layer_merge import dotted
-from palimpsest.session.config.setting_files import origin_of
+from palimpsest.session.config.setting_files import LockedSettings, origin_of
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.permission_rules.permissions import as_limits, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
@@ -29,11 +29,5 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
     effective_rules.mode = value.mode
     effective_rules.mode_fixed = origin_of(config.locked, "mode")
     effective_rules.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)
-    effective_rules.budget_fixed = next(
-        (
-            found
-            for key in ("budget", "budget.usd", "budget.tokens")
-            if (found := origin_of(config.locked, key))
-        ),
-        "",
-    )
+    locked = LockedSettings(config.locked, value)
+    effective_rules.budget_fixed = locked.by("budget", "budget.usd", "budget.tokens")

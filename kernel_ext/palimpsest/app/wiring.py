@@ -58,10 +58,10 @@ from palimpsest.session.definitions.project_definitions import (
 )
 from palimpsest.session.engine import EngineThread
 from palimpsest.session.extensions.hooks import close_registry, open_registry
-from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.interfaces.services import (
     AgentServices,
+    ChildSessionFactory,
     KernelServices,
     ModelServices,
     RuleServices,
@@ -69,7 +69,7 @@ from palimpsest.session.interfaces.services import (
     SessionServices,
     any_model,
 )
-from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
+from palimpsest.session.permissions.approved_code import ApprovedCode
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants, ProjectMoveWatch
 from palimpsest.session.prompts.hidden_variables import (
@@ -88,7 +88,8 @@ from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.tools.file_access.paths import protection_of
-from palimpsest.tools.mcp.servers import CLOSE_SECONDS, McpServers
+from palimpsest.tools.mcp.server import CLOSE_SECONDS
+from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.function_tools import FunctionTool
@@ -111,7 +112,7 @@ ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions registered with ``@palimpsest.tool``, also for apps that are made later."""
 
-REHEARSAL = "palimpsest.model.rehearsal.streaming_handler"
+REHEARSAL = "palimpsest.model.rehearsal.rehearsal_model"
 OLLAMA_SECONDS = 30.0
 NAMED_SECONDS = 2.0
 SERVER = "(server)"
@@ -165,8 +166,8 @@ class App:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
-        self._litellm = LitellmModel()
-        self._asked = DirectModel(self._litellm, direct=lambda: self.config.value.direct)
+        self._asked = DirectModel(LitellmModel(), direct=lambda: self.config.value.direct)
+        self._rehearsal: Model | None = None
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
@@ -186,9 +187,9 @@ class App:
         self.servers = McpServers(
             specs, self.registry, self.environment, self.project, changed=self._changed
         )
-        self.effective_rules = EffectiveRules(
-            approvals=_approvals(store, self.project, self.environment)
-        )
+        user = _user(self.environment)
+        approvals, approved_code, snapshots = _stored_for(store, self.project, user)
+        self.effective_rules = EffectiveRules(approvals=approvals)
         self.effective_rules.project_move = ProjectMoveWatch(self.effective_rules.grants)
         apply_permission_settings(self.effective_rules, self._config)
         self._trust = TrustStore(ConfigFolders.usual(self.environment).kept, self.project)
@@ -196,7 +197,6 @@ class App:
         self.effective_rules.granted = lambda: skill_rules(self.definitions.skills)
         register_definitions(self.registry, self.definitions)
         agents = self.definitions.agents
-        approved_code = _approved_code(store, self.project)
         self.services = Services(
             store=store,
             ids=self.ids,
@@ -204,7 +204,7 @@ class App:
             jitter=random.random,
             root=self.project,
             cwd=self.start,
-            user=_user(self.environment),
+            user=user,
             environment=self.environment,
             secrets=KernelSecrets(self.environment, time.monotonic),
             models=ModelServices(
@@ -251,7 +251,7 @@ class App:
                 approved_code=approved_code,
             ),
             kernel=KernelServices(
-                python=python and (lambda one: RecordingRunner(python(one), approved_code, one)),
+                python=python and (lambda one: approved_code.observed(python(one), one)),
                 namespace=namespace and (lambda one: HidingNamespace(namespace(one), hidden)),
                 quiet_namespace=quiet_namespace
                 and (lambda one: HidingQuietNamespace(quiet_namespace(one), hidden)),
@@ -264,7 +264,7 @@ class App:
             ),
             sessions=SessionServices(
                 share=config.share,
-                snapshots=_snapshots(store, self.project) if config.snapshot else None,
+                snapshots=snapshots if config.snapshot else None,
                 import_sessions=_import_sessions,
                 child_sessions=ChildSessionFactory(depth=config.subagent_depth),
             ),
@@ -536,12 +536,12 @@ class App:
                     end()
 
     def _model(self, info: ModelInfo) -> Model:
-        provider = model_info.REHEARSAL.provider
-        if info.ref.provider == provider and not self._litellm.runs(provider):
+        if info.ref.provider != model_info.REHEARSAL.provider:
+            return self._asked
+        if self._rehearsal is None:
             with collection_paused():
-                handler = import_module(REHEARSAL).Rehearsal()
-            self._litellm.register_custom(provider, handler)
-        return self._asked
+                self._rehearsal = import_module(REHEARSAL).Rehearsal()
+        return self._rehearsal
 
 
 def tool(function: ToolFunction) -> ToolFunction:
@@ -587,38 +587,32 @@ def _policy_stage(policy: object) -> PolicyStage | None:
     return live_policy(policy)
 
 
-def _approvals(store: Store, project: Path, environment: Mapping[str, str]) -> Approvals:
-    """Return the user's approvals in this project; in memory where sessions are in memory only."""
-    user = _user(environment)
+def _stored_for(
+    store: Store, project: Path, user: str
+) -> tuple[Approvals, ApprovedCode, Snapshots | None]:
+    """Return the user's approvals in this project, the Python that ran with them, and earlier states of the files.
+
+    Where sessions are in memory only, the first two are as well, and no states are kept.
+    """
     if not isinstance(store, JsonlStore):
-        return Approvals(Grants(by=user))
+        return Approvals(Grants(by=user)), ApprovedCode(), None
     folder = store.layout.root
-    return Approvals(Grants(project, ProjectNumber(folder), by=user), folder)
-
-
-def _approved_code(store: Store, project: Path) -> ApprovedCode:
-    """Return what records the Python that the user approved; in memory where sessions are in memory only."""
-    if not isinstance(store, JsonlStore):
-        return ApprovedCode()
-    return ApprovedCode(project, ProjectNumber(store.layout.root))
+    return (
+        Approvals(Grants(project, ProjectNumber(folder), by=user), folder),
+        ApprovedCode(project, ProjectNumber(folder)),
+        Snapshots(
+            project,
+            store.layout.snapshots,
+            rules=GitignoreRules,
+            never=ALWAYS_LEFT_OUT,
+            protection=protection_of,
+        ),
+    )
 
 
 def _history_limits(config: Config) -> Mapping[str, Any]:
     limits = config.model_dump(include={"history_limit", "dm_history_limit", "dms"})
     return {name: value for name, value in limits.items() if value not in (None, {})}
-
-
-def _snapshots(store: Store, project: Path) -> Snapshots | None:
-    """Return the store of earlier states of the project's files; None where sessions are in memory only."""
-    if not isinstance(store, JsonlStore):
-        return None
-    return Snapshots(
-        project,
-        store.layout.snapshots,
-        rules=GitignoreRules,
-        never=ALWAYS_LEFT_OUT,
-        protection=protection_of,
-    )
 
 
 def _user(environment: Mapping[str, str]) -> str:

@@ -51,15 +51,11 @@ def marker(message: Message) -> CompactionPart | None:
     return next((part for part in message.parts if isinstance(part, CompactionPart)), None)
 
 
-def good_summaries(messages: Messages) -> dict[str, int]:
-    """Map the id of each marker that has a good summary to the summary's position."""
-    return _good_summaries(messages, range(len(messages)))
-
-
-def _good_summaries(messages: Messages, places: Iterable[int]) -> dict[str, int]:
+def good_summaries(messages: Messages, places: Iterable[int] | None = None) -> dict[str, int]:
+    """Map the id of each marker that has a good summary to its position, among all or some positions."""
     return {
         info.parent_id: at
-        for at in places
+        for at in (range(len(messages)) if places is None else places)
         if isinstance(info := messages[at].info, AssistantMessage) and is_good_summary(info)
     }
 
@@ -83,7 +79,7 @@ def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     kept, places = messages[start:], [at - start for at in places if at >= start]
     if cut == "unfinished-tail":
         return _summary_first(kept, places, _first_summaries(kept, places), _refused(kept, places))
-    return _summary_first(kept, places, _good_summaries(kept, places))
+    return _summary_first(kept, places, good_summaries(kept, places))
 
 
 def _is_of_compaction(message: Message) -> bool:

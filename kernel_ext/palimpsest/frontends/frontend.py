@@ -5,6 +5,7 @@ Border: the part of the front end that needs the application. It is built in the
 """
 
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from palimpsest.frontends import terminal
@@ -19,9 +20,9 @@ from palimpsest.frontends.cell_turn.cell_batches import CellBatches
 from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
 from palimpsest.frontends.cell_turn.recorded_prompts import RecordedPrompts, Sending
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
-from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices
+from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
-from palimpsest.frontends.kernel.main_thread import MainThread
+from palimpsest.frontends.kernel.main_thread import MainThread, blocking
 from palimpsest.frontends.kernel.variables import list_variables
 from palimpsest.frontends.operation_text.command_output import shown
 from palimpsest.frontends.operation_text.control_text import waiting_text
@@ -30,12 +31,12 @@ from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.turns import Compact, Join, Retry
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import StepRequested
 
 NESTED = (
@@ -70,25 +71,23 @@ class Frontend:
         self.channel = Channel(services, main_thread, shell)
         self.batches = batches or CellBatches()
         self.channel.announced = self.batches.announce
-        self._recorded = RecordedPrompts(services, main_thread, self.channel, self.batches)
+        self._parts = self.channel.parts
+        self._recorded = RecordedPrompts(self._parts, self.batches)
         main_thread.cells_running = cells_running
         services.engine.serve_main_thread = main_thread.serve_until
         self._warned = False
 
-    def ask(
-        self, request: MagicLine | Operation, place: CellPlace
-    ) -> AgentAnswer | Background | None:
+    def ask(self, request: MagicLine | Operation, place: Origin) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
-        given = self.services, self.main_thread, self.channel
         match request:
             case Join():
                 self._begin(MagicLine(request=request))
-                return await_background_prompt(*given, place)
+                return await_background_prompt(self._parts, place)
             case Retry():
                 line = MagicLine(request=request)
                 self._begin(line)
                 self._recorded.refuse_sending(place)
-                CellTurn(*self._parts(line, place)).run()
+                blocking(CellTurn(self._parts, line, place).run(awaits=False))
                 return None
             case Compact():
                 text = compaction_prompt(request.focus)
@@ -99,49 +98,39 @@ class Frontend:
             case _:
                 pass
         found = self._look(request, place)
+        if not _apart(request):
+            answer = blocking(self._answered(request, found, place, awaits=False))
+            return answer if request.request is None else None
         if isinstance(found, ReplayedTurn):
-            answer = found.run()
-            return (
-                answered_before(*given, answer, place)
-                if _apart(request)
-                else _none_of(request, answer)
-            )
-        if _apart(request):
-            handle = send_background_prompt(*given, request, place)
-            self._recorded.sent(handle.session)
-            return handle
-        turn = CellTurn(*self._parts(request, place))
-        try:
-            answer = turn.run()
-        finally:
-            self._sent(turn)
-        self._recorded.offer_revert(found)
-        return _none_of(request, answer)
+            return answered_before(self._parts, blocking(found.run(awaits=False)), place)
+        handle = send_background_prompt(self._parts, request, place)
+        self._recorded.sent(handle.session)
+        return handle
 
     def ask_awaiting(
-        self, request: MagicLine, place: CellPlace
+        self, request: MagicLine, place: Origin
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
         if _apart(request):
             return _there(self.ask(request, place))
-        found = self._look(request, place)
-        if isinstance(found, ReplayedTurn):
-            return found.run_awaiting()
-        return self._awaited(CellTurn(*self._parts(request, place)), found)
+        return self._answered(request, self._look(request, place), place, awaits=True)
 
-    async def _awaited(self, turn: CellTurn, sending: Sending) -> AgentAnswer:
+    async def _answered(
+        self, request: MagicLine, found: ReplayedTurn | Sending, place: Origin, *, awaits: bool
+    ) -> AgentAnswer:
+        """Show the recorded answer, or the one of the model, and return it."""
+        if isinstance(found, ReplayedTurn):
+            return await found.run(awaits=awaits)
+        turn = CellTurn(self._parts, request, place)
         try:
-            answer = await turn.run_awaiting()
+            answer = await turn.run(awaits=awaits)
         finally:
-            self._sent(turn)
-        self._recorded.offer_revert(sending)
+            if turn.session_id:
+                self._recorded.sent(turn.session_id)
+        self._recorded.offer_revert(found)
         return answer
 
-    def _sent(self, turn: CellTurn) -> None:
-        if turn.session_id:
-            self._recorded.sent(turn.session_id)
-
-    def _look(self, request: MagicLine, place: CellPlace) -> ReplayedTurn | Sending:
+    def _look(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
         """Return the prompt's recorded answer, or that it is sent; raises UsageError where it may not be."""
         self._begin(request)
         return self._recorded.look(request, place)
@@ -151,9 +140,6 @@ class Frontend:
             raise usage_error(NESTED)
         self._refuse_without_error(request)
         self._warn()
-
-    def _parts(self, request: MagicLine, place: CellPlace) -> Any:
-        return self.services, self.main_thread, request, place, self.channel
 
     def _refuse_without_error(self, request: MagicLine) -> None:
         """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
@@ -173,18 +159,16 @@ class Frontend:
             if sentence:
                 terminal.write_error(sentence)
 
-    def _operate(self, operation: Operation, place: CellPlace) -> None:
+    def _operate(self, operation: Operation, place: Origin) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
-        workspace, notebook = self.services.workspace, place.notebook
-
-        async def find(identifier: str | None) -> KernelSession:
-            if identifier is None:
-                return await workspace.current(notebook)
-            return await workspace.open(identifier, notebook)
-
-        pages = self.channel
+        find = partial(self.services.workspace.meant, notebook=place.notebook)
         desk = Desk(
-            self.services, find, notebook, in_cell=True, adopt=pages.adopt, forget=pages.forget
+            self.services,
+            find,
+            place.notebook,
+            in_cell=True,
+            adopt=self.channel.adopt,
+            forget=self.channel.forget,
         )
         running = self.services.engine.submit(operation.run(desk))
         try:
@@ -251,11 +235,6 @@ class Frontend:
 def _apart(request: MagicLine) -> bool:
     """Tell whether no cell waits for the answer."""
     return request.options.bg or request.options.steer
-
-
-def _none_of(request: MagicLine, answer: AgentAnswer) -> AgentAnswer | None:
-    """Return an answer, or None for that of a subcommand, which is only shown."""
-    return answer if request.request is None else None
 
 
 async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:

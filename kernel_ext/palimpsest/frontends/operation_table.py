@@ -1,68 +1,76 @@
-"""The table of operations: each is listed once, and magic, pages, help, completion and the protocol are made of it.
+"""The table of operations: each is listed once, and magic, pages, command line, help, completion and the protocol are made of it.
 
-A module of operations is one line in ``_modules``; ``register`` adds an operation of a test or of another package.
-The modules are imported at the first question: a cell that only asks the agent needs none of them.
+``operations/modules.py`` lists the modules; ``register`` adds an operation of a test or of another package.
+A module is imported at the first question about what it lists, and all at the first question about the whole table.
 """
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from types import ModuleType
 from typing import ClassVar, Literal, NamedTuple
 
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.modules import MODULES, Listed
+from palimpsest.frontends.operations.operation import Desk, Form, Operation
 from palimpsest.transcript.values import Value
 
-
-def _modules() -> tuple[ModuleType, ...]:
-    from palimpsest.frontends.operations import (  # noqa: PLC0415 - see above
-        context,
-        controls,
-        definitions,
-        extensions,
-        page,
-        reverts,
-        sessions,
-        sharing,
-        status,
-        step_mode,
-        storage,
-        turns,
-    )
-
-    return (
-        *(status, sessions, turns, context, reverts, controls, step_mode),
-        *(definitions, extensions, storage, sharing, page),
-    )
+ROOM = "palimpsest.frontends.operations"
 
 
-class _Operations(NamedTuple):
-    """Operations by their types, and the forms of cells and of the panel by their names."""
+class Operations(NamedTuple):
+    """Operations by their types, and the forms of cells, of the panel and of ``palimpsest`` by their names."""
 
     by_type: dict[str, type[Operation]]
     forms: dict[str, tuple[Form, type[Operation]]]
     panel_forms: dict[str, tuple[Form, type[Operation]]]
+    terminal_forms: dict[str, tuple[Form, type[Operation]]]
+
+    @classmethod
+    def of(cls, modules: Iterable[str]) -> "Operations":
+        """Return those of modules, which are imported."""
+        listed = cls({}, {}, {}, {})
+        for name in modules:
+            for operation in operations_of(import_module(f"{ROOM}.{name}")):
+                listed.add(operation)
+        return listed
 
     def add(self, operation: type[Operation]) -> None:
+        """Add an operation; one with the same type or name gives way."""
         self.by_type[str(operation.model_fields["type"].default)] = operation
         for form in operation.forms:
             if form.in_cell:
                 self.forms[form.name] = form, operation
             if form.in_panel:
                 self.panel_forms[form.name] = form, operation
+            if form.in_terminal:
+                self.terminal_forms[form.name] = form, operation
 
 
 class OperationTable:
     """All operations, by the type that pages name them by, and by the names that they have behind ``%agent``."""
 
-    @cached_property
-    def _listed(self) -> _Operations:
-        listed = _Operations({}, {}, {})
-        for module in _modules():
-            for operation in operations_of(module):
-                listed.add(operation)
-        listed.add(Help)
-        listed.add(ListButtons)
-        return listed
+    def __init__(self) -> None:
+        self._whole: Operations | None = None
+
+    @property
+    def _listed(self) -> Operations:
+        if self._whole is None:
+            whole = Operations.of(one.module for one in MODULES)
+            whole.add(Help)
+            whole.add(ListButtons)
+            self._whole = whole
+        return self._whole
+
+    def find(self, kind: str) -> type[Operation] | None:
+        """Return the operation of a type; no other module than its own is imported."""
+        return self._of(one for one in MODULES if kind in one.types.split()).by_type.get(kind)
+
+    def command(self, name: str) -> tuple[Form, type[Operation]]:
+        """Return a command of ``palimpsest``; no other module than its own is imported."""
+        return self._of(one for one in MODULES if name in one.commands).terminal_forms[name]
+
+    def _of(self, modules: Iterable[Listed]) -> Operations:
+        names = [one.module for one in modules]
+        return Operations.of(names) if names and self._whole is None else self._listed
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:
@@ -80,7 +88,7 @@ class OperationTable:
         return self._listed.panel_forms
 
     def register(self, operation: type[Operation]) -> None:
-        """Add an operation; one with the same type or name takes its place."""
+        """Add an operation; one with the same type or name gives way."""
         self._listed.add(operation)
 
     @property
@@ -143,7 +151,7 @@ class Help(Operation):
 
     type: Literal["help"] = "help"
     in_page: ClassVar[bool] = False
-    forms = Forms(Form("help", "this text"))
+    forms = (Form("help", "this text"),)
 
 
 TABLE = OperationTable()

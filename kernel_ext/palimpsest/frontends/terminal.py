@@ -4,9 +4,9 @@ Border: every text passes through ``transcript/visible_text.py``, so that nothin
 recording holds can steer the terminal. ``tests/frontends/test_terminal_writers.py`` finds a writer elsewhere.
 """
 
+import os
 import shutil
 import sys
-from dataclasses import dataclass
 from typing import TextIO
 
 from palimpsest.transcript.visible_text import fitting, visible
@@ -16,20 +16,12 @@ PAGE_ROWS, COLUMNS = 40, 80
 LEAST_ROWS, LEAST_COLUMNS = 10, 40
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalSize:
-    """How much a terminal shows at once."""
-
-    rows: int = PAGE_ROWS
-    columns: int = COLUMNS
-
-
-def terminal_size() -> TerminalSize:
-    """Return the size of the terminal that standard output is, or that of one which is not known."""
+def terminal_size() -> os.terminal_size:
+    """Return how much the terminal that standard output is shows at once, or one which is not known."""
     if sys.stdout is None or not sys.stdout.isatty():
-        return TerminalSize()
-    columns, lines = shutil.get_terminal_size((COLUMNS, PAGE_ROWS))
-    return TerminalSize(max(lines - 1, LEAST_ROWS), max(columns - 1, LEAST_COLUMNS))
+        return os.terminal_size((COLUMNS, PAGE_ROWS))
+    columns, rows = shutil.get_terminal_size((COLUMNS, PAGE_ROWS))
+    return os.terminal_size((max(columns - 1, LEAST_COLUMNS), max(rows - 1, LEAST_ROWS)))
 
 
 def write(text: str) -> None:

@@ -1,6 +1,7 @@
 """Run one step: send a request, stream its answer, run its tool calls, and always close the message."""
 
 import asyncio
+import functools
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,23 +12,24 @@ from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.context_management.limit_recovery import LimitRecovery
 from palimpsest.loop.model_requests.answer_stream import (
     add_to_session,
+    output_cutter,
     stream_answer,
-    stream_services,
     write_notices,
     write_window_notice,
 )
-from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
+from palimpsest.loop.model_requests.hook_decisions import hook_decisions, with_request_hooks
 from palimpsest.loop.model_requests.own_policy import run_own_policy
 from palimpsest.loop.model_requests.provider_window import with_provider_window
 from palimpsest.loop.model_requests.refused_tools import request_again, without_refused_tool
-from palimpsest.loop.model_requests.request_builder import Assembled
+from palimpsest.loop.model_requests.request_builder import Assembled, write_decisions
 from palimpsest.loop.model_requests.request_failures import suspected_overflow, too_large_error
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import answering_calls, keep_structured_answer, tool_choice
 from palimpsest.model.interface import StepFinished, ToolCalled
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.tool_call_runner import TimedInterview, run_calls
+from palimpsest.processor.tool_call_runner import RunTools, TimedInterview, run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
 from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.errors import (
@@ -80,25 +82,28 @@ async def run_step(
 
     A request that does not fit is an error only where ``room`` does not request a summary first.
     """
-    message = run_context.new_answer(user, setup.agent, setup.info.ref)
-    if run_context.requests.hooks.any("decide"):
-        await run_decide_hooks(run_context, setup)
-    stage = run_context.requests.own_policy()
+    requests, log = run_context.requests, run_context.requests.log
+    message = log.new_answer(user.id, setup.agent, setup.info.ref)
+    if requests.hooks.any("decide"):
+        decided = await hook_decisions(requests, setup, functools.partial(log.ids.new, "dec"))
+        if decided.decisions:
+            write_decisions(log, decided)
+    stage = requests.own_policy()
     if stage is not None:
-        await run_own_policy(run_context, setup, stage)
+        await run_own_policy(requests, setup, stage)
     try:
         assembled = room.prepare(setup, user, message.id, _parameters(setup, user, last=last))
     except UserError as problem:
-        _refuse(run_context, message, UnknownError(message=str(problem), explained=True))
+        _refuse(log, message, UnknownError(message=str(problem), explained=True))
         return "stop"
     if assembled is None:
         return "asked"
-    if run_context.requests.hooks.any("request"):
-        assembled = await with_request_hooks(run_context, setup, assembled)
-    run_context.log.append(MessageUpdated(info=message))
-    write_notices(run_context, message)
-    write_window_notice(run_context, setup, message)
-    recovery = LimitRecovery(run_context, setup, user, room)
+    if requests.hooks.any("request"):
+        assembled = await with_request_hooks(requests, setup, assembled)
+    log.append(MessageUpdated(info=message))
+    write_notices(requests, message)
+    write_window_notice(log, setup, message)
+    recovery = LimitRecovery(requests, setup, user, room)
     return await _run_request(run_context, setup, message, assembled, recovery, last=last)
 
 
@@ -112,39 +117,43 @@ async def _run_request(
     last: bool,
 ) -> StepResult:
     """Send a request, process its answer into the message, and return how the turn continues."""
+    requests, log = run_context.requests, run_context.requests.log
     processor = StreamProcessor(
-        stream_services(run_context, setup, assembled.record.facts),
+        log,
         message,
+        output_cutter(log, setup, assembled.record.facts),
         request_id=assembled.record.id,
         window=setup.info.window,
     )
-    files = StepFiles(run_context, processor)
+    files = StepFiles(log, run_context.turn.files, processor)
     error: ErrorValue | None = None
     try:
         if assembled.route.fits:
             files.begin()
-            run_context.log.append(StepRequested(request=assembled.record), sync=True)
+            log.append(StepRequested(request=assembled.record), sync=True)
             finished = await stream_answer(
-                run_context, setup.model, assembled, processor, recovery.mended
+                requests, setup.model, assembled, processor, recovery.mended
             )
-            error = await _finish(run_context, setup, processor, files, finished, last=last)
+            error = await _finish(
+                requests, run_context.tools, setup, processor, files, finished, last=last
+            )
             error = error or _cut_in_silence(setup, processor.message)
         else:
-            error = _too_large(run_context, setup, message, assembled)
+            error = _too_large(log.state, setup, message, assembled)
     except Aborted:
-        error = AbortedError(message=run_context.abort.reason or "Stopped.")
+        error = AbortedError(message=requests.abort.reason or "Stopped.")
     except ModelFailed as failure:
-        accepted = without_refused_tool(run_context, setup, processor.message, failure.error)
+        accepted = without_refused_tool(requests, setup, processor.message, failure.error)
         if accepted is not None:
             await files.end()
             processor.discard_attempt(1)
-            again = request_again(run_context, accepted, processor.message, assembled)
+            again = request_again(requests, accepted, processor.message, assembled)
             # What was tried stays tried.
             rest = replace(recovery, setup=accepted)
             return await _run_request(
                 run_context, accepted, processor.message, again, rest, last=last
             )
-        before = run_context.log.state.messages()[:-1]
+        before = log.state.messages()[:-1]
         error = suspected_overflow(
             failure.error, assembled.route, setup.policy.overflow, before, message.parent_id
         )
@@ -157,7 +166,7 @@ async def _run_request(
         error = UnknownError(message=str(problem), explained=True)
     await files.end()
     processor.close(error)
-    add_to_session(run_context, processor.message)
+    add_to_session(requests, processor.message)
     return _result(setup, processor, error, fits=assembled.route.fits, last=last)
 
 
@@ -183,23 +192,23 @@ def _result(
 
 
 def _too_large(
-    run_context: RunContext, setup: StepSetup, message: AssistantMessage, assembled: Assembled
+    state: GuardedState, setup: StepSetup, message: AssistantMessage, assembled: Assembled
 ) -> ContextOverflowError:
     """Return the error of a request that does not fit."""
     tools = tools_tokens(setup.specs, setup.count)
-    pins = _pins(run_context, setup, assembled)
-    failed = summary_failure(run_context.log.state.messages())
-    system, prompt = _in_each_session(run_context, message, assembled)
+    pins = _pins(state, setup, assembled)
+    failed = summary_failure(state.messages())
+    system, prompt = _in_each_session(state, message, assembled)
     return too_large_error(
         assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
     )
 
 
 def _in_each_session(
-    run_context: RunContext, message: AssistantMessage, assembled: Assembled
+    state: GuardedState, message: AssistantMessage, assembled: Assembled
 ) -> tuple[int, int]:
     """Return the tokens of the system prompt and of the prompt that is answered."""
-    asked = next(one for one in run_context.log.state.messages() if one.id == message.parent_id)
+    asked = next(one for one in state.messages() if one.id == message.parent_id)
     parts = {part.id for part in asked.parts}
     system = prompt = 0
     for flat, tokens in zip(
@@ -212,9 +221,8 @@ def _in_each_session(
     return system, prompt
 
 
-def _pins(run_context: RunContext, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
+def _pins(state: GuardedState, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
     """Return the tokens that pinned parts take in a request, by part."""
-    state = run_context.log.state
     pinned = pinned_parts(state.messages(), state.decisions)
     found: dict[str, int] = {}
     for message in assembled.projection.messages:
@@ -250,11 +258,11 @@ def _cut_in_silence(setup: StepSetup, message: AssistantMessage) -> ContextOverf
     )
 
 
-def _refuse(run_context: RunContext, message: AssistantMessage, error: ErrorValue) -> None:
+def _refuse(log: SessionLog, message: AssistantMessage, error: ErrorValue) -> None:
     """End a message whose request could not even be built."""
-    time = message.time.model_copy(update={"completed": run_context.clock()})
+    time = message.time.model_copy(update={"completed": log.clock()})
     update = {"error": error, "finish": "error", "time": time}
-    run_context.log.append(*answer_ended(message.model_copy(update=update)), sync=True)
+    log.append(*answer_ended(message.model_copy(update=update)), sync=True)
 
 
 def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str, Any]:
@@ -272,7 +280,8 @@ def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str,
 
 
 async def _finish(
-    run_context: RunContext,
+    requests: RequestServices,
+    tools: RunTools,
     setup: StepSetup,
     processor: StreamProcessor,
     files: StepFiles,
@@ -281,40 +290,40 @@ async def _finish(
     last: bool,
 ) -> ErrorValue | None:
     """Run the tools, close the step, and return the error of the answer as a whole, if any."""
+    state = requests.log.state
     processor.finish_step(finished)
     calls = processor.take_tool_calls()
     running = calls
     if last:
         running = answering_calls(calls) if setup.wants_structured else []
     error: ErrorValue | None = None
-    if finished.reason == "length" and (calls or not _said_something(run_context, processor)):
+    if finished.reason == "length" and (calls or not _said_something(state, processor)):
         error = OutputLengthError()
     elif finished.reason == "content-filter":
         error = ContentFilterError()
     elif running:
         await files.before_tools()
-        await _run(run_context, setup, processor, running)
+        await _run(tools, setup, processor, running)
+        write_notices(requests, processor.message)
         if setup.wants_structured:
             keep_structured_answer(processor, running)
-    elif (
-        not calls and not _said_something(run_context, processor) and _alone(run_context, processor)
-    ):
+    elif not calls and not _said_something(state, processor) and _alone(state, processor):
         error = UnknownError(message=NOTHING, explained=True)
     await files.end()
     processor.handle(finished)
     if processor.circle is not None:
         error = UnknownError(message=processor.circle, explained=True)
-    if error is None and run_context.abort.is_set():
-        error = AbortedError(message=run_context.abort.reason)
+    if error is None and requests.abort.is_set():
+        error = AbortedError(message=requests.abort.reason)
     return error
 
 
-def _alone(run_context: RunContext, processor: StreamProcessor) -> bool:
+def _alone(state: GuardedState, processor: StreamProcessor) -> bool:
     """Return whether this is the only answer of its turn; after tools, an empty answer may mean "done"."""
     parent = processor.message.parent_id
     answers = [
         message
-        for message in run_context.log.state.messages()
+        for message in state.messages()
         if isinstance(message.info, AssistantMessage)
         and message.info.parent_id == parent
         and message.info.error is None
@@ -322,9 +331,9 @@ def _alone(run_context: RunContext, processor: StreamProcessor) -> bool:
     return len(answers) == 1
 
 
-def _said_something(run_context: RunContext, processor: StreamProcessor) -> bool:
+def _said_something(state: GuardedState, processor: StreamProcessor) -> bool:
     """Return whether the answer has text, or a call that the provider ran itself."""
-    message = run_context.log.state.message(processor.message.id)
+    message = state.message(processor.message.id)
     return message is not None and any(_says(part) for part in message.parts)
 
 
@@ -338,14 +347,14 @@ def _says(part: Part) -> bool:
 
 
 async def _run(
-    run_context: RunContext, setup: StepSetup, processor: StreamProcessor, calls: list[ToolCalled]
+    tools: RunTools, setup: StepSetup, processor: StreamProcessor, calls: list[ToolCalled]
 ) -> None:
     message = processor.message
 
     user_wait = processor.user_wait
 
     def asker(call: ToolCalled) -> AskFunction:
-        ask = run_context.tools.ask(message.id, call.id, call.tool)
+        ask = tools.ask(message.id, call.id, call.tool)
 
         async def timed(*words: Any, **more: Any) -> None:
             with user_wait.waiting(call.id):
@@ -355,19 +364,19 @@ async def _run(
 
     async def guard(call: ToolCalled) -> None:
         with user_wait.waiting(""):
-            await run_context.tools.guard(message.id, call)
+            await tools.guard(message.id, call)
 
     def context(call: ToolCalled) -> ToolContext:
-        interview = run_context.tools.extra.get("interview")
+        interview = tools.extra.get("interview")
         timed = {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
-        return run_context.tool_context(
+        return tools.context(
             message.id,
             call.id,
             setup.agent,
             asker(call),
             metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
-            python=run_context.tools.python,
-            namespace=run_context.tools.namespace,
+            python=tools.python,
+            namespace=tools.namespace,
             extra={**timed, "model": setup.info},
         )
 
@@ -380,4 +389,3 @@ async def _run(
     )
     async for result in results:
         processor.handle(result)
-    write_notices(run_context, message)

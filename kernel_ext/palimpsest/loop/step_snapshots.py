@@ -10,18 +10,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.context.visible_messages import begins_turn, newest_turn
-from palimpsest.loop.run_inputs.run_context import ProjectFiles, RunContext
+from palimpsest.loop.run_inputs.run_context import ProjectFiles
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import PatchPart, SnapshotPart
 from palimpsest.transcript.session_record.events import (
     MessageUpdated,
     PartUpdated,
     SessionDiff,
-    SessionUpdated,
 )
 from palimpsest.transcript.session_record.reverts import FileDiff
 
@@ -34,12 +34,25 @@ SUMMARY_SECONDS = 2.0
 """How long the end of a turn waits for its diffs; where they take longer, they are written later."""
 
 
+async def take_snapshot(files: ProjectFiles) -> str | None:
+    """Take a snapshot; None where that fails, and ``problem`` says why."""
+    try:
+        name = await asyncio.to_thread(files.snapshots.take, files.leave_out())
+    except UserError as problem:
+        files.problem = str(problem)
+        return None
+    files.problem = ""
+    return name
+
+
 class StepFiles:
     """The snapshots of one step; the one before a turn's first step is also stored with its prompt."""
 
-    def __init__(self, run_context: RunContext, processor: StreamProcessor) -> None:
-        self._run_context = run_context
-        self._files = run_context.turn.files
+    def __init__(
+        self, log: SessionLog, files: ProjectFiles | None, processor: StreamProcessor
+    ) -> None:
+        self._log = log
+        self._files = files
         self._processor = processor
         self._before: asyncio.Task[str | None] | None = None
         self._ran = False
@@ -47,7 +60,7 @@ class StepFiles:
     def begin(self) -> None:
         """Start the snapshot before the step, without waiting for it."""
         if self._files is not None:
-            self._before = asyncio.get_running_loop().create_task(self._files.take())
+            self._before = asyncio.get_running_loop().create_task(take_snapshot(self._files))
 
     async def before_tools(self) -> None:
         """Wait until the snapshot before the step is stored."""
@@ -65,7 +78,7 @@ class StepFiles:
             self._taken(before)
             self._processor.files_changed(before, before, ())
             return
-        after = await self._files.take() if before is not None else None
+        after = await take_snapshot(self._files) if before is not None else None
         changed: tuple[str, ...] = ()
         if before is not None and after is not None:
             changed = await asyncio.to_thread(_changed, self._files.snapshots, before, after)
@@ -74,17 +87,12 @@ class StepFiles:
     def _taken(self, before: str | None) -> None:
         """Record the snapshot before the step, and, once a turn, with its prompt."""
         self._processor.snapshot_before(before)
-        prompt = self._run_context.log.state.message(self._processor.message.parent_id)
+        prompt = self._log.state.message(self._processor.message.parent_id)
         if before is None or prompt is None or not begins_turn(prompt):
             return
         if not any(isinstance(part, SnapshotPart) for part in prompt.parts):
-            found = SnapshotPart(
-                id=self._run_context.ids.new("prt"),
-                session_id=self._run_context.session_id,
-                message_id=prompt.id,
-                snapshot=before,
-            )
-            self._run_context.log.append(PartUpdated(part=found))
+            found = SnapshotPart(**self._log.new_part(prompt.info), snapshot=before)
+            self._log.append(PartUpdated(part=found))
 
     def cancel(self) -> None:
         """Cancel the snapshot, because the kernel ends."""
@@ -99,16 +107,15 @@ def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
         return ()
 
 
-async def write_turn_changes(run_context: RunContext) -> None:
+async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> None:
     """Write what the turn changed in files: with its prompt, and for the whole session."""
-    files = run_context.turn.files
     if files is None:
         return
-    turn = newest_turn(run_context.log.state.messages())
+    turn = newest_turn(log.state.messages())
     patches = patches_of(turn)
     if not patches or not isinstance(turn[0].info, UserMessage):
         return
-    telling = asyncio.get_running_loop().create_task(_tell(run_context, files, turn[0].id, patches))
+    telling = asyncio.get_running_loop().create_task(_tell(log, files, turn[0].id, patches))
     done, _ = await asyncio.wait({telling}, timeout=SUMMARY_SECONDS)
     if not done:
         files.background.add(telling)
@@ -118,27 +125,25 @@ async def write_turn_changes(run_context: RunContext) -> None:
 
 
 async def _tell(
-    run_context: RunContext, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
+    log: SessionLog, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
 ) -> None:
     try:
         found = await asyncio.to_thread(net_diffs, files.snapshots, patches)
     except NotFound:
         return
-    whole = await asyncio.to_thread(
-        merged_diffs, files.snapshots, run_context.log.state.diff, found
-    )
+    whole = await asyncio.to_thread(merged_diffs, files.snapshots, log.state.diff, found)
     # Read only now, so that what others wrote into the summary meanwhile stays.
-    message = run_context.log.state.message(message_id)
+    message = log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
     told = [one.model_dump(mode="json", exclude_none=True) for one in shortened_diffs(found)]
     summary = {**(message.info.summary or {}), "diffs": told}
     info = message.info.model_copy(update={"summary": summary})
-    run_context.log.append(MessageUpdated(info=info))
-    write_session_changes(run_context.log, whole)
+    log.append(MessageUpdated(info=info))
+    write_session_changes(log, whole)
 
 
-def write_session_changes(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
+def write_session_changes(log: SessionLog, whole: tuple[dict[str, Any], ...]) -> None:
     """Write what the session changed so far."""
     log.append(SessionDiff(diff=whole))
     session = log.state.session
@@ -149,7 +154,7 @@ def write_session_changes(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
             "deletions": sum(one.get("deletions", 0) for one in whole),
             "files": len(whole),
         }
-        log.append(SessionUpdated(session=session.model_copy(update={"summary": totals})))
+        log.change(summary=totals)
 
 
 def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.model.interface import ToolCalled
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT
 from palimpsest.transcript.errors import StructuredOutputError
@@ -55,34 +56,30 @@ def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalle
             return
 
 
-def ask_for_form_again(
-    run_context: RunContext, setup: StepSetup, user: UserMessage, tried: int
-) -> bool:
+def ask_for_form_again(log: SessionLog, setup: StepSetup, user: UserMessage, tried: int) -> bool:
     """Ask again where an answer is not structured; false where there is no need, or no retry is left."""
-    if tried >= (setup.retries or 0) or not _unstructured(run_context):
+    if tried >= setup.retries or not _unstructured(log.state):
         return False
-    write_engine_message(run_context, user, AGAIN)
+    write_engine_message(log, user, AGAIN)
     return True
 
 
-def write_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
+def write_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that this is the last step, in which only the structured answer can be given."""
-    return write_engine_message(run_context, user, LAST.format(limit=setup.max_steps))
+    return write_engine_message(log, user, LAST.format(limit=setup.max_steps))
 
 
-def refuse_unstructured(run_context: RunContext, tried: int) -> None:
+def refuse_unstructured(log: SessionLog, tried: int) -> None:
     """Set an error on a turn that ended without one, but also without its structured answer."""
-    if run_context.abort.is_set():
-        return
-    newest = _unstructured(run_context)
+    newest = _unstructured(log.state)
     if newest is not None:
         error = StructuredOutputError(message=MISSING, retries=tried)
-        run_context.log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
+        log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 
-def _unstructured(run_context: RunContext) -> AssistantMessage | None:
+def _unstructured(state: GuardedState) -> AssistantMessage | None:
     """Return the newest answer, where it is neither an error nor structured."""
-    for message in reversed(run_context.log.state.messages()):
+    for message in reversed(state.messages()):
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:
             return info if info.error is None and info.structured is None else None

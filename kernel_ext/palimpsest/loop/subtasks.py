@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.loop.model_requests.answer_stream import stream_services
+from palimpsest.loop.model_requests.answer_stream import output_cutter
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import facts_for
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.model.interface import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.tool_call_runner import run_calls
+from palimpsest.processor.tool_call_runner import RunTools, run_calls
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext
 from palimpsest.tools.workflow.task import TASK, TaskTool
@@ -32,25 +32,23 @@ SUBTASK_CONTINUE = "Say what came out of the task above, and go on with what was
 
 
 async def run_subtasks(
-    run_context: RunContext, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
+    tools: RunTools, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
 ) -> bool:
     """Run subtasks, and return whether the turn continues; false when it was stopped."""
-    await asyncio.gather(*(_run(run_context, setup, user, one) for one in subtasks))
-    if run_context.abort.is_set():
+    await asyncio.gather(*(_run(tools, setup, user, one) for one in subtasks))
+    if tools.abort.is_set():
         return False
     if any(one.command for one in subtasks):
-        write_engine_message(run_context, user, SUBTASK_CONTINUE)
+        write_engine_message(tools.log, user, SUBTASK_CONTINUE)
     return True
 
 
-async def _run(
-    run_context: RunContext, setup: StepSetup, user: UserMessage, subtask: SubtaskPart
-) -> None:
-    message = run_context.new_answer(user, subtask.agent, subtask.model or user.model)
+async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: SubtaskPart) -> None:
+    message = tools.log.new_answer(user.id, subtask.agent, subtask.model or user.model)
     processor = StreamProcessor(
-        stream_services(run_context, setup, facts_for(run_context, setup, 0)), message
+        tools.log, message, output_cutter(tools.log, setup, facts_for(tools.log, setup, 0))
     )
-    call = ToolCalled(id=f"call_{run_context.ids.new('prt')}", tool=TASK, input=_input(subtask))
+    call = ToolCalled(id=f"call_{tools.log.ids.new('prt')}", tool=TASK, input=_input(subtask))
     tool = TaskTool(lambda: ())
     registry = Registry([tool])
     error: ErrorValue | None = AbortedError()
@@ -61,14 +59,14 @@ async def _run(
         results = run_calls(
             [call],
             registry,
-            lambda one: _context(run_context, setup, processor, subtask, one),
+            lambda one: _context(tools, setup, processor, subtask, one),
             processor.tool_began,
             _unguarded,
         )
         async for result in results:
             processor.handle(_marked(result, subtask))
-        stopped = run_context.abort.is_set()
-        error = AbortedError(message=run_context.abort.reason or "Stopped.") if stopped else None
+        stopped = tools.abort.is_set()
+        error = AbortedError(message=tools.abort.reason or "Stopped.") if stopped else None
     finally:
         processor.close(error)
 
@@ -86,18 +84,18 @@ def _marked(result: Any, subtask: SubtaskPart) -> Any:
 
 
 def _context(
-    run_context: RunContext,
+    tools: RunTools,
     setup: StepSetup,
     processor: StreamProcessor,
     subtask: SubtaskPart,
     call: ToolCalled,
 ) -> ToolContext:
     message = processor.message
-    return run_context.tool_context(
+    return tools.context(
         message.id,
         call.id,
         setup.agent,
-        run_context.tools.ask(message.id, call.id, TASK),
+        tools.ask(message.id, call.id, TASK),
         metadata=lambda title, data: processor.tool_progress(
             call.id, title, {**data, SUBTASK: subtask.id}
         ),

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.compaction.continuation import waits_for_answer
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
 from palimpsest.loop.context_management.another_summary import (
@@ -28,13 +29,14 @@ from palimpsest.loop.context_management.postponed_pruning import postpone_prunin
 from palimpsest.loop.context_management.request_proposals import propose_step, would_cut
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
-from palimpsest.loop.run_inputs.request_hold import RequestHold
-from palimpsest.loop.run_inputs.run_context import GuardedState, RunContext, StepSetup
+from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
+from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
 from palimpsest.loop.written_call_retry import ask_for_real_call
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
@@ -92,16 +94,18 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
     ``again`` continues a turn that failed: the failed request is sent anew, with all that was
     done before it, and the user's message is not repeated.
     """
-    turn = Turn(run_context)
-    before = run_context.log.state.newest_message()
+    turn, requests = Turn(run_context), run_context.requests
+    log = requests.log
+    before = log.state.newest_message()
     await turn.run(again=again)
     # A turn that sent nothing has no new outputs, so there is nothing that the last turn did not prune.
-    after = messages_after(run_context.log.state.messages(), before)
+    after = messages_after(log.state.messages(), before)
     if turn.setup is not None and _asked_a_model(after):
-        _prune_at_end(run_context, turn.setup)
-    await write_turn_changes(run_context)
-    if turn.wants_structured and turn.stopped_by != "rejected":
-        refuse_unstructured(run_context, turn.asked)
+        _prune_at_end(requests, run_context.turn.postponed, turn.setup)
+    await write_turn_changes(log, run_context.turn.files)
+    stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
+    if turn.setup is not None and turn.setup.wants_structured and not stopped:
+        refuse_unstructured(log, turn.asked)
     return turn.stopped_by
 
 
@@ -116,7 +120,9 @@ class Turn:
         self.asked = 0
         """How often the model was asked again for a structured answer."""
         self._run_context = run_context
-        self._room = FitDriver(run_context)
+        self._requests = run_context.requests
+        self._log = run_context.requests.log
+        self._room = FitDriver(run_context.requests)
         self._steps = 0
         self._unknown = 0
         self._paused = 0
@@ -132,40 +138,38 @@ class Turn:
 
     async def run(self, *, again: bool) -> None:
         """Run steps until nothing is left to do."""
-        run_context = self._run_context
-        while not run_context.abort.is_set():
-            run_context.turn.deliver()
-            messages = run_context.log.state.messages()
+        while not self._requests.abort.is_set():
+            self._run_context.turn.deliver()
+            messages = self._log.state.messages()
             user = newest_user(messages)
             if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
                 if user is None or not self._asks_again(user):
                     return
                 continue
             try:
-                self.setup = setup = await run_context.setup(user)
+                self.setup = setup = await self._requests.setup(user)
                 _refuse_model(setup)
                 if await self._held(setup, user):
                     continue
-                if run_context.requests.afford is not None:
-                    await run_context.requests.afford(setup.info)
+                if self._requests.afford is not None:
+                    await self._requests.afford(setup.info)
             except Aborted:
                 return
             except (UserError, ModelFailed) as problem:
                 self._guarded(getattr(problem, "guard", ""))
-                write_refusal(run_context, user, _error(problem))
+                write_refusal(self._log, user, _error(problem))
                 return
             if not await self._next(setup, user):
                 return
 
     async def _held(self, setup: StepSetup, user: UserMessage) -> bool:
         """Hold a step's request where requests are held; true when it was let go, and all is decided anew."""
-        run_context = self._run_context
         released, self._released = self._released, False
-        hold = None if released else run_context.turn.hold()
+        hold = None if released else self._requests.hold()
         if hold is None:
             return False
-        messages = run_context.log.state.messages()
-        if pending_subtasks(run_context.log.state) or marker_of(messages, user) is not None:
+        messages = self._log.state.messages()
+        if pending_subtasks(self._log.state) or marker_of(messages, user) is not None:
             return False  # what is sent for these is held where it is made
         await self._hold(hold, setup, user)
         return True
@@ -174,24 +178,30 @@ class Turn:
         self, hold: RequestHold, setup: StepSetup, user: UserMessage, cause: Cause = "size"
     ) -> bool:
         """Hold the next step's request; false where a person wants another or the older summary. Raises Aborted."""
-        run_context = self._run_context
         newest: StepSetup | None = setup
 
         async def propose() -> ProposedRequest:
             nonlocal newest, user
-            if run_context.turn.deliver():
+            if self._run_context.turn.deliver():
                 # A prompt that joined the turn is in the request that is let go.
-                user, newest = newest_user(run_context.log.state.messages()) or user, None
-            now, newest = newest or await run_context.setup(user), None
+                user, newest = newest_user(self._log.state.messages()) or user, None
+            now, newest = newest or await self._requests.setup(user), None
             last = self._steps + 1 >= now.max_steps
-            return await propose_step(run_context, now, self._room.tries, cause, last=last)
+            return await propose_step(
+                self._requests,
+                self._run_context.turn.postponed.until,
+                now,
+                self._room.tries,
+                cause,
+                last=last,
+            )
 
-        release = await hold.hold(propose, run_context.abort)
+        release = await hold.hold(propose, self._requests.abort)
         self._released = release == "send"
         if release == "older-summary":
-            use_older_summary(run_context, user)
+            use_older_summary(self._log, user)
         elif release == "another-summary":
-            self._another = ask_for_another_summary(run_context, user) or self._another
+            self._another = ask_for_another_summary(self._log, user) or self._another
         return self._released
 
     async def _may_cut(
@@ -201,9 +211,8 @@ class Turn:
 
         A summary that is tried first is held where it is requested.
         """
-        run_context = self._run_context
-        hold = run_context.turn.hold()
-        if hold is None or not would_cut(run_context, setup, self._room.tries, cause):
+        hold = self._requests.hold()
+        if hold is None or not would_cut(self._log, setup, self._room.tries, cause):
             return "cut"
         try:
             released = await self._hold(hold, setup, user, cause)
@@ -211,34 +220,29 @@ class Turn:
             return "stop"
         return "cut" if released else "another-summary"
 
-    @property
-    def wants_structured(self) -> bool:
-        """Whether the turn is to end with a structured answer; false before its first step."""
-        return self.setup is not None and self.setup.wants_structured
-
     def _asks_again(self, user: UserMessage) -> bool:
         """Ask again for the answer in its form, or for a real call; false where there is no need, or it was tried enough."""
         setup = self.setup
         if setup is None:
             return False
         if setup.wants_structured:
-            again = ask_for_form_again(self._run_context, setup, user, self.asked)
+            again = ask_for_form_again(self._log, setup, user, self.asked)
             self.asked += again
             return again
-        newest = self._run_context.log.state.newest_message()
+        newest = self._log.state.newest_message()
         if newest is None or not _ends_in_a_mark(newest):
             return False
         may_ask = not self._asked_for_call and self._steps < setup.max_steps
-        again = ask_for_real_call(self._run_context, setup, user, may_ask=may_ask)
+        again = ask_for_real_call(self._log, setup, user, may_ask=may_ask)
         self._asked_for_call = self._asked_for_call or again
         return again
 
     async def _next(self, setup: StepSetup, user: UserMessage) -> bool:
         """Do what is pending first: subtasks, then a compaction, else a step."""
-        messages = self._run_context.log.state.messages()
-        subtasks = pending_subtasks(self._run_context.log.state)
+        messages = self._log.state.messages()
+        subtasks = pending_subtasks(self._log.state)
         if subtasks:
-            return await run_subtasks(self._run_context, setup, user, subtasks)
+            return await run_subtasks(self._run_context.tools, setup, user, subtasks)
         marked = marker_of(messages, user)
         if marked is not None:
             return await self._compact(setup, user, marked)
@@ -249,10 +253,10 @@ class Turn:
         outcome = await run_compaction(self._run_context, setup, user)
         self._no_summary = self._no_summary or outcome == "failed"
         if outcome == "older-summary":
-            use_older_summary(self._run_context, user)
+            use_older_summary(self._log, user)
             return True
         if outcome == "failed" and user.id == self._another:
-            go_on_without(self._run_context, user)
+            go_on_without(self._log, user)
             return True
         if outcome == "failed" and marked.auto:
             may = await self._may_cut(setup, user, "failed")
@@ -264,17 +268,16 @@ class Turn:
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        run_context = self._run_context
-        if run_context.turn.postponed.until:
-            prune_postponed(run_context, setup)
+        if self._run_context.turn.postponed.until:
+            prune_postponed(self._log, self._run_context.turn.postponed, setup)
         if self._room.full(setup, user, messages):
             return True
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
             say = write_last_step if setup.wants_structured else say_last_step
-            user = say(run_context, setup, user)
-        result = await run_step(run_context, setup, user, self._room, last=last)
+            user = say(self._log, setup, user)
+        result = await run_step(self._run_context, setup, user, self._room, last=last)
         if result in ("overflow", "full"):
             helps = result == "overflow"
             may = await self._may_cut(setup, user, "refused" if helps else "failed")
@@ -289,7 +292,7 @@ class Turn:
 
     def _goes_on(self, result: StepResult, *, last: bool) -> bool:
         """Return whether another step follows, and record the guard that prevents it."""
-        newest = self._run_context.log.state.newest_message()
+        newest = self._log.state.newest_message()
         assert newest is not None  # the answer that ends here
         finish, error = (getattr(newest.info, name, None) for name in ("finish", "error"))
         unknown = finish == "unknown" and not _open_tools(newest)
@@ -320,14 +323,14 @@ class Turn:
         return "compaction" if self._no_summary else "window"
 
 
-def _prune_at_end(run_context: RunContext, setup: StepSetup) -> None:
+def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup: StepSetup) -> None:
     """Prune where the policy does that when a turn has ended; where requests are held, with the next one."""
-    if run_context.turn.hold() is not None:
-        postpone_pruning(run_context)
+    if requests.hold() is not None:
+        postpone_pruning(requests.log, postponed)
         return
-    if run_context.turn.postponed.until:
-        prune_postponed(run_context, setup)
-    prune_after_turn(run_context, setup)
+    if postponed.until:
+        prune_postponed(requests.log, postponed, setup)
+    prune_after_turn(requests, setup)
 
 
 def _asked_a_model(messages: Messages) -> bool:
@@ -402,14 +405,7 @@ def _refuse_model(setup: StepSetup) -> None:
 
 
 def _open_tools(message: Message) -> bool:
-    for part in message.parts:
-        if not isinstance(part, ToolPart):
-            continue
-        metadata = part.metadata or {}
-        orphan = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")
-        if not (metadata.get("provider_executed") or metadata.get("failed_attempt") or orphan):
-            return True
-    return False
+    return any(waits_for_answer(part) for part in message.parts if isinstance(part, ToolPart))
 
 
 def _error(problem: UserError | ModelFailed) -> ErrorValue:
@@ -422,6 +418,7 @@ def _error(problem: UserError | ModelFailed) -> ErrorValue:
 
 async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
     """Abort the turn at its time limit; the caller cancels this when the turn ends before."""
+    state.late = False
     if policy.turn_seconds is None:
         return
     await asyncio.sleep(policy.turn_seconds)
@@ -458,7 +455,7 @@ UNATTENDED_WORDS = (
 )
 
 
-def say_stopped(run_context: RunContext, messages: Messages, reason: str) -> None:
+def say_stopped(log: SessionLog, messages: Messages, reason: str) -> None:
     """Write an answer with an error for a turn stopped between requests, where nothing else shows it."""
     newest = messages[-1].info if messages else None
     user = newest_user(messages)
@@ -466,11 +463,11 @@ def say_stopped(run_context: RunContext, messages: Messages, reason: str) -> Non
         return
     if isinstance(newest, AssistantMessage) and newest.finish not in (None, "tool-calls"):
         return
-    write_refusal(run_context, user, AbortedError(message=reason or "Stopped."))
+    write_refusal(log, user, AbortedError(message=reason or "Stopped."))
 
 
 def journal_end(
-    run_context: RunContext,
+    log: SessionLog,
     stopped_by: StoppedBy | None,
     messages: Messages,
     withdrawn: Sequence[str] = (),
@@ -488,13 +485,12 @@ def journal_end(
     taken_back = withdrawn_text(withdrawn) if withdrawn else ""
     for about, words in ((STOP, _words(last, by)), (WITHDRAWN, taken_back)):
         if words:
-            name, session_id = run_context.ids.new("prt"), run_context.session_id
-            part = user_notice(name, session_id, last.id, about, words)
+            part = user_notice(log.ids.new("prt"), last.info.session_id, last.id, about, words)
             written.append(PartUpdated(part=part))
     if last.info.stopped_by != by:
         written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))
     if written:
-        run_context.log.append(*written, sync=True)
+        log.append(*written, sync=True)
     return by
 
 

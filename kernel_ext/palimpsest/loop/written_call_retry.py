@@ -2,24 +2,23 @@
 
 from palimpsest.context.engine_text.written_calls import AGAIN, STAYED, written_call
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
-from palimpsest.transcript.session_record.events import PartUpdated
-from palimpsest.transcript.user_notices import user_notice
 
 ABOUT = "written-call"
 """What the notice about a call that stayed text is about."""
 
 
 def ask_for_real_call(
-    run_context: RunContext, setup: StepSetup, user: UserMessage, *, may_ask: bool
+    log: SessionLog, setup: StepSetup, user: UserMessage, *, may_ask: bool
 ) -> bool:
     """Ask again where the newest answer ends with a call in words; where it was asked already, tell the user.
 
     A policy of a recorded agent, whose answers ended there, does neither. Returns whether it asked.
     """
-    message = run_context.log.state.messages()[-1]
+    message = log.state.messages()[-1]
     if not setup.policy.reminders.real_call or not isinstance(message.info, AssistantMessage):
         return False
     info, parts = message.info, message.parts
@@ -30,9 +29,7 @@ def ask_for_real_call(
     if tool is None:
         return False
     if may_ask:
-        write_engine_message(run_context, user, AGAIN.format(tool=tool))
+        write_engine_message(log, user, AGAIN.format(tool=tool))
         return True
-    words = STAYED.format(tool=tool)
-    part = user_notice(run_context.ids.new("prt"), run_context.session_id, info.id, ABOUT, words)
-    run_context.log.append(PartUpdated(part=part))
+    log.write_notice(info, ABOUT, STAYED.format(tool=tool))
     return False

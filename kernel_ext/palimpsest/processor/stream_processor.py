@@ -7,7 +7,7 @@ only by ``take_tool_calls`` after the stream has really ended.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,12 +29,13 @@ from palimpsest.model.interface import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.processor.stream_services import StreamServices
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.tool_call_runner import UserWaitTime
+from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.call_outcomes import ABORTED
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.errors import AbortedError, ErrorValue
+from palimpsest.transcript.errors import AbortedError, ErrorValue, StorageFailed
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import (
     Attachment,
@@ -63,6 +64,8 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joi
 
 MOST_FILES = 500
 """Files that a step's patch part names; an unpacked archive has thousands."""
+Truncate = Callable[[str, str, str, Mapping[str, Any]], Decision | None]
+"""``(message id, part id, whole output, metadata)``: decides what the model will be shown of a tool's output."""
 DELTAS = (TextDelta, ReasoningDelta, ToolInputDelta)
 KNOWN_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "error", "unknown"}
 
@@ -76,8 +79,9 @@ class StreamProcessor:
 
     def __init__(
         self,
-        services: StreamServices,
+        log: SessionLog,
         message: AssistantMessage,
+        truncate: Truncate,
         *,
         request_id: str | None = None,
         window: int | None = None,
@@ -87,9 +91,10 @@ class StreamProcessor:
         """The user rejected a call without feedback: the turn ends here."""
         self.circle: str | None = None
         """Why the turn ends here, where the guard against doom loops ends it."""
-        self.user_wait = UserWaitTime(services.clock)
+        self.user_wait = UserWaitTime(log.clock)
         """Counts how long the calls waited for the user."""
-        self._desk = services
+        self._log = log
+        self._truncate = truncate
         self._request_id = request_id
         self._window = window
         self._texts: dict[str, tuple[TextPart, list[str]]] = {}
@@ -98,7 +103,7 @@ class StreamProcessor:
         self._raw: dict[str, list[str]] = {}
         self._calls: list[ToolCalled] = []
         self._attempt: list[Part] = []
-        self._step_began = services.clock()
+        self._step_began = log.clock()
         self._start: StepStartPart | None = None
         self._after: str | None = None
         self._patch: PatchPart | None = None
@@ -106,10 +111,10 @@ class StreamProcessor:
             StepStarted: self._step_started,
             TextStarted: self._text_started,
             TextDelta: self._text_delta,
-            TextEnded: self._text_ended,
+            TextEnded: self._words_ended,
             ReasoningStarted: self._reasoning_started,
             ReasoningDelta: self._reasoning_delta,
-            ReasoningEnded: self._reasoning_ended,
+            ReasoningEnded: self._words_ended,
             ToolInputStarted: self._tool_input_started,
             ToolInputDelta: self._tool_input_delta,
             ToolInputEnded: lambda _: None,
@@ -140,7 +145,7 @@ class StreamProcessor:
     # Text
 
     def _text_started(self, event: TextStarted) -> None:
-        part = TextPart(**self._base(), time=Span(start=self._desk.clock()))
+        part = TextPart(**self._log.new_part(self.message), time=Span(start=self._log.clock()))
         self._texts[event.id] = (part, [])
         self._put(part)
 
@@ -151,16 +156,7 @@ class StreamProcessor:
             self._text_started(TextStarted(event.id))
         part, words = self._texts[event.id]
         words.append(event.text)
-        self._desk.recorder.delta(part.message_id, part.id, "text", event.text)
-
-    def _text_ended(self, event: TextEnded) -> None:
-        if event.id not in self._texts:
-            return
-        part, words = self._texts.pop(event.id)
-        update = {"text": joined_surrogates("".join(words)), "time": self._ended(part.time)}
-        if event.metadata is not None:
-            update["metadata"] = event.metadata
-        self._put(part.model_copy(update=update))
+        self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     # Reasoning
 
@@ -168,7 +164,9 @@ class StreamProcessor:
         if event.id in self._thoughts:
             return
         part = ReasoningPart(
-            **self._base(), time=Span(start=self._desk.clock()), metadata=event.metadata
+            **self._log.new_part(self.message),
+            time=Span(start=self._log.clock()),
+            metadata=event.metadata,
         )
         self._thoughts[event.id] = (part, [])
         self._put(part)
@@ -182,12 +180,14 @@ class StreamProcessor:
             self._thoughts[event.id] = (part, words)
         if event.text:
             words.append(event.text)
-            self._desk.recorder.delta(part.message_id, part.id, "text", event.text)
+            self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
-    def _reasoning_ended(self, event: ReasoningEnded) -> None:
-        if event.id not in self._thoughts:
+    def _words_ended(self, event: TextEnded | ReasoningEnded) -> None:
+        """End a text, or a piece of reasoning."""
+        known = self._texts if isinstance(event, TextEnded) else self._thoughts
+        if event.id not in known:
             return
-        part, words = self._thoughts.pop(event.id)
+        part, words = known.pop(event.id)
         update = {"text": joined_surrogates("".join(words)), "time": self._ended(part.time)}
         if event.metadata is not None:
             update["metadata"] = event.metadata
@@ -200,7 +200,7 @@ class StreamProcessor:
             return
         metadata = {EXECUTED: True} if event.provider_executed else None
         part = ToolPart(
-            **self._base(),
+            **self._log.new_part(self.message),
             call_id=event.id,
             tool=event.tool,
             state=ToolPending(),
@@ -214,7 +214,7 @@ class StreamProcessor:
         if part is None or not event.text:
             return
         self._raw[event.id].append(event.text)
-        self._desk.recorder.delta(part.message_id, part.id, "state.raw", event.text)
+        self._log.journal.delta(part.message_id, part.id, "state.raw", event.text)
 
     def _tool_called(self, event: ToolCalled) -> None:
         self._tool_input_started(ToolInputStarted(event.id, event.tool))
@@ -223,7 +223,7 @@ class StreamProcessor:
         metadata = dict(event.metadata or {})
         if event.provider_executed:
             metadata[EXECUTED] = True
-        state = ToolRunning(input=given, time=Span(start=self._desk.clock()))
+        state = ToolRunning(input=given, time=Span(start=self._log.clock()))
         self._put_tool(
             part.model_copy(
                 update={"tool": event.tool, "state": state, "metadata": metadata or None}
@@ -236,7 +236,7 @@ class StreamProcessor:
         """Record that a call really starts now; written to disk before the tool may change anything."""
         part = self._tools[call_id]
         if isinstance(part.state, ToolRunning):
-            state = part.state.model_copy(update={"time": Span(start=self._desk.clock())})
+            state = part.state.model_copy(update={"time": Span(start=self._log.clock())})
             self._put_tool(part.model_copy(update={"state": state}), sync=True)
 
     def tool_progress(self, call_id: str, title: str | None, metadata: dict[str, Any]) -> None:
@@ -260,7 +260,7 @@ class StreamProcessor:
             self._tools[call_id] = changed
             words = str(after)[len(str(before)) :]
             if words:
-                self._desk.recorder.delta(part.message_id, part.id, "state.metadata.output", words)
+                self._log.journal.delta(part.message_id, part.id, "state.metadata.output", words)
             return
         self._put_tool(changed)
 
@@ -269,8 +269,8 @@ class StreamProcessor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         outcome = _outcome(part.tool, event.output)
-        output = self._desk.clean(hide_assigned(outcome.output))
-        text, blob = self._desk.keep_output(output)
+        output = self._log.clean(hide_assigned(outcome.output))
+        text, blob = keep_output(self._log.blobs, output)
         attachments = tuple(self._kept(attachment) for attachment in outcome.attachments)
         state = ToolCompleted(
             input=part.state.input,
@@ -284,13 +284,18 @@ class StreamProcessor:
         decision: Decision | None = None
         # What the provider returned goes back to it as it came, so nothing of it is cut for the model.
         if not (part.metadata and is_provider_call(part)):
-            decision = self._desk.truncate(part.message_id, part.id, output, outcome.metadata)
+            decision = self._truncate(part.message_id, part.id, output, outcome.metadata)
         self._put_tool(part.model_copy(update={"state": state}))
         if decision is not None:
-            self._desk.recorder.append(DecisionMade(decision=decision))
+            self._log.append(DecisionMade(decision=decision))
 
     def _kept(self, attachment: Attachment) -> Attachment:
-        return attachment.model_copy(update={"url": self._desk.keep_attachment(attachment.url)})
+        """Return an attachment for the log, long content as a blob; whole where the disk takes no blob."""
+        try:
+            url = keep_attachment(self._log.blobs, attachment.url)
+        except StorageFailed:
+            return attachment
+        return attachment.model_copy(update={"url": url})
 
     def _tool_erred(self, event: ToolErred) -> None:
         part = self._tools.get(event.id)
@@ -310,8 +315,8 @@ class StreamProcessor:
     # Steps
 
     def _step_started(self, _event: StepStarted) -> None:
-        self._step_began = self._desk.clock()
-        self._start = StepStartPart(**self._base(), request_id=self._request_id)
+        self._step_began = self._log.clock()
+        self._start = StepStartPart(**self._log.new_part(self.message), request_id=self._request_id)
         self._put(self._start)
 
     def begin_again(self, request_id: str) -> None:
@@ -333,7 +338,7 @@ class StreamProcessor:
         if before is not None and after is not None and files:
             named, more = files[:MOST_FILES], len(files) - MOST_FILES
             self._patch = PatchPart(
-                **self._base(),
+                **self._log.new_part(self.message),
                 hash=before,
                 after=after,
                 files=named,
@@ -363,13 +368,13 @@ class StreamProcessor:
         waited = self.user_wait.total
         self._put(
             StepFinishPart(
-                **self._base(),
+                **self._log.new_part(self.message),
                 reason=reason,
                 snapshot=self._after,
                 cost=event.cost,
                 cost_listed=self._cost_listed(event),
                 tokens=event.usage,
-                seconds=round((self._desk.clock() - self._step_began - waited) / 1000, 3),
+                seconds=round((self._log.clock() - self._step_began - waited) / 1000, 3),
                 waited_seconds=round(waited / 1000, 3) if waited else None,
                 context_tokens=event.usage.prompt + event.usage.output + event.usage.reasoning,
                 window=self._window,
@@ -395,9 +400,7 @@ class StreamProcessor:
         for part in self._attempt:
             if isinstance(part, TextPart | ReasoningPart | ToolPart):
                 metadata = dict(part.metadata or {}) | {"failed_attempt": attempt}
-                self._desk.recorder.append(
-                    PartUpdated(part=part.model_copy(update={"metadata": metadata}))
-                )
+                self._log.append(PartUpdated(part=part.model_copy(update={"metadata": metadata})))
         self._attempt.clear()
         self._tools.clear()
 
@@ -407,26 +410,26 @@ class StreamProcessor:
         self._close_tools()
         self._put_patch()
         update: dict[str, Any] = {
-            "time": self.message.time.model_copy(update={"completed": self._desk.clock()})
+            "time": self.message.time.model_copy(update={"completed": self._log.clock()})
         }
         if error is not None:
             update["error"] = error
             if self.message.finish is None and not isinstance(error, AbortedError):
                 update["finish"] = "error"
         self.message = self.message.model_copy(update=update)
-        self._desk.recorder.append(*answer_ended(self.message), sync=True)
+        self._log.append(*answer_ended(self.message), sync=True)
 
     def _close_words(self) -> None:
         for identifier in list(self._thoughts):
-            self._reasoning_ended(ReasoningEnded(identifier))
+            self._words_ended(ReasoningEnded(identifier))
         for identifier in list(self._texts):
-            self._text_ended(TextEnded(identifier))
+            self._words_ended(TextEnded(identifier))
 
     def _close_tools(self) -> None:
         for part in list(self._tools.values()):
             if not isinstance(part.state, ToolPending | ToolRunning):
                 continue
-            now = self._desk.clock()
+            now = self._log.clock()
             running = isinstance(part.state, ToolRunning)
             metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
             begun = part.state.time.start if isinstance(part.state, ToolRunning) else now
@@ -441,20 +444,13 @@ class StreamProcessor:
 
     # Writing
 
-    def _base(self) -> dict[str, str]:
-        return {
-            "id": self._desk.ids.new("prt"),
-            "session_id": self.message.session_id,
-            "message_id": self.message.id,
-        }
-
     def _ended(self, span: Span | None) -> Span:
-        now = self._desk.clock()
+        now = self._log.clock()
         return Span(start=span.start if span else now, end=now)
 
     def _put(self, part: Part, *, sync: bool = False) -> None:
         self._attempt = [kept for kept in self._attempt if kept.id != part.id] + [part]
-        self._desk.recorder.append(PartUpdated(part=part), sync=sync)
+        self._log.append(PartUpdated(part=part), sync=sync)
 
     def _put_tool(self, part: ToolPart, *, sync: bool = False) -> None:
         self._tools[part.call_id] = part
@@ -462,7 +458,7 @@ class StreamProcessor:
 
     def _message(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
-        self._desk.recorder.append(MessageUpdated(info=self.message))
+        self._log.append(MessageUpdated(info=self.message))
 
 
 def _whole(event: StreamEvent) -> StreamEvent:

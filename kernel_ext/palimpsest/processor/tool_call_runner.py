@@ -7,13 +7,25 @@ time that they ran.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.tools.calls.error_containment import ExitAttempted, aborted, await_contained
-from palimpsest.tools.tool import Abort, Tool, ToolContext, ToolOutcome
+from palimpsest.tools.tool import (
+    Abort,
+    AskFunction,
+    Namespace,
+    NotebookReader,
+    PythonRunner,
+    Tool,
+    ToolContext,
+    ToolOutcome,
+)
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.call_outcomes import ABORTED, REFUSED_BY, REFUSED_WHY
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
@@ -40,6 +52,45 @@ class ToolLookup(Protocol):
         """Return the validated arguments, or a sentence for the model."""
 
 
+@dataclass(slots=True)
+class RunTools:
+    """What the tool calls of a run get: the session, folders, permission, and what the kernel has for them."""
+
+    log: SessionLog
+    abort: Abort
+    root: Path
+    cwd: Path
+    ask: Callable[[str, str, str], AskFunction]
+    """``(message id, call id, tool)`` returns the function with which that call asks for permission."""
+    guard: Callable[[str, ToolCalled], Awaitable[None]]
+    """Awaited before a call runs; raises PermissionDenied when a doom loop is rejected."""
+    python: PythonRunner | None = None
+    namespace: Namespace | None = None
+    notebook: NotebookReader | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Further values for tools, such as ``environment``."""
+
+    def context(
+        self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
+    ) -> ToolContext:
+        """Return what one tool call receives; ``more`` are further values of ``ToolContext``."""
+        extra = {**self.extra, **more.pop("extra", {})}
+        return ToolContext(
+            session_id=self.log.session_id,
+            message_id=message_id,
+            call_id=call_id,
+            agent=agent,
+            abort=self.abort,
+            messages=self.log.state.messages(),
+            root=self.root,
+            cwd=self.cwd,
+            ask=ask,
+            notebook=self.notebook,
+            extra=extra,
+            **more,
+        )
+
+
 Result = ToolReturned | ToolErred
 
 
@@ -54,22 +105,18 @@ async def run_calls(
 
     ``guard`` is awaited before a call runs and may raise PermissionDenied (a doom loop).
     """
-    queue: asyncio.Queue[Result] = asyncio.Queue()
     lock = asyncio.Lock()
 
-    async def one(call: ToolCalled) -> None:
+    async def one(call: ToolCalled) -> Result:
         tool = offer.resolve(call.tool)
         alone = not isinstance(tool, str) and not tool.concurrent
-        if alone:
-            async with lock:
-                await queue.put(await _run(call, tool, offer, context, began, guard))
-        else:
-            await queue.put(await _run(call, tool, offer, context, began, guard))
+        async with lock if alone else nullcontext():
+            return await _run(call, tool, offer, context, began, guard)
 
     tasks = [asyncio.create_task(one(call)) for call in calls]
     try:
-        for _ in calls:
-            yield await queue.get()
+        for done in asyncio.as_completed(tasks):
+            yield await done
     finally:
         for task in tasks:
             task.cancel()

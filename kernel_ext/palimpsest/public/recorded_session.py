@@ -69,7 +69,7 @@ class RecordedSession(RecordingReview):
         lifetime: str | float | None = None,
     ) -> Path:
         """Write the inspector as one HTML file, as ``Session.report`` does; returns its path."""
-        from palimpsest.frontends.inspector.report_file import write_report
+        from palimpsest.frontends.operation_text.report_file import write_report
 
         return write_report(
             self,

@@ -1,6 +1,6 @@
 """The base of ``Session``: its application, its open session, and the operations that are carried out on it."""
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from palimpsest.app.wiring import App
@@ -11,6 +11,21 @@ if TYPE_CHECKING:
     from palimpsest.session.open_sessions.followed_session import KernelSession
 
 T = TypeVar("T")
+
+
+def operation_of(
+    name: str, arguments: Mapping[str, Any], session: str | None = None
+) -> "Operation":
+    """Return an operation with these arguments, by default about a session; raises UserError."""
+    from palimpsest.frontends.operation_table import TABLE
+
+    kind = TABLE.find(name)
+    if kind is None:
+        raise UserError(f"There is no operation {name!r}; there are {', '.join(TABLE.by_type)}.")
+    field = kind.model_fields.get("session")
+    # Where it is empty by default it names a session of a recording.
+    mine = {"session": session} if field is not None and field.default != "" else {}
+    return kind.of(**{**mine, **arguments})
 
 
 class SessionCalls:
@@ -33,26 +48,11 @@ class SessionCalls:
 
     def _at_once(self, operation: str, /, **arguments: Any) -> Any:
         """Carry out an operation on the caller's thread, which may be the engine's own."""
-        work = self._built(operation, **arguments).run(self._desk(at_once=True))
-        try:
-            work.send(None)
-        except StopIteration as ended:
-            return ended.value
-        work.close()
-        raise RuntimeError(f"The operation {operation!r} awaits something, which takes the engine.")
+        return self._built(operation, **arguments).done_at_once(self._desk(at_once=True))
 
     def _built(self, name: str, **arguments: Any) -> "Operation":
         """Return an operation with these arguments; raises UserError."""
-        from palimpsest.frontends.operation_table import TABLE
-
-        kind = TABLE.by_type.get(name)
-        if kind is None:
-            raise UserError(
-                f"There is no operation {name!r}; there are {', '.join(TABLE.by_type)}."
-            )
-        if "session" in kind.model_fields:
-            arguments.setdefault("session", self._live.id)
-        return kind.of(**arguments)
+        return operation_of(name, arguments, session=self._live.id)
 
     def _desk(self, *, at_once: bool = False) -> "Desk":
         from palimpsest.frontends.operations.operation import Desk

@@ -73,14 +73,17 @@ class SessionInspection(SessionCalls):
         >>> session.report("report.html", policies=["opencode.prune"], texts="none").name
         'report.html'
         """
-        from palimpsest.frontends.inspector.report_file import write_report
         from palimpsest.review.comparison.price_file import price_words
 
-        return write_report(
-            self._app.inspections.answers(self._live.id).review(),
-            path,
-            environment=self._app.environment,
-            policies=policies,
+        words = price_words(price, lifetime)
+        chosen = (policies,) if isinstance(policies, str) else tuple(policies)
+        prices = (words,) if words else None
+        made = self._at_once(
+            "report",
+            session=self._live.id,
+            file=str(path),
+            policy=(chosen,),
             texts=texts,
-            price=price_words(price, lifetime),
+            price=prices,
         )
+        return Path(made.values["file"])

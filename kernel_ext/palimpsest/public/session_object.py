@@ -317,13 +317,12 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.hooks
         ()
         """
-        self._app.engine.submit(self._app.hooks.load()).result()
-        return self._app.hooks.status()
+        return tuple(self.run("extensions", kind="hooks").hooks)
 
     @property
     def servers(self) -> tuple[McpServerStatus, ...]:
         """The MCP servers of this kernel, with their state and tools."""
-        return self._app.servers.status()
+        return tuple(self._at_once("extensions", kind="mcp").servers)
 
     def connect_servers(self) -> tuple[McpServerStatus, ...]:
         """Connect the MCP servers that are not connected, and wait a moment for them."""
@@ -423,33 +422,21 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> window.used + window.free + window.reserve == window.window
         True
         """
-        from palimpsest.review.inspection.report_builder import (
-            build_context_report,
-            build_recorded_report,
-        )
-        from palimpsest.review.recordings.imported_report import imported_report
+        from palimpsest.frontends.operation_text.context_answers import ContextAnswers
+        from palimpsest.review.inspection.report_builder import build_recorded_report
 
         self._flush()
         clean = scrubber(self._app.environment)
-        if request is not None:
-            request_id = request if isinstance(request, str) else request.id
-            store = self._app.services.store
-            return build_recorded_report(store, self.id, request_id, counter, clean)
-        kept = self._live.snapshot(messages=False).session
-        if kept is not None and kept.read_only:
-            return imported_report(self.review, clean)
-        return build_context_report(
-            self._live.basis(),
-            lambda only: self._live.records_after(0, only),
-            clean,
-            hidden_variables=len(self._app.hidden_names.left_out),
-        )
+        if request is None:
+            return ContextAnswers(self._app).window(self._live, clean)
+        request_id = request if isinstance(request, str) else request.id
+        return build_recorded_report(self._app.services.store, self.id, request_id, counter, clean)
 
     @functools.cached_property
     def _reviews(self) -> "SessionReviews":
         from palimpsest.review.recordings.session_answers import SessionReviews
 
-        return SessionReviews(self._app.services.store, self.id, self._app.price, in_file=True)
+        return SessionReviews(self._app.services.store, self.id, self._app.price)
 
     @property
     def review(self) -> "SessionReview":
@@ -590,10 +577,5 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
 def open_session(app: App, session_id: str | None = None) -> Session:
     """Open a session by id, or the notebook's current one; what its model needs is imported meanwhile."""
     app.preload_model()
-    notebook = app.notebook()
-    work = (
-        app.workspace.open(session_id, notebook)
-        if session_id is not None
-        else app.workspace.current(notebook)
-    )
+    work = app.workspace.meant(session_id, app.notebook())
     return Session(app, app.engine.submit(work).result())

@@ -38,6 +38,14 @@ async def off_loop(call: Callable[[], T]) -> T:
     return call()
 
 
+def runs_on(loop: asyncio.AbstractEventLoop) -> bool:
+    """Return whether the caller runs on this loop."""
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
 CLOSED = "This agent was closed. Load the extension again, or make a new App."
 ON_ENGINE = (
     "This call waits for the agent's thread, and it was made on it, by a coroutine of a tool or a hook. Make the tool "
@@ -216,11 +224,14 @@ class RedactedSpecs:
         values = self._secrets()
         if values != self._values:
             self._values, self._known = values, {}
-        for spec in specs:
-            if self._known.get(spec.name, (None, None))[0] != spec:
-                # A copy: a server that changes its schema in place gives the same object again.
-                given = spec.model_copy(deep=True)
-                self._known[spec.name] = given, redacted_value(given, self._secrets.cleaner())
+        # Copies: a server that changes its schema in place gives the same object again.
+        given = [
+            spec.model_copy(deep=True)
+            for spec in specs
+            if self._known.get(spec.name, (None, None))[0] != spec
+        ]
+        found = redacted_value(given, self._secrets.cleaner()) if given else ()
+        self._known |= {one.name: (one, new) for one, new in zip(given, found, strict=True)}
         return tuple(self._known[spec.name][1] for spec in specs)
 
 

@@ -35,12 +35,10 @@ from palimpsest.transcript.redaction.secret_patterns import SecretStream, scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_event
 from palimpsest.transcript.session_record.events import (
     EVENT_ADAPTER,
-    Checkpoint,
     Event,
     PartDelta,
     PartUpdated,
     Record,
-    StepRequested,
     parse_record,
 )
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
@@ -93,9 +91,8 @@ class Redaction:
 
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
         """Return the redacted event; ``before`` returns a part's state by message id and part id."""
-        whole = _whole(event)
         values = tuple(self._known())
-        found = redacted_event(whole, partial(scrub, values=values))
+        found = redacted_event(event, partial(scrub, values=values))
         if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
             return found
         growing = _growing(event.part)
@@ -112,11 +109,6 @@ class Redaction:
         stream = SecretStream()
         self._streams[event.part.id] = field, stream
         return PartUpdated(part=_with(found.part, stream.feed(text, values)))
-
-
-def _whole(event: Event) -> Event:
-    """Return the event with surrogates joined; checkpoints and requests repeat text that has them joined."""
-    return event if isinstance(event, Checkpoint | StepRequested) else with_joined_surrogates(event)
 
 
 def _growing(part: Part) -> tuple[str, str] | None:

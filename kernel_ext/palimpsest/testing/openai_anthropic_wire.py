@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from palimpsest.model.adapter.usage import openai_report
 from palimpsest.model.script import (
     Action,
     Disconnect,
@@ -22,7 +23,6 @@ from palimpsest.model.script import (
     StreamError,
     Think,
 )
-from palimpsest.transcript.values import Usage
 
 Frame = bytes | Pause | Disconnect | EndEarly
 
@@ -83,20 +83,8 @@ def openai_frames(
     yield writer.chunk({}, finish=_natural_finish(answer, "tool_calls", "stop"))
     if answer.usage != "none":
         usage = answer.natural_usage(prompt_chars)
-        yield writer.chunk(None, usage=openai_usage(usage))
+        yield writer.chunk(None, usage=openai_report(usage))
     yield b"data: [DONE]\n\n"
-
-
-def openai_usage(usage: Usage) -> dict[str, Any]:
-    """Return usage in OpenAI's format: prompt tokens include cached ones, completion tokens reasoning."""
-    completion = usage.output + usage.reasoning
-    return {
-        "prompt_tokens": usage.prompt,
-        "completion_tokens": completion,
-        "total_tokens": usage.prompt + completion,
-        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
-        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
-    }
 
 
 class _OpenAI:

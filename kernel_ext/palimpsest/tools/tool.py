@@ -30,7 +30,7 @@ class Abort:
     """
 
     def __init__(self) -> None:
-        self._callbacks: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], object]] = []
         self._lock = threading.Lock()
         self.set_ = False
         self.reason = ""
@@ -53,7 +53,7 @@ class Abort:
         """Return whether work should stop."""
         return self.set_
 
-    def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
+    def on_abort(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` when the flag is set (at once if it is set already); returns an unregister function."""
         with self._lock:
             waits = not self.set_

@@ -58,3 +58,7 @@ class Ids:
         return encode(
             prefix, time_ms, counter, self._entropy(ENTROPY_LENGTH), descending=descending
         )
+
+    def part(self, session_id: str, message_id: str) -> dict[str, str]:
+        """Return the ids of a new part of a message, by the names of its fields."""
+        return {"id": self.new("prt"), "session_id": session_id, "message_id": message_id}

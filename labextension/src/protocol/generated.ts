@@ -118,7 +118,7 @@ export interface AbortedError {
   type: 'aborted';
   message: string;
 }
-/** An agent that can answer here. */
+/** An agent that can answer here, or a mode, a command or a skill. */
 export interface AgentChoice {
   name: string;
   description: string;
@@ -583,7 +583,7 @@ export interface Choices {
   skills: AgentChoice[];
   /** Agents that can be given a task; ``@name task`` is the prompt. */
   subagents: AgentChoice[];
-  modes: ModeChoice[];
+  modes: AgentChoice[];
   /** The mode of sessions for which none was chosen. */
   mode: string;
   /** Settings in this project's files that have no effect until a person trusts them. */
@@ -596,11 +596,6 @@ export interface ModelChoice {
   window: string;
   /** Why the model is in the list. */
   because: string;
-}
-/** A mode that a session can be in. */
-export interface ModeChoice {
-  name: string;
-  description: string;
 }
 /** Permissions and settings that a log claims and that were not granted here: kept, but never applied. */
 export interface Claims {
@@ -1119,7 +1114,7 @@ export interface Image {
   /** A ``data:`` URL, small enough for a page. */
   image: string;
 }
-/** Import sessions from a file or folder inside the project. */
+/** Import sessions from a file or folder; a page names one inside the project. */
 export interface Import {
   id: string;
   type: 'import';
@@ -1354,7 +1349,7 @@ export interface SessionSummary {
 /** Every setting and where it came from. */
 export interface ListedSettings {
   settings: SettingRow[];
-  /** Settings that are wrong, not used yet or wait for trust. */
+  /** Settings that are wrong or wait for trust. */
   remarks: string[];
 }
 /** A setting, its value as text, and where that came from. */

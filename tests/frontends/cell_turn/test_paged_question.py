@@ -1,11 +1,12 @@
 """What is longer than a terminal is asked page by page, and approved only after its end was shown."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.cell_turn.cell_questions import permission_question, understand
 from palimpsest.frontends.cell_turn.paged_question import (
     MARK,
     MOST_ROWS,
@@ -13,7 +14,7 @@ from palimpsest.frontends.cell_turn.paged_question import (
     PagedQuestion,
     wrapped,
 )
-from palimpsest.frontends.terminal import TerminalSize
+from palimpsest.frontends.cell_turn.typed_answers import permission_question, understand
 from palimpsest.transcript.values import Ask, Reply
 
 END = "1 once   3 reject\n> "
@@ -21,7 +22,7 @@ ANSWERS: Answers[Reply] = Answers(understand, lambda reply: reply.answer == "rej
 
 
 def paged(asked: str, rows: int = 12, columns: int = 40) -> PagedQuestion[Reply]:
-    return PagedQuestion(f"{asked}\n{END}", END, ANSWERS, TerminalSize(rows, columns))
+    return PagedQuestion(f"{asked}\n{END}", END, ANSWERS, os.terminal_size((columns, rows)))
 
 
 def ask(**given: object) -> Ask:

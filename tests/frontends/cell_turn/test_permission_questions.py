@@ -3,7 +3,7 @@
 import pytest
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.cell_turn.cell_questions import question_text, understand
+from palimpsest.frontends.cell_turn.typed_answers import question_text, understand
 from palimpsest.transcript.values import Ask, Reply
 
 ONE = "calls('python', code='x = 6 * 7\\nx').says('')"

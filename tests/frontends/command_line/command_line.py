@@ -17,8 +17,9 @@ PACKAGE = Path(palimpsest.__file__).parent
 IMPORTED = tuple(
     f"palimpsest.{name}"
     for name in (
-        *("frontends.command_line.main", "frontends.command_line.session_report"),
-        *("frontends.command_line.threshold", "frontends.inspector.report_file"),
+        *("frontends.command_line.main", "frontends.command_line.terminal_desk"),
+        *("frontends.operations.recordings", "frontends.operation_text.session_report"),
+        *("frontends.command_line.threshold", "frontends.operation_text.report_file"),
         *("review.importers.built_in", "review.recordings.recording_review"),
         *("review.comparison.recorded_comparison", "review.recordings.preset_policies"),
     )

@@ -1,16 +1,25 @@
-"""What stands behind ``palimpsest`` is read as an operation's value, and the parser has nothing beside its fields."""
+"""What stands behind ``palimpsest`` is read as the value of an operation of the table, by the one handler that others ask.
+
+``--help`` is made of the list of modules, and a command of its own module.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from tests.frontends.command_line.command_line import PACKAGE
 
-from palimpsest.frontends.command_line.commands import (
-    OPERATIONS,
-    CompareRecordings,
-    ImportRecordings,
-    InspectRecordings,
-    RecordingOperation,
-    ReportRecording,
-)
-from palimpsest.frontends.command_line.main import asked_operation, parser
+from palimpsest.frontends import operations
+from palimpsest.frontends.command_line.main import asked_operation, main, parser
+from palimpsest.frontends.operation_table import TABLE, Operations
+from palimpsest.frontends.operations.modules import MODULES, Listed
+from palimpsest.frontends.operations.operation import Argument, Operation
+from palimpsest.frontends.operations.recordings import CompareRecordings, ShowFigures, WriteReport
+from palimpsest.frontends.operations.sharing import Import
+from palimpsest.frontends.page_channel.channel import _command
+from palimpsest.transcript.errors import UserError
 
 NO_TEXT = "a\udce9.jsonl"
 """A name of a file whose bytes are no UTF-8, as Python hands it over."""
@@ -19,15 +28,15 @@ NO_TEXT = "a\udce9.jsonl"
 @pytest.mark.parametrize(
     ("line", "operation"),
     [
-        ("import a --project b", ImportRecordings(path="a", project="b")),
-        ("import a --json", ImportRecordings(path="a")),
-        (f"inspect {NO_TEXT}", InspectRecordings(path=NO_TEXT)),
-        ("inspect a --session 2", InspectRecordings(path="a", session="2")),
+        ("import a --project b", Import(path="a")),
+        (f"import {NO_TEXT} --json", Import(path=NO_TEXT)),
+        (f"inspect {NO_TEXT}", ShowFigures(path=NO_TEXT)),
+        ("inspect a --session 2", ShowFigures(path="a", session="2")),
         (
             f"inspect a --price units --price {NO_TEXT} --lifetime 1h",
-            InspectRecordings(path="a", price=("units", NO_TEXT), lifetime="1h"),
+            ShowFigures(path="a", price=("units", NO_TEXT), lifetime="1h"),
         ),
-        ("inspect a --fail-if cost>1 --baseline b", InspectRecordings(path="a")),
+        ("inspect a --fail-if cost>1 --baseline b", ShowFigures(path="a")),
         ("compare a b", CompareRecordings(path=("a", "b"))),
         (
             "compare a --policy raw recorded --policy all --window 9 --summary stub(9)",
@@ -37,20 +46,130 @@ NO_TEXT = "a\udce9.jsonl"
         ),
         (
             f"report a -o {NO_TEXT} --texts none --policy raw",
-            ReportRecording(path="a", file=NO_TEXT, texts="none", policy=(("raw",),)),
+            WriteReport(path="a", file=NO_TEXT, texts="none", policy=(("raw",),)),
         ),
     ],
 )
-def test_a_line_is_an_operation(line: str, operation: RecordingOperation) -> None:
+def test_a_line_is_an_operation(line: str, operation: Operation) -> None:
     assert asked_operation(parser().parse_args(line.split())) == operation
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_each_field_that_is_written_has_a_help(operation: type[RecordingOperation]) -> None:
-    written = {
-        name: field.description
-        for name, field in operation.model_fields.items()
-        if name not in ("id", "type")
+COMMANDS = {name: words for one in MODULES for name, words in one.commands.items()}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_argument_of_a_command_has_a_help(name: str) -> None:
+    form, operation = TABLE.command(name)
+    fields = {taken: operation.model_fields[taken] for taken in form.takes}
+    given = {
+        taken: one
+        for taken, field in fields.items()
+        for one in field.metadata
+        if isinstance(one, Argument)
     }
 
-    assert all(written.values()), written
+    assert set(fields) == set(given) == set(operation.model_fields) - {"id", "type"}
+    assert all(field.description or given[taken].options["help"] for taken, field in fields.items())
+
+
+@pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.module)
+def test_the_list_of_modules_says_what_each_brings(listed: Listed) -> None:
+    found = Operations.of([listed.module])
+
+    assert listed.types.split() == [*found.by_type]
+    assert [*listed.commands] == [*found.terminal_forms]
+
+
+def test_every_module_is_listed() -> None:
+    room = Path(operations.__file__).parent
+    files = {one.stem for one in room.glob("*.py")} - {
+        "__init__",
+        "grammar",
+        "modules",
+        "operation",
+    }
+
+    assert files == {one.module for one in MODULES}
+
+
+def test_what_has_two_interfaces_has_one_handler() -> None:
+    cell, terminal = TABLE.forms["import"][1], TABLE.command("import")[1]
+
+    assert cell is terminal is TABLE.find("import")
+
+
+ONE_ALONE = """
+import sys
+{statement}
+room = "palimpsest.frontends.operations."
+print(*sorted(name.removeprefix(room) for name in sys.modules if name.startswith(room)), *sys.modules.keys() & {{"pydantic"}})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("statement", "modules"),
+    [
+        ("from palimpsest.frontends.command_line.main import parser; parser('-')", "modules"),
+        (
+            "from palimpsest.frontends.command_line.main import parser; parser('inspect')",
+            "modules operation recordings pydantic",
+        ),
+        (
+            "from palimpsest.frontends.operation_table import TABLE; TABLE.find('revert')",
+            "modules operation reverts pydantic",
+        ),
+    ],
+)
+def test_one_operation_is_found_without_the_modules_of_the_others(
+    statement: str, modules: str
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", ONE_ALONE.format(statement=statement)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        check=True,
+    )
+
+    assert ran.stdout.split() == modules.split()
+
+
+@pytest.mark.parametrize("kind", ["figures", "compare", "report"])
+def test_no_page_asks_what_reads_or_writes_any_file(kind: str) -> None:
+    with pytest.raises(UserError, match=f"Unknown command '{kind}'"):
+        _command({"id": "1", "type": kind, "path": "a", "file": "b"})
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("", 2),
+        ("--help", 0),
+        ("--version", 0),
+        ("inspekt a", 2),
+        ("-- inspect none", 2),
+        ("--json inspect none", 2),
+        ("inspect", 2),
+        ("inspect none --project .", 2),
+        ("import none --fail-if a>1", 2),
+        ("report none", 2),
+        ("import none --project ~nobody-of-this-name", 2),
+        ("inspect ~nobody-of-this-name/a.jsonl", 2),
+        ("inspect none --price ~nobody-of-this-name/prices.json", 2),
+        ("compare none --help", 0),
+    ],
+)
+def test_the_arguments_of_the_command_that_is_asked_for_are_the_whole_grammar(
+    line: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = line.split()
+    try:
+        ended: object = main(words)
+    except SystemExit as left:
+        ended = left.code
+
+    told = capsys.readouterr()
+    assert ended == code
+    assert bool(told.out) == (code == 0)
+    assert bool(told.err) == (code != 0)

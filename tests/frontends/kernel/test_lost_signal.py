@@ -13,7 +13,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 from palimpsest.frontends.kernel.code_execution import drive
 from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
 from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted
-from palimpsest.frontends.kernel.main_thread import MainThread
+from palimpsest.frontends.kernel.main_thread import MainThread, blocking
 
 
 class Waiting:
@@ -176,7 +176,7 @@ def test_code_that_was_stopped_while_it_was_prepared_does_not_begin(
     catching = main_thread.interrupts.catch(lambda: main_thread.interrupt(job))
     assert catching is not None
     try:
-        main_thread.perform(job, lambda _: SignalWhilePrepared())
+        blocking(main_thread.perform(job, lambda _: SignalWhilePrepared(), awaits=False))
     finally:
         catching.end()
         main_thread.interrupts.close()

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Operation
 from palimpsest.transcript.values import Value
 
 
@@ -19,14 +19,14 @@ class CountWords(Operation):
     session: str | None = None
     text: str = ""
     unit: Literal["words", "letters"] = "words"
-    forms = Forms(
+    forms = (
         Form(
             "count",
             "how much was said: %agent count [words|letters]",
             ("unit",),
             begins_no_prompt=True,
             button="Count words",
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> WordCount:

@@ -37,14 +37,9 @@ ADDED = (
         (ROOT / "tests/frontends/operations/count_words.py").read_text("utf-8"),
     ),
     Change(
-        f"{PACKAGE}/frontends/operation_table.py",
-        "        controls,\n        count_words,\n        definitions,\n",
-        "        controls,\n        definitions,\n",
-    ),
-    Change(
-        f"{PACKAGE}/frontends/operation_table.py",
-        "controls, step_mode, count_words),",
-        "controls, step_mode),",
+        f"{PACKAGE}/frontends/operations/modules.py",
+        '    Listed("count_words", "count-words"),\n    Listed("storage", "storage"),\n',
+        '    Listed("storage", "storage"),\n',
     ),
     Change(
         f"{PACKAGE}/public/session_object.py",
@@ -125,7 +120,7 @@ def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Pa
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of this process with the operation, which is taken out again."""
-    monkeypatch.setattr(TABLE, "_listed", type(TABLE._listed)(*map(dict, TABLE._listed)))
+    monkeypatch.setattr(TABLE, "_whole", type(TABLE._listed)(*map(dict, TABLE._listed)))
     TABLE.register(CountWords)
 
 

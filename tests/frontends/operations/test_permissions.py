@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.cell_turn.cell_questions import question_text, understand
+from palimpsest.frontends.cell_turn.typed_answers import question_text, understand
 from palimpsest.frontends.cell_turn.typed_values import amounts
 from palimpsest.transcript.values import Ask, Reply
 

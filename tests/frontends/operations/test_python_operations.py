@@ -7,11 +7,14 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from palimpsest import project
 from palimpsest.app.wiring import App
 from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operations.context import ApplyContextEdit
+from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.extensions import ListExtensions
 from palimpsest.frontends.operations.operation import Desk, Operation
+from palimpsest.frontends.operations.recordings import WriteReport
 from palimpsest.frontends.operations.reverts import Revert
 from palimpsest.frontends.operations.sessions import (
     Archive,
@@ -19,9 +22,10 @@ from palimpsest.frontends.operations.sessions import (
     Fork,
     ListBranches,
     ListChildren,
+    NewSession,
     Retitle,
 )
-from palimpsest.frontends.operations.sharing import Export, Share, Unshare
+from palimpsest.frontends.operations.sharing import Export, Import, Share, Unshare
 from palimpsest.frontends.operations.turns import (
     AnswerAsk,
     AnswerQuestion,
@@ -32,6 +36,7 @@ from palimpsest.frontends.operations.turns import (
     Withdraw,
 )
 from palimpsest.model.script import says
+from palimpsest.public.session_calls import operation_of
 from palimpsest.public.session_object import Session, open_session
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
@@ -105,6 +110,12 @@ def session(tmp_path: Path) -> Iterator[RecordingSession]:
         (lambda s: s.cleanup(), Revert(action="cleanup")),
         (lambda s: s.diff("last"), Revert(action="diff", target="last")),
         (lambda s: s.connect_servers(), ListExtensions(connect=True, kind="mcp")),
+        (lambda s: s.hooks, ListExtensions(kind="hooks")),
+        (lambda s: s.servers, ListExtensions(kind="mcp")),
+        (
+            lambda s: s.report("a.html", policies=["raw"], texts="none", price="units"),
+            WriteReport(file="a.html", policy=(("raw",),), texts="none", price=("units",)),
+        ),
     ],
 )
 def test_a_method_builds_its_operation(
@@ -115,6 +126,35 @@ def test_a_method_builds_its_operation(
 
     mine = {"session": session.id} if "session" in type(operation).model_fields else {}
     assert set(map(repr, session.built)) == {repr(operation.model_copy(update=mine))}
+
+
+@pytest.mark.parametrize(
+    ("call", "operation"),
+    [
+        (lambda: project.import_session("none"), Import(path="none")),
+        (lambda: project.new_session("Title"), NewSession(title="Title")),
+        (project.trust, TrustProject()),
+        (project.distrust, TrustProject(trusted=False)),
+    ],
+)
+def test_a_function_about_the_project_builds_its_operation(
+    session: RecordingSession,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[[], object],
+    operation: Operation,
+) -> None:
+    built: list[Operation] = []
+
+    def noted(name: str, arguments: dict[str, Any]) -> Operation:
+        built.append(operation_of(name, arguments))
+        return built[-1]
+
+    monkeypatch.setattr(project, "current_app", lambda: session._app)
+    monkeypatch.setattr(project, "operation_of", noted)
+    with suppress(UserError):
+        call()
+
+    assert built == [operation]
 
 
 def test_what_needs_no_loop_is_done_on_the_engines_own_thread(session: RecordingSession) -> None:
@@ -167,3 +207,15 @@ def test_a_reply_says_who_gave_it_and_a_focus_may_be_long(
 
     assert [one.by for one in given] == ["a script", "person"]
     assert session._built("compact", focus="word " * 1_000).model_dump()["focus"] == "word " * 1_000
+
+
+def test_a_recording_is_asked_about_its_own_sessions_whatever_session_asks(
+    session: RecordingSession, tmp_path: Path
+) -> None:
+    session.prompt("What is it?")
+    exported = session.export("json", tmp_path / "a.json")
+    other = session.fork()
+
+    found = RecordingSession(other).run("figures", path=str(exported))
+
+    assert [one["session"] for one in found.values["sessions"]] == [session.id]

@@ -7,9 +7,10 @@ from tests.frontends.operations.said import said
 from tests.session.revert.test_revert import files, three_turns
 
 from palimpsest.frontends.operation_text.revert_text import diff_text, revert_text
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import saved_changes, turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
-from palimpsest.frontends.turn_output.segments import Position, Segment
+from palimpsest.frontends.turn_output.segments import Segment
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
@@ -84,7 +85,7 @@ async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> No
     turn = [one for one in messages if getattr(one.info, "parent_id", "") == messages[0].id]
     frame = Frame(session.id, messages[0].id, (0, 9), changes=changes)
 
-    made = bundle(turn, Segment(0, Position()), frame, notes=OutlineNotes.of(()), scrub=str)
+    made = bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes.of(()), scrub=str)
 
     assert made["text/plain"].endswith("1 file changed, +1 -1: a.txt")
     assert [one["file"] for one in made[MIME]["changes"]] == ["a.txt"]

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
 from palimpsest.frontends.turn_output.segments import (
     SEGMENT_CHARS,
-    Position,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -60,7 +60,7 @@ def message(*parts: Part, id: str = "m") -> Message:
 
 def cut(messages: list[Message]) -> list[Segment]:
     """Split a turn as a cell does."""
-    open_, done = Segment(0, Position()), []
+    open_, done = Segment(0, SegmentCut()), []
     while (closed := cut_when_long(messages, open_)) is not None:
         done.append(closed)
         open_ = following(messages, closed)
@@ -78,7 +78,7 @@ def paragraphs(count: int) -> str:
 def test_a_short_turn_is_one_segment() -> None:
     messages = [message(text(1, "Hello."), call(2))]
 
-    assert cut(messages) == [Segment(0, Position())]
+    assert cut(messages) == [Segment(0, SegmentCut())]
     assert shown(messages, cut(messages)) == parts_of(messages)
 
 
@@ -124,7 +124,7 @@ def test_a_cut_after_a_call_leaves_the_call_above() -> None:
         message(text(4, "c"), id="m2"),
     ]
 
-    closed = cut_after_call(messages, Segment(0, Position()), "call_2")
+    closed = cut_after_call(messages, Segment(0, SegmentCut()), "call_2")
     assert closed is not None
     rest = following(messages, closed)
 
@@ -139,7 +139,7 @@ def test_a_cut_after_a_call_leaves_the_call_above() -> None:
 def test_steps_are_counted_on() -> None:
     step = StepFinishPart(id="prt_9", session_id="s", message_id="m", reason="stop")
     messages = [message(call(1), step, call(2))]
-    closed = cut_after_call(messages, Segment(0, Position()), "call_2")
+    closed = cut_after_call(messages, Segment(0, SegmentCut()), "call_2")
     assert closed is not None
 
     assert following(messages, closed).first_step == 2
@@ -193,7 +193,7 @@ def test_a_text_is_searched_for_secrets_once_for_all_formats() -> None:
 
     turn = [message(text(1, "The mean is 43.92."), call(2))]
     frame = Frame(session="s", turn="t", seq=(1, 2))
-    made = bundle(turn, Segment(0, Position()), frame, notes=OutlineNotes(), scrub=scrub)
+    made = bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes(), scrub=scrub)
 
     assert "43.92" in made["text/markdown"]
     assert "43.92" in made["text/plain"]

@@ -4,10 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.store.record_builders import OWNER, SESSION, assistant, session, text
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.session_state.state import State
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import MessagePath
 from palimpsest.transcript.session_record.events import (
     MessageRemoved,
     PartDelta,
@@ -26,7 +28,13 @@ def test_what_is_read_equals_the_state_after_every_change(steps: list[str]) -> N
     store = MemoryStore()
     writer = store.acquire(SESSION, OWNER, create=True)
     journal = Journal(writer, State(), clock=lambda: 0, tick_seconds=0.001)
-    log = SessionLog(journal)
+    log = SessionLog(
+        journal,
+        blobs=store,
+        ids=Ids(lambda: 0, lambda length: bytes(length)),
+        clock=lambda: 0,
+        path=MessagePath(cwd="/w", root="/w"),
+    )
     log.append(SessionCreated(session=session()))
     for number, step in enumerate(steps):
         message = f"msg_made_{number}"

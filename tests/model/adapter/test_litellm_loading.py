@@ -26,27 +26,19 @@ ASK = """
     import asyncio
     from tests.model.adapter_requests import info, request, run
     from palimpsest.testing import FaultServer
-    from palimpsest.model.custom_provider import CustomFinish, CustomText
     from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
     from palimpsest.model.interface import TextDelta
     from palimpsest.model.script import says, thinks
 
-    class Parrot:
-        async def stream(self, messages, tools, parameters, session_id, purpose):
-            yield CustomText("Hi.")
-            yield CustomFinish("stop")
-
     model = LitellmModel()
-    model.register_custom("parrot", Parrot())
 
     def ask(provider):
         with FaultServer(thinks("Hm.").says("Hi.")) as server:
-            where = None if provider == "parrot" else server
-            events, error = asyncio.run(run(request(info(provider, where)), model))
+            events, error = asyncio.run(run(request(info(provider, server)), model))
         assert error is None, error
         assert "Hi." in [event.text for event in events if isinstance(event, TextDelta)]
 
-    for provider in ("openai", "anthropic", "parrot"):
+    for provider in ("openai", "anthropic"):
         ask(provider)
 """
 
@@ -167,9 +159,18 @@ def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Pa
 
 
 def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
-    asking = ASK.replace('("openai", "anthropic", "parrot")', '("parrot",)')
-
     python(
-        together(HOOK, asking, 'assert not {"litellm", "openai"} & set(sys.modules)'),
+        together(
+            HOOK,
+            """
+            import asyncio
+            from tests.model.adapter_requests import info, request, run
+            from palimpsest.model.rehearsal.rehearsal_model import Rehearsal
+
+            events, error = asyncio.run(run(request(info("rehearsal", name="rules")), Rehearsal()))
+            assert error is None and events, error
+            """,
+            'assert not {"litellm", "openai"} & set(sys.modules)',
+        ),
         tmp_path,
     )

@@ -1,30 +1,20 @@
 """The rehearsal model streams word by word, reports usage like a provider, and plays scenarios."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from palimpsest.model.adapter.litellm_model import LitellmModel
-from palimpsest.model.custom_provider import (
-    CustomCall,
-    CustomChunk,
-    CustomFailure,
-    CustomFinish,
-    CustomReasoning,
-    CustomText,
-)
-from palimpsest.model.errors.classification import classify
 from palimpsest.model.errors.retry import retryable
 from palimpsest.model.interface import (
     ModelRequest,
     ReasoningDelta,
     StepFinished,
+    StreamEvent,
     TextDelta,
     ToolCalled,
 )
+from palimpsest.model.rehearsal.rehearsal_model import Rehearsal, word_seconds
 from palimpsest.model.rehearsal.scenario import register_scenario
-from palimpsest.model.rehearsal.streaming_handler import Rehearsal, word_seconds
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.errors import ApiError, ModelFailed, UserError
@@ -49,36 +39,31 @@ async def chunks(
     session: str | None = "ses_1",
     purpose: str = "step",
     tools: tuple[ToolSpec, ...] = (VARIABLES,),
-) -> list[CustomChunk]:
-    stream: AsyncIterator[CustomChunk] = model.stream(
-        messages, tools, {"model": name}, session, purpose
+) -> list[StreamEvent]:
+    request = ModelRequest(
+        model=info(name), messages=messages, tools=tools, session_id=session, purpose=purpose
     )
-    return [chunk async for chunk in stream]
+    return [event async for event in model.stream(request)]
 
 
-def text_of(found: list[CustomChunk]) -> str:
-    return "".join(chunk.text for chunk in found if isinstance(chunk, CustomText))
+def text_of(found: list[StreamEvent]) -> str:
+    return "".join(event.text for event in found if isinstance(event, TextDelta))
 
 
-def usage_of(found: list[CustomChunk]) -> Usage:
+def usage_of(found: list[StreamEvent]) -> Usage:
     finish = found[-1]
-    assert isinstance(finish, CustomFinish)
-    assert finish.usage is not None
+    assert isinstance(finish, StepFinished)
     return finish.usage
 
 
 async def test_thinks_then_speaks_then_calls() -> None:
     found = await chunks(Rehearsal(), SYSTEM, PROMPT)
 
-    kinds = [type(chunk) for chunk in found]
-    assert [kind for at, kind in enumerate(kinds) if kind not in kinds[:at]] == [
-        CustomReasoning,
-        CustomText,
-        CustomCall,
-        CustomFinish,
-    ]
-    assert all(len(chunk.text.split()) == 1 for chunk in found if isinstance(chunk, CustomText))
-    assert found[-1].reason == "tool_calls"  # type: ignore[union-attr]
+    told = (ReasoningDelta, TextDelta, ToolCalled, StepFinished)
+    kinds = [type(event) for event in found if isinstance(event, told)]
+    assert tuple(dict.fromkeys(kinds)) == told
+    assert all(len(event.text.split()) == 1 for event in found if isinstance(event, TextDelta))
+    assert found[-1].reason == "tool-calls"  # type: ignore[union-attr]
 
 
 async def test_the_same_request_streams_the_same_chunks() -> None:
@@ -88,7 +73,7 @@ async def test_the_same_request_streams_the_same_chunks() -> None:
 async def test_call_ids_differ_from_request_to_request() -> None:
     first = await chunks(Rehearsal(), PROMPT)
     second = await chunks(Rehearsal(), SYSTEM, PROMPT)
-    ids = [chunk.id for chunk in (*first, *second) if isinstance(chunk, CustomCall)]
+    ids = [chunk.id for chunk in (*first, *second) if isinstance(chunk, ToolCalled)]
 
     assert len(set(ids)) == 2
 
@@ -180,17 +165,18 @@ async def test_plays_a_scenario_step_by_step() -> None:
     model, messages = Rehearsal(), [PROMPT]
     first = await chunks(model, *messages, name="story")
     assert text_of(first) == "Let me look."
-    assert [c.name for c in first if isinstance(c, CustomCall)] == ["variables"]
+    assert [c.tool for c in first if isinstance(c, ToolCalled)] == ["variables"]
 
     messages += [{"role": "assistant", "content": "Let me look."}]
-    with pytest.raises(CustomFailure) as failed:
+    with pytest.raises(ModelFailed) as failed:
         await chunks(model, *messages, name="story")
-    assert (failed.value.status, failed.value.headers) == (429, {"retry-after": "2"})
+    assert isinstance(failed.value.error, ApiError)
+    assert (failed.value.error.status, failed.value.error.headers) == (429, {"retry-after": "2"})
 
     assert text_of(await chunks(model, *messages, name="story")) == "Three columns."
     messages += [{"role": "assistant", "content": "Three columns."}]
-    broken = await chunks(model, *messages, name="story")
-    assert not any(isinstance(chunk, CustomFinish) for chunk in broken)
+    with pytest.raises(ModelFailed, match="ended early"):
+        await chunks(model, *messages, name="story")
     assert text_of(await chunks(model, *messages, name="story")) == "Goodbye."
     messages += [{"role": "assistant", "content": "Goodbye."}]
     assert "is over" in text_of(await chunks(model, *messages, name="story"))
@@ -233,16 +219,16 @@ async def test_titles_are_extracted_also_in_a_scenario() -> None:
 
 async def test_an_unknown_scenario_says_which_there_are() -> None:
     register_scenario("story", STORY)
-    with pytest.raises(CustomFailure, match=r"no rehearsal scenario 'nonsense'.*story"):
+    with pytest.raises(ModelFailed, match=r"no rehearsal scenario 'nonsense'.*story"):
         await chunks(Rehearsal(), PROMPT, name="nonsense")
 
 
 async def test_an_unknown_scenario_is_asked_for_once_whatever_the_others_are_called() -> None:
     register_scenario("rate-limit", STORY)
-    with pytest.raises(CustomFailure) as failed:
+    with pytest.raises(ModelFailed) as failed:
         await chunks(Rehearsal(), PROMPT, name="nonsense")
 
-    error = classify(failed.value, "rehearsal")
+    error = failed.value.error
     assert "no rehearsal scenario 'nonsense'" in error.message
     assert not retryable(error)
 
@@ -267,18 +253,12 @@ def info(name: str) -> ModelInfo:
     )
 
 
-def served() -> LitellmModel:
-    model = LitellmModel()
-    model.register_custom("rehearsal", Rehearsal())
-    return model
-
-
 @pytest.mark.slow
 async def test_streams_as_any_provider_does() -> None:
     request = ModelRequest(
         model=info("rules"), messages=(SYSTEM, PROMPT), tools=(VARIABLES,), session_id="ses_1"
     )
-    events = [event async for event in served().stream(request)]
+    events = [event async for event in Rehearsal().stream(request)]
 
     assert any(isinstance(event, ReasoningDelta) for event in events)
     assert "No language model" in "".join(e.text for e in events if isinstance(e, TextDelta))
@@ -296,7 +276,7 @@ async def test_streams_as_any_provider_does() -> None:
 async def test_a_scenario_fails_as_a_provider_does() -> None:
     register_scenario("limited", [{"fails": 429, "retry_after": 1}, calls("variables")])
     request = ModelRequest(model=info("limited"), messages=(PROMPT,), session_id="ses_9")
-    model = served()
+    model = Rehearsal()
     with pytest.raises(ModelFailed) as failed:
         [event async for event in model.stream(request)]
 

@@ -8,7 +8,7 @@ import pytest
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
 
-from palimpsest.review.comparison.links import parse_link
+from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.comparison.session_figures import session_figures
 from palimpsest.review.comparison.session_review import SessionReview
@@ -250,8 +250,7 @@ def test_the_largest_wastes_are_sentences_with_numbers_and_links() -> None:
     assert [one.cost for one in wastes] == sorted((one.cost for one in wastes), reverse=True)
     for one in wastes:
         assert any(sign.isdigit() for sign in one.sentence)
-        session, request, _ = parse_link(one.link)
-        assert (session, request) == (pi_timeline().session, one.request)
+        assert one.link == link_to(pi_timeline().session, one.request, one.item)
 
 
 def test_requests_and_items_are_data_frames() -> None:

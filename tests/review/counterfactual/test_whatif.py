@@ -12,7 +12,6 @@ from tests.review.decision_sessions import NO_PRUNE, SCENES, compacted, pruned, 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
-from palimpsest.review.counterfactual.comparison_text import what_if_comparison
 from palimpsest.review.counterfactual.exact_whatif import exact_whatif, replay
 from palimpsest.review.counterfactual.steps import Replay, Step
 from palimpsest.review.counterfactual.whatif_result import WhatIf
@@ -250,15 +249,15 @@ def test_steps_that_differ_are_shown_wherever_they_are() -> None:
     was = Replay("ses_a", None, counterfactual=False, steps=steps(300))
     other = Replay("ses_a", None, counterfactual=True, steps=steps(300, {150, 290}))
 
-    shown = what_if_comparison(was, other, 150, 1_500)
+    shown = WhatIf(was, other, 1_500, exact=True).comparison
 
     numbers = [line.number for line in shown.lines]
     assert {149, 150, 289, 290} <= set(numbers)
     assert len(numbers) == 40
     assert shown.more == "Steps that are not shown: 260 that are the same on both sides."
     many = Replay("ses_a", None, counterfactual=True, steps=steps(300, set(range(100, 200))))
-    assert what_if_comparison(was, many, 100, 1_500).lines[0].number == 100
-    assert "60 more that differ" in what_if_comparison(was, many, 100, 1_500).more
+    assert WhatIf(was, many, 1_500, exact=True).comparison.lines[0].number == 100
+    assert "60 more that differ" in WhatIf(was, many, 1_500, exact=True).comparison.more
 
 
 async def test_requests_for_summaries_count(tmp_path: Path) -> None:

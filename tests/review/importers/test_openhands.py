@@ -200,3 +200,29 @@ def test_events_from_before_function_calls_are_a_request_each(tmp_path: Path) ->
 def test_a_folder_without_events_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"holds no events of OpenHands\.$"):
         list(OpenHandsImporter().read(tmp_path, lambda *_: None))
+
+
+@pytest.mark.parametrize("summary", [7, True, "I think.", {"text": "I think."}])
+def test_a_summary_of_reasoning_that_is_no_list_costs_only_itself(
+    tmp_path: Path, summary: object
+) -> None:
+    """A number in its place ended the whole import."""
+    asked: dict[str, object] = {"kind": "MessageEvent", "id": "1", "source": "user"}
+    asked["llm_message"] = {"role": "user", "content": [{"type": "text", "text": "Go on."}]}
+    answered: dict[str, object] = {
+        "kind": "MessageEvent",
+        "id": "2",
+        "parent_id": "1",
+        "source": "agent",
+    }
+    answered["llm_message"] = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Done."}],
+        "responses_reasoning_item": {"summary": summary},
+    }
+    path = tmp_path / "events.json"
+    path.write_text(json.dumps([asked, answered]))
+
+    found, _ = recorded(OpenHandsImporter(), path)
+
+    assert [said(one) for one in only(MessageRead, found)] == ["Go on.", "Done."]

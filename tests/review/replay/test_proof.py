@@ -15,6 +15,7 @@ from tests.review.replay.made_usage import caching_session
 from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.policy_comparison import compare_policies
 from palimpsest.review.comparison.prices import profile_of
+from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.registry import get
 from palimpsest.review.recordings.recording import open_recording
@@ -150,6 +151,16 @@ def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> N
     assert not compare_policies(
         pi_timeline(), [None], fit_ruler(pi_timeline()), UNITS
     ).table.doubtful
+
+
+def test_the_rows_of_a_sweep_over_a_doubtful_replay_are_marked(tmp_path: Path) -> None:
+    store, report = bring(sample("inspect_plain.eval", tmp_path))
+    review = SessionReview(timeline_of(store, report.sessions[0].id), get, offline_price)
+
+    table = review.sweep("sweagent.last_n.n", [2, 5]).table
+
+    assert table.doubtful == frozenset({0, 1})
+    assert "\n2 ?" in table.text
 
 
 def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:

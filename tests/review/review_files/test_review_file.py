@@ -121,7 +121,7 @@ def test_a_price_that_changed_makes_it_anew(project: RecordedProject) -> None:
 
 
 DAMAGES: dict[str, tuple[str, Any]] = {
-    "another session": ("timeline heads 0", "ses_other"),
+    "another session": ("timeline session", "ses_other"),
     "another version": ("made_by", "0"),
     "an older timeline": ("timeline version", 0),
     "no timeline": ("timeline", None),
@@ -142,12 +142,16 @@ DAMAGES: dict[str, tuple[str, Any]] = {
     "more items than there are": ("timeline requests items -1", 99_999),
     "usage of two numbers": ("timeline requests usage 3", [1, True]),
     "infinite cost": ("timeline requests cost 3", float("inf")),
-    "a price that is not there": ("timeline requests price 3", 7),
+    "a price that is a number": ("timeline requests price 3", 7),
+    "a negative usage": ("timeline requests usage 3 input", -1),
+    "a usage as a text": ("timeline requests usage 3 input", "9"),
+    "an unknown service tier": ("timeline requests usage 3 service_tier", "free"),
     "subagents in a list": ("timeline subagents", ["call"]),
     "a subagent by a number": ("timeline subagents", {"call": 7}),
     "a blob by a path": ("blobs x", "../../../etc/passwd"),
     "a weight less": ("weights tiktoken/o200k_base", [1]),
     "a weight below none": ("weights tiktoken/o200k_base 3", -5),
+    "a name without holders": ("references names", ["a"]),
     "a holder that is not there": ("references holders 0", [99_999]),
     "holders in another order": ("references holders 0", [5, 4]),
     "a use that is not there": ("references uses 0", 99_999),
@@ -294,7 +298,7 @@ def test_a_sessions_review_is_read_from_its_file_by_the_next_kernel(
         session_id = session.id
 
     # What is shown next comes from the file.
-    value["timeline"]["heads"][1] = "A title that only the file has"
+    value["timeline"]["title"] = "A title that only the file has"
     kept.write_text(json.dumps(value))
     with isolated_session(ScriptedModel(), folder=tmp_path) as session:
         review = open_session(session._app, session_id).review

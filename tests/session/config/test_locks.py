@@ -255,7 +255,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         apps.append(app)
         session = app.engine.submit(app.workspace.current("a.ipynb")).result()
         if log is not None:
-            session.change(**log)
+            session.log.change(**log)
         return app, session
 
     usual = ConfigFolders.usual

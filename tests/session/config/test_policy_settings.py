@@ -92,7 +92,7 @@ def test_short_names_and_flags_change_the_same_policy(tmp_path: Path) -> None:
 
     config = loaded(tmp_path, text, flags)
 
-    assert config.problems == config.unused == ()
+    assert config.problems == ()
     assert policy_choice(config.policy.policy) == PolicyChoice(
         base="opencode-1.18",
         changes={

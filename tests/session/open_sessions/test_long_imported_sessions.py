@@ -153,14 +153,14 @@ async def test_a_fork_of_it_reads_none_and_what_changes_later_is_no_hindrance(
     harness, session = await opened(store)
     fork = await harness.workspace.fork(SESSION)
     assert (unread(fork), unread(session)) == (ALL_BUT_THE_NEWEST, ALL_BUT_THE_NEWEST)
-    session.change(title="Another")
+    session.log.change(title="Another")
     await harness.workspace.close()
 
     for _ in range(2):
         harness, session = await opened(store)
         assert unread(session) == ALL_BUT_THE_NEWEST
         assert session.snapshot(messages=False).session.title == "Another"
-        session.change(title="Another")
+        session.log.change(title="Another")
         await harness.workspace.close()
     assert store.load(fork.id).messages() == store.load(SESSION).messages()
 
@@ -278,7 +278,7 @@ async def test_a_session_that_grew_here_is_indexed_when_it_closes(store: JsonlSt
     log.write_bytes(b"".join(line for line in lines if b'"session.checkpoint"' not in line))
     harness, session = await opened(store)
     assert unread(session) == 0
-    session.change(title="Another")
+    session.log.change(title="Another")
     await harness.workspace.close()
 
     harness, session = await opened(store)

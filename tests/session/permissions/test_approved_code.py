@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.session.permissions import approved_code
-from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
+from palimpsest.session.permissions.approved_code import ApprovedCode
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.tools.tool import Abort, PythonOutcome
 
@@ -131,7 +131,7 @@ async def test_only_code_that_ran_to_its_end_is_recorded(*, interrupted: bool) -
             return PythonOutcome("", "", None, None, interrupted=interrupted)
 
     known = ApprovedCode()
-    await RecordingRunner(Runner(), known, "ses_1").run(
+    await known.observed(Runner(), "ses_1").run(
         CODE, call_id="c", abort=Abort(), on_output=lambda _: None
     )
 

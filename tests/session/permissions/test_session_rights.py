@@ -242,11 +242,11 @@ def test_what_tightens_is_not_given_up_for_a_claim() -> None:
 async def test_a_mode_chosen_since_stands_for_what_was_held_back(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("Hi.")))
     session = await harness.session()
-    session.change(mode="bypass", mode_own=True, permission=(ALL,))
+    session.log.change(mode="bypass", mode_own=True, permission=(ALL,))
     await harness.workspace.close()
 
     session = await harness.session()
-    assert isinstance(session.withheld, str)
+    assert isinstance(session.opening_words, str)
     assert session.control.withheld == ("mode bypass", "*: *")
     session.control.use_mode("accept-edits")
     assert session.control.withheld == ("*: *",)
@@ -263,7 +263,7 @@ async def test_a_retry_asks_no_model_and_no_agent_that_only_the_log_names(tmp_pa
     model = ScriptedModel(says("Hello."))
     elsewhere = SessionHarness(tmp_path, model, store=harness.store)
     session = await elsewhere.session()
-    assert "model far/away, agent plan" in session.withheld
+    assert "model far/away, agent plan" in session.opening_words
     answered = await session.retry()
     assert answered.error is not None
     assert "names the model far/away, and nobody named it" in answered.error.message

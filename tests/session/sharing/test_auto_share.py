@@ -1,5 +1,6 @@
 """A session is shared automatically if its setting says so, and no turn fails because of its page."""
 
+import asyncio
 import json
 import shutil
 import threading
@@ -16,6 +17,7 @@ from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.sharing import sharing_service as sharing
 from palimpsest.session.sharing.sharing_service import SHARING_OPTED_OUT
+from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
@@ -216,13 +218,15 @@ async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> No
     sample("opencode_storage", tmp_path)
     made = make_harness(tmp_path)
     sharing = made.workspace.sharing
-    await sharing.import_sessions("opencode_storage")
+    await asyncio.to_thread(sharing.imports.import_from, "opencode_storage", ImportControl())
     identifier = "ses_11111111aaaaMockOpenCode01"
     await made.workspace.open(identifier)
     file = next((tmp_path / "opencode_storage" / "part").rglob("*PlanText04.json"))
     file.write_text(json.dumps(json.loads(file.read_text()) | {"text": "changed"}))
 
-    report = await sharing.import_sessions("opencode_storage")
+    report = await asyncio.to_thread(
+        sharing.imports.import_from, "opencode_storage", ImportControl()
+    )
 
     assert [one.outcome for one in report.sessions] == ["same"]
     (problem,) = report.problems
@@ -233,7 +237,9 @@ async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> No
 async def test_an_imported_session_is_gone_on_with(tmp_path: Path) -> None:
     sample("opencode_storage", tmp_path)
     made = make_harness(tmp_path)
-    await made.workspace.sharing.import_sessions("opencode_storage")
+    await asyncio.to_thread(
+        made.workspace.sharing.imports.import_from, "opencode_storage", ImportControl()
+    )
     shutil.rmtree(tmp_path / "opencode_storage")
 
     session = await made.workspace.open("ses_11111111aaaaMockOpenCode01", "a.ipynb")

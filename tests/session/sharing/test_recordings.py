@@ -1,5 +1,6 @@
 """Another agent's recording is read, searched and forked, and no model is asked in it."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.records.session_search import Query
+from palimpsest.store.exchange.importer import ImportControl
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
@@ -27,7 +29,9 @@ def make_harness(tmp_path: Path) -> tuple[SessionHarness, ScriptedModel]:
 
 async def imported(harness: SessionHarness, tmp_path: Path) -> str:
     path = sample("claude_code/compaction_session.jsonl", tmp_path)
-    report = await harness.workspace.sharing.import_sessions(path.name)
+    report = await asyncio.to_thread(
+        harness.workspace.sharing.imports.import_from, path.name, ImportControl()
+    )
     return report.sessions[0].id
 
 

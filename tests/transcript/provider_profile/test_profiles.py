@@ -184,7 +184,7 @@ def test_an_older_request_is_written_by_the_tables_of_its_time() -> None:
     ],
 )
 def test_nothing_changed_for_a_provider_that_serves_its_own_models(model_id: str) -> None:
-    told = {"wire", "family", "guidance", "window_asked", "caches_by_session", "limits_apart"}
+    told = {"wire", "family", "window_asked", "caches_by_session", "limits_apart"}
     now, then = profile(ref(model_id)), profile_at(ref(model_id), 2)
 
     assert {

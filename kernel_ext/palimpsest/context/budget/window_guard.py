@@ -172,7 +172,7 @@ def _configured(
 ) -> Mapping[str, Any]:
     called = NAMES[policy.provider_names]
     for known, settings in models.items():
-        if called(known) == called(provider) and name in settings:
+        if name in settings and (known == provider or called(known) == called(provider)):
             return settings[name]
     return {}
 

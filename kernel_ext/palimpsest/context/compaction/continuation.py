@@ -104,10 +104,10 @@ def _speaks(message: Message) -> bool:
 def _is_whole(message: Message, info: AssistantMessage) -> bool:
     if info.error is not None or info.finish not in ENDINGS:
         return False
-    return not any(_waits(part) for part in message.parts if isinstance(part, ToolPart))
+    return not any(waits_for_answer(part) for part in message.parts if isinstance(part, ToolPart))
 
 
-def _waits(part: ToolPart) -> bool:
+def waits_for_answer(part: ToolPart) -> bool:
     """Return whether a call's result needs an answer; not those run by the provider or given up."""
     metadata = part.metadata or {}
     orphan = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")

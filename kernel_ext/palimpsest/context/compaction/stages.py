@@ -7,7 +7,7 @@ never separated. The choice is recorded as a decision, and read from there in re
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from palimpsest.transcript.messages import Messages
@@ -40,28 +40,15 @@ class SummaryStage:
 
     def numbers(self) -> dict[str, Any]:
         """Return the stage as the numbers of a decision."""
-        return {
-            "stage": self.number,
-            "first": self.first,
-            "last": self.last,
-            "final": self.final,
-            "prior": self.prior,
-            "left_out": dict(self.left_out),
-        }
+        told = asdict(self)
+        return {"stage": told.pop("number"), **told}
 
     @classmethod
     def of(cls, numbers: Mapping[str, Any]) -> "SummaryStage | None":
         """Read a decision's numbers; None when one request covers everything."""
         if "stage" not in numbers:
             return None
-        return cls(
-            number=numbers["stage"],
-            first=numbers["first"],
-            last=numbers["last"],
-            final=numbers["final"],
-            prior=numbers["prior"],
-            left_out=numbers["left_out"],
-        )
+        return cls(numbers["stage"], **{one.name: numbers[one.name] for one in fields(cls)[1:]})
 
     def told(self, messages: Messages) -> Messages:
         """Return the messages of this stage."""

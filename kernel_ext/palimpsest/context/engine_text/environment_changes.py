@@ -7,7 +7,7 @@ a compaction that hid a note, it is sent again.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,13 +102,16 @@ def _told(part: object) -> Any:
     return (part.metadata or {}).get(NEWS) if isinstance(part, TextPart) else None
 
 
+def _notes(messages: Messages, about: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the metadata of the notes about one kind of change."""
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, TextPart) and _told(part) == about:
+                yield part.metadata or {}
+
+
 def _date(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
-    told = [
-        (part.metadata or {}).get("date")
-        for message in messages
-        for part in message.parts
-        if isinstance(part, TextPart) and _told(part) == "date"
-    ]
+    told = [note.get("date") for note in _notes(messages, "date")]
     if (told[-1] if told else now.began) == now.date:
         return None
     return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
@@ -123,12 +126,7 @@ def _mode(
 
 def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     """Return a note that the session has entered or left plan mode; None where it has not."""
-    told = [
-        bool((part.metadata or {}).get("plan"))
-        for message in messages
-        for part in message.parts
-        if isinstance(part, TextPart) and _told(part) == "plan"
-    ]
+    told = [bool(note.get("plan")) for note in _notes(messages, "plan")]
     if now.agent == PLAN or (told[-1] if told else False) == now.plan:
         return None
     return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
@@ -136,13 +134,7 @@ def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None
 
 def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
     """Return a note that the kernel ended while something ran that a call had left; None where it was told."""
-    told = {
-        call
-        for message in messages
-        for part in message.parts
-        if isinstance(part, TextPart) and _told(part) == "ended"
-        for call in (part.metadata or {}).get("calls", ())
-    }
+    told = {call for note in _notes(messages, "ended") for call in note.get("calls", ())}
     found = {
         part.call_id: f"{', '.join(map(str, left))}, started by {_first_line(part)!r}"
         for message in messages
@@ -225,23 +217,20 @@ def mentioned_words(messages: Sequence[Message]) -> frozenset[str]:
         and isinstance(part, TextPart)
         and not part.synthetic
     ]
-    codes = [
-        str(part.state.input.get("code", part.state.input.get("name", "")))
-        for message in messages
-        for part in message.parts
-        if isinstance(part, ToolPart)
-    ]
-    return frozenset(_WORD.findall("\n".join([*texts, *codes])))
+    return frozenset(_WORD.findall("\n".join([*texts, *_inputs(messages, "code", "name")])))
 
 
 def _own_names(messages: Messages) -> frozenset[str]:
     """Return all words in the code that the model ran since the prompt before the newest."""
     prompts = [at for at, message in enumerate(messages) if is_prompt(message)]
     since = prompts[-2] if len(prompts) > 1 else 0
-    codes = [
-        str(part.state.input.get("code", ""))
-        for message in messages[since:]
-        for part in message.parts
-        if isinstance(part, ToolPart)
-    ]
-    return frozenset(_WORD.findall("\n".join(codes)))
+    return frozenset(_WORD.findall("\n".join(_inputs(messages[since:], "code"))))
+
+
+def _inputs(messages: Sequence[Message], *names: str) -> Iterator[str]:
+    """Yield of each call the first of its inputs with one of these names."""
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolPart):
+                given = part.state.input
+                yield str(next((given[name] for name in names if name in given), ""))

@@ -20,6 +20,7 @@ from palimpsest.context.message_repair.message_blocks import (
     is_result,
     result_of,
     same_if_unchanged,
+    stand_in,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
@@ -164,7 +165,9 @@ def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterat
                 if call.result is not None:
                     yield _named(call.result, call.block, rule)
                 elif not fails:
-                    yield _stand_in(call, rule.missing, added)
+                    added.append(stand_in(call.block, rule.missing))
+                    told = call.message.message_id
+                    yield NeutralMessage(role="tool", blocks=(added[-1],), message_id=told)
     for message in frame.following:
         if not is_result(message) and not (message.role == "system" and not message.blocks):
             yield message
@@ -194,15 +197,3 @@ def _named(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> Neutral
     if not block.call_id and rule.doubt_adopted:
         named = named.model_copy(update={"is_error": True})
     return message.model_copy(update={"blocks": (named,)})
-
-
-def _stand_in(call: _Call, missing: str, added: list[ResultBlock]) -> NeutralMessage:
-    block = ResultBlock(
-        call_id=call.block.call_id,
-        tool=call.block.tool or UNKNOWN_TOOL,
-        text=missing,
-        is_error=True,
-        part_id=call.block.part_id,
-    )
-    added.append(block)
-    return NeutralMessage(role="tool", blocks=(block,), message_id=call.message.message_id)

@@ -93,6 +93,14 @@ def result_of(message: NeutralMessage) -> ResultBlock | None:
     return next((block for block in message.blocks if isinstance(block, ResultBlock)), None)
 
 
+def stand_in(call: CallBlock, text: str) -> ResultBlock:
+    """Return an error in place of the result that a call lacks."""
+    tool = call.tool or UNKNOWN_TOOL
+    return ResultBlock(
+        call_id=call.call_id, tool=tool, text=text, is_error=True, part_id=call.part_id
+    )
+
+
 def one_result_per_message(messages: NeutralMessages) -> NeutralMessages:
     """Give each result a message of its own."""
     if all(message.role != "tool" or len(message.blocks) == 1 for message in messages):

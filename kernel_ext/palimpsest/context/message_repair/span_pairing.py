@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from palimpsest.context.message_repair.message_blocks import (
-    UNKNOWN_TOOL,
     RepairReport,
     calls_of,
     failed,
     is_result,
     result_of,
+    stand_in,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
@@ -112,13 +112,7 @@ class _Walk:
             found[identifier] = one
 
     def _add(self, call: CallBlock, message: NeutralMessage) -> None:
-        block = ResultBlock(
-            call_id=call.call_id,
-            tool=call.tool or UNKNOWN_TOOL,
-            text=self.missing,
-            is_error=True,
-            part_id=call.part_id,
-        )
+        block = stand_in(call, self.missing)
         written = NeutralMessage(role="tool", blocks=(block,), message_id=message.message_id)
         self.added.append(block)
         self.changed = True

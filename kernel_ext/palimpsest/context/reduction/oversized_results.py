@@ -10,7 +10,7 @@ Python's strings; OpenClaw counts a character beyond the basic plane as two.
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
@@ -194,14 +194,7 @@ def _suffix(policy: RecoveryPolicy, omitted: int) -> str:
 def _closed(text: str, made: CutText, policy: RecoveryPolicy) -> CutText:
     """Add the suffix, which states how much is missing; the note in between counts as kept."""
     omitted = len(text) - made.head - len(made.middle) - made.tail
-    return CutText(
-        head=made.head,
-        tail=made.tail,
-        skipped=made.skipped,
-        middle=made.middle,
-        suffix=_suffix(policy, omitted),
-        omitted=max(1, omitted),
-    )
+    return replace(made, suffix=_suffix(policy, omitted), omitted=max(1, omitted))
 
 
 def _important(text: str) -> bool:

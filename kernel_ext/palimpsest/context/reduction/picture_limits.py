@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.decisions import (
 )
 from palimpsest.transcript.context_values.neutral_messages import MediaBlock, NeutralMessages
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.provider_profile.profile import limits_of, profile
+from palimpsest.transcript.provider_profile.profile import limits_of, profile, stricter_limits
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
 from palimpsest.transcript.values import ModelInfo
@@ -119,7 +119,7 @@ def keep_picture_limits(
 
     ``messages`` are those of the request; ``learned`` is what its provider has just refused.
     """
-    known = limits_of(model).stricter(learned_limits(view.decisions, model)).stricter(learned)
+    known = stricter_limits(limits_of(model), learned_limits(view.decisions, model), learned)
     if not model.vision or not known.any_of_pictures:
         return ()
     pictures = tuple(sent_pictures(view, messages, model))
@@ -144,7 +144,7 @@ def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLi
                 for name, number in told.items()
                 if name in names and isinstance(number, int) and number > 0
             }
-            found = found.stricter(RequestLimits(**numbers))
+            found = stricter_limits(found, RequestLimits(**numbers))
     return found
 
 
@@ -333,19 +333,13 @@ def _decisions(
 ) -> Iterator[Decision]:
     """Yield a decision for each part whose pictures are sent otherwise."""
     effective = EffectiveDecisions(view.decisions)
-    by_part: dict[str, dict[str, dict[str, Any]]] = {}
-    names: dict[str, str] = {}
-    before: dict[str, int] = {}
-    homes: dict[str, str] = {}
+    by_part: dict[str, list[tuple[SentPicture, _Form]]] = {}
     for at in sorted(forms):
-        picture, form = pictures[at], forms[at]
-        told = by_part.setdefault(picture.part_id, {})
-        told[str(picture.place)] = _told(picture, form, limits)
-        names.setdefault(picture.part_id, form.limit)
-        homes[picture.part_id] = picture.message_id
-        before[picture.part_id] = before.get(picture.part_id, 0) + 1
-    for part_id, told in by_part.items():
-        stands = effective.reduction(part_id, homes[part_id])
+        by_part.setdefault(pictures[at].part_id, []).append((pictures[at], forms[at]))
+    for part_id, changed in by_part.items():
+        told = {str(one.place): _told(one, form, limits) for one, form in changed}
+        message_id, limit = changed[0][0].message_id, changed[0][1].limit
+        stands = effective.reduction(part_id, message_id)
         text = (
             dict(stands.numbers)
             if stands is not None and stands.action == "truncate"
@@ -353,8 +347,8 @@ def _decisions(
         )
         numbers: dict[str, Any] = text | {
             PICTURES: told,
-            "limit": names[part_id],
-            "most": getattr(limits, names[part_id]),
+            "limit": limit,
+            "most": getattr(limits, limit),
             "model": model.ref.id,
         }
         if learned != NO_LIMITS:
@@ -367,10 +361,10 @@ def _decisions(
             id=new_id(),
             action="truncate",
             rule=PICTURES_RULE,
-            message_id=homes[part_id],
+            message_id=message_id,
             part_id=part_id,
             numbers=numbers,
-            tokens_before=MEDIA_TOKENS * before[part_id],
+            tokens_before=MEDIA_TOKENS * len(changed),
             tokens_after=MEDIA_TOKENS * kept,
         )
 

@@ -360,7 +360,9 @@ class MessageRequest:
 
         The presets of recorded agents know none: they know their own words of a refusal alone, too.
         """
-        if self.model is None or self.policy.overflow.refusals != KEEPS_LIMITS:
+        if self.model is None or not self.model.vision:
+            return (), self
+        if self.policy.overflow.refusals != KEEPS_LIMITS:
             return (), self
         messages = self.projection.messages
         return self._decided(

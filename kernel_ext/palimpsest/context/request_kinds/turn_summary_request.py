@@ -53,7 +53,6 @@ TITLE = "title"
 LAST_TURN = "message_id"
 """The field of a session's summary with the id of the newest turn it covers."""
 
-PARTS = ("title", "turn", "session")
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)\s*", re.DOTALL)
 _OPENING = re.compile(
     r"<(?P<tag>title|turn|session)>"

@@ -10,30 +10,24 @@ import os
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future
+from functools import partial
 
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.cell_questions import Questions
-from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
-from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
+from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
+from palimpsest.frontends.cell_turn.magic_line import MagicLine
 from palimpsest.frontends.cell_turn.turn import TurnStopped, without_cell
-from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
+from palimpsest.frontends.kernel.main_thread import CellWait, blocking
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.safety.escaping import inline
-from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
-from palimpsest.transcript.session_record.events import (
-    PermissionReplied,
-    PromptAdmitted,
-    QuestionRejected,
-    QuestionReplied,
-    Record,
-)
+from palimpsest.transcript.session_record.events import PromptAdmitted, Record
 from palimpsest.transcript.visible_text import visible
 
 SENT = (
@@ -46,14 +40,17 @@ CLOSED = "The agent was closed before it answered; the session keeps what it had
 
 
 class Background:
-    """The handle of a prompt that runs in the background; ``handle = %agent --bg ...`` returns it."""
+    """The handle of a prompt that runs in the background; ``handle = %agent --bg ...`` returns it.
+
+    A cell that waits runs the agent's Python meanwhile, and asks its questions when no page can.
+    """
 
     def __init__(
-        self, session: KernelSession, future: "Future[Answer]", waiting: "BackgroundWait"
+        self, parts: KernelParts, session: KernelSession, future: "Future[Answer]"
     ) -> None:
+        self._parts = parts
         self._session = session
         self._future = future
-        self._waiting = waiting
 
     @property
     def session(self) -> str:
@@ -70,11 +67,13 @@ class Background:
         """The answer; None until it is there, and when the turn gave none."""
         if not self.done or self._future.cancelled() or self._future.exception() is not None:
             return None
-        return self._waiting.made(self._future.result())
+        return self._parts.answered(self._future.result())
 
     def wait(self) -> AgentAnswer:
         """Wait here for the answer; the agent's Python runs meanwhile. The stop button ends the waiting."""
-        return self._waiting.checked(self._waiting.wait(self._session, self._future))
+        made = self.waited()
+        cell_failure.raise_if_failed(made, self._parts)
+        return made
 
     def stop(self) -> bool:
         """Stop the turn; false when nothing ran."""
@@ -86,41 +85,24 @@ class Background:
     def _ipython_display_(self) -> None:
         """Display nothing: the cell that sent the prompt has already shown that it runs."""
 
+    def waited(self) -> AgentAnswer:
+        """Wait as ``wait`` does, and return the answer of a failed turn, too."""
+        if not self.done:  # it is also when the extension was unloaded since
+            self._wait_in_cell()
+        if self._future.cancelled():
+            raise usage_error(CLOSED)
+        try:
+            answer = self._future.result()
+        except UserError as error:
+            raise usage_error(scrubber(os.environ)(str(error))) from None
+        if answer.error is not None and answer.error.type == "aborted":
+            raise TurnStopped
+        return self._parts.answered(answer)
 
-class BackgroundWait:
-    """Lets a cell wait for the answer to a prompt that runs in the background.
-
-    Responsibilities: run the agent's Python meanwhile; ask its questions in the cell when no page can.
-    """
-
-    def __init__(self, services: FrontendServices, main_thread: MainThread, pages: Pages) -> None:
-        self._services = services
-        self._main_thread = main_thread
-        self._pages = pages
-
-    def made(self, answer: Answer) -> AgentAnswer:
-        """Return an answer in the form that cells receive."""
-        return AgentAnswer(answer, self._main_thread.shell, self._pages)
-
-    def checked(self, made: AgentAnswer) -> AgentAnswer:
-        """Return an answer; raises AgentTurnFailed where the cell that sent the prompt would have."""
-        cell_failure.raise_if_failed(
-            made, self._services, self._main_thread.shell, scrubber(os.environ)
-        )
-        return made
-
-    def wait(self, session: KernelSession, future: "Future[Answer]") -> AgentAnswer:
+    def _wait_in_cell(self) -> None:
         """Block until the answer is there."""
-        if future.done():  # also when the extension was unloaded since
-            return self._result(future)
         left = False
-        questions = Questions(
-            self._main_thread.interrupts,
-            lambda: self._pages.present(session.id),
-            scrubber(os.environ),
-            run=lambda work: self._services.engine.submit(work).result(),
-            tell=lambda words: _show(self._main_thread, words),
-        )
+        session, questions = self._session, Questions(self._parts, partial(_show, self._parts))
 
         def stop() -> None:
             nonlocal left
@@ -133,34 +115,12 @@ class BackgroundWait:
             if picture.asks or picture.questions or session.held:
                 questions.check(session)
 
-        def replied(records: Sequence[Record]) -> None:
-            for record in records:
-                if isinstance(record.event, PermissionReplied):
-                    questions.answered(record.event.ask_id)
-                elif isinstance(record.event, QuestionReplied | QuestionRejected):
-                    questions.answered(record.event.question_id)
-
-        unsubscribe = session.subscribe(replied)
-        forget = session.on_problem(lambda: questions.held_changed(session))
-        try:
-            # No session of its own: all output of the agent's Python is captured, as it is while idle.
-            with CellWait(self._main_thread, "", _Nobody(), stop, tick) as waits:
-                waits.run(future)
-        finally:
-            unsubscribe()
-            forget()
-        return self._result(future)
-
-    def _result(self, future: "Future[Answer]") -> AgentAnswer:
-        if future.cancelled():
-            raise usage_error(CLOSED)
-        try:
-            answer = future.result()
-        except UserError as error:
-            raise usage_error(scrubber(os.environ)(str(error))) from None
-        if answer.error is not None and answer.error.type == "aborted":
-            raise TurnStopped
-        return self.made(answer)
+        # No session of its own: all output of the agent's Python is captured, as it is while idle.
+        with (
+            questions.followed(session),
+            CellWait(self._parts.main_thread, "", None, stop, tick) as waits,
+        ):
+            blocking(waits.run(self._future, awaits=False))
 
 
 class NoLongerWaiting(TurnStopped):
@@ -170,95 +130,52 @@ class NoLongerWaiting(TurnStopped):
         return [STILL]
 
 
-class _Nobody:
-    """A job host that shows nothing."""
-
-    def before(self, call_id: str) -> None:
-        """Show nothing."""
-
-    def native(self, call_id: str) -> bool:  # noqa: ARG002
-        """Refuse native outputs, so that they are captured."""
-        return False
-
-    def stuck(self, words: str) -> None:
-        """Show nothing."""
-
-
-def send_background_prompt(
-    services: FrontendServices,
-    main_thread: MainThread,
-    pages: Pages,
-    request: MagicLine,
-    place: CellPlace,
-) -> Background:
+def send_background_prompt(parts: KernelParts, request: MagicLine, place: Origin) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
-    typed = cell_failure.may_type(main_thread.shell)
-    begun = services.engine.submit(
-        _begin(services, main_thread, pages, request, place, typed=typed)
-    )
+    typed = cell_failure.may_type(parts.shell)
     try:
-        session, future = begun.result()
+        handle = parts.run(_begin(parts, request, place, typed=typed))
     except UserError as error:
         raise usage_error(scrubber(os.environ)(str(error))) from None
-    _show(main_thread, SENT)
-    return Background(session, future, BackgroundWait(services, main_thread, pages))
+    _show(parts, SENT)
+    return handle
 
 
-def answered_before(
-    services: FrontendServices,
-    main_thread: MainThread,
-    pages: Pages,
-    answer: AgentAnswer,
-    place: CellPlace,
-) -> Background:
+def answered_before(parts: KernelParts, answer: AgentAnswer, place: Origin) -> Background:
     """Return the handle of a prompt whose recorded answer was shown."""
-    opening = services.workspace.open(answer.session, place.notebook)
-    session = services.engine.submit(opening).result()
+    session = parts.run(parts.services.workspace.open(answer.session, place.notebook))
     future: Future[Answer] = Future()
-    future.set_result(answer.as_value())
-    return Background(session, future, BackgroundWait(services, main_thread, pages))
+    future.set_result(answer)
+    return Background(parts, session, future)
 
 
-def await_background_prompt(
-    services: FrontendServices, main_thread: MainThread, pages: Pages, place: CellPlace
-) -> AgentAnswer:
+def await_background_prompt(parts: KernelParts, place: Origin) -> AgentAnswer:
     """Wait for the running turn of the notebook's session, and show its answer; ``%agent wait``."""
     try:
-        session = services.engine.submit(services.workspace.current(place.notebook)).result()
-        waiting = BackgroundWait(services, main_thread, pages)
-        made = waiting.wait(session, services.engine.submit(session.loop()))
+        session = parts.run(parts.services.workspace.current(place.notebook))
+        made = Background(parts, session, parts.services.engine.submit(session.loop())).waited()
     except TurnStopped:
         raise
     except KeyboardInterrupt:  # before the waiting had begun
         raise NoLongerWaiting from None
-    clean = scrubber(os.environ)
-    words = made.error.message if made.error is not None and not made.text else made.text
-    data = {"text/markdown": safe_markdown(clean(words)), "text/plain": visible(clean(words))}
-    main_thread.shell.display_pub.publish(data)
-    return waiting.checked(made)
+    parts.show(made.error.message if made.error is not None and not made.text else made.text)
+    cell_failure.raise_if_failed(made, parts)
+    return made
 
 
 async def _begin(
-    services: FrontendServices,
-    main_thread: MainThread,
-    pages: Pages,
-    request: MagicLine,
-    place: CellPlace,
-    *,
-    typed: bool,
-) -> "tuple[KernelSession, Future[Answer]]":
+    parts: KernelParts, request: MagicLine, place: Origin, *, typed: bool
+) -> Background:
     """Find the session and send the prompt; returns when it is admitted. On the engine."""
-    workspace, options = services.workspace, request.options
-    if options.session is not None:
-        session = await workspace.open(options.session, place.notebook)
-    elif options.new:
-        session = await workspace.new(
-            place.notebook, title=options.title, permission=options.permission
-        )
-    else:
-        session = await workspace.current(place.notebook)
-    pages.adopt(session)
-    chosen = _chosen(options, place)
+    options = request.options
+    session = await parts.session(options, place.notebook)
+    chosen = PromptOptions.of(
+        options,
+        yes=options.yes,
+        delivery="steer" if options.steer else "queue",
+        origin=place,
+        prompt_id=f"pmt_{uuid.uuid4().hex}",
+    )
     loop, admitted = asyncio.get_running_loop(), asyncio.Event()
 
     def told(records: Sequence[Record]) -> None:
@@ -269,9 +186,8 @@ async def _begin(
     unsubscribe = session.subscribe(told)
     patience = AWAY_SECONDS if typed else 0.0
     turn = session.prompt(request.prompt, chosen)
-    answering = without_cell(main_thread, pages, session, turn, patience)
     future: Future[Answer] = Future()
-    task = loop.create_task(answering)
+    task = loop.create_task(without_cell(parts, session, turn, patience))
     task.add_done_callback(lambda done: _hand_over(done, future))
     hearing = loop.create_task(admitted.wait())
     try:
@@ -281,7 +197,7 @@ async def _begin(
         hearing.cancel()
     if task.done() and task.exception() is not None:
         await task
-    return session, future
+    return Background(parts, session, future)
 
 
 def _hand_over(done: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
@@ -295,23 +211,5 @@ def _hand_over(done: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
         future.set_result(done.result())
 
 
-def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
-    origin = Origin(
-        kind="cell",
-        cell_id=place.cell_id,
-        execution_count=place.execution_count,
-        notebook=place.notebook,
-    )
-    return PromptOptions.of(
-        options,
-        yes=options.yes,
-        delivery="steer" if options.steer else "queue",
-        origin=origin,
-        prompt_id=f"pmt_{uuid.uuid4().hex}",
-    )
-
-
-def _show(main_thread: MainThread, words: str) -> None:
-    main_thread.shell.display_pub.publish(
-        {"text/markdown": inline(words), "text/plain": visible(words)}
-    )
+def _show(parts: KernelParts, words: str) -> None:
+    parts.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": visible(words)})

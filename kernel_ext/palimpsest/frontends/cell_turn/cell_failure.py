@@ -7,13 +7,14 @@ the kind of front end that sent it.
 Border: decides and raises; the answer was shown before.
 """
 
-from collections.abc import Callable
+import os
 from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
-from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.redaction.secret_removal import scrubber
 
 WELL = frozenset({"finished", "cancelled"})
 """Reasons to stop after which a cell does not fail; a turn that the user stopped raises TurnStopped."""
@@ -32,22 +33,20 @@ class AgentTurnFailed(UserError):
     ``answer`` holds what the turn produced, ``answer.stopped_by`` why it ended.
     """
 
-    def __init__(self, answer: AgentAnswer, clean: Callable[[str], str] = str) -> None:
-        by = answer.stopped_by
+    def __init__(self, answer: AgentAnswer) -> None:
+        by, clean = answer.stopped_by, scrubber(os.environ)
         why = clean(answer.error.message) if answer.error is not None else f"{WORDS.get(by, by)}."
         super().__init__(f"The agent's turn did not finish ({by}): {why}")
         self.answer = answer
 
 
-def raise_if_failed(
-    answer: AgentAnswer, services: FrontendServices, shell: Any, clean: Callable[[str], str]
-) -> None:
+def raise_if_failed(answer: AgentAnswer, parts: KernelParts) -> None:
     """Raise AgentTurnFailed where the turn failed and the setting ``on_failure`` lets the cell fail."""
     if answer.stopped_by in WELL:
         return
-    chosen = services.config.value.on_failure
-    if chosen == "raise" or (chosen == "auto" and not may_type(shell)):
-        raise AgentTurnFailed(answer, clean)
+    chosen = parts.services.config.value.on_failure
+    if chosen == "raise" or (chosen == "auto" and not may_type(parts.shell)):
+        raise AgentTurnFailed(answer)
 
 
 def may_type(shell: Any) -> bool:

@@ -1,6 +1,6 @@
 """Write the model's questions as lines of text, and read a typed line as an answer.
 
-Border: pure functions on text; ``cell_questions.py`` reads the lines.
+Border: pure functions on text; ``typed_answers.py`` reads the lines.
 """
 
 import re

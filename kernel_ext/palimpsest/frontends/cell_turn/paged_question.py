@@ -4,12 +4,12 @@ Border: text and typed lines; reading the lines is the caller's work. What is to
 be rejected there.
 """
 
+import os
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from palimpsest.frontends.terminal import TerminalSize
 from palimpsest.render.content.phrases import count
 
 MOST_ROWS = 2_000
@@ -51,12 +51,14 @@ class PagedQuestion(Generic[AnswerT]):
     a refusal is taken only after a prompt that ends what is asked about.
     """
 
-    def __init__(self, text: str, end: str, answers: Answers[AnswerT], size: TerminalSize) -> None:
+    def __init__(
+        self, text: str, end: str, answers: Answers[AnswerT], size: os.terminal_size
+    ) -> None:
         """``text`` is the whole question; ``end`` are its last lines, warnings and answers, which stay together."""
         asked = text.removesuffix(end).removesuffix("\n")
         rows = [row for line in asked.split("\n") for row in wrapped(line, size.columns)]
         below = sum(len(line) // size.columns + 1 for line in end.split("\n"))
-        room = max(size.rows - below, size.rows // 2)
+        room = max(size.lines - below, size.lines // 2)
         self._answers = answers
         self._end = end
         self._pages = [rows[at : at + room] for at in range(0, len(rows), room)]

@@ -5,22 +5,20 @@ Border: runs on the main thread, before anything is sent; what is recorded is fo
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn import cell_failure
 from palimpsest.frontends.cell_turn.cell_batches import CellBatches
-from palimpsest.frontends.cell_turn.cell_questions import NO_STDIN
+from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.frontends.cell_turn.magic_line import MagicLine
 from palimpsest.frontends.cell_turn.paged_question import Answers, PagedQuestion
 from palimpsest.frontends.cell_turn.permission_text import quoted, warning_lines
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
-from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped
-from palimpsest.frontends.kernel.main_thread import MainThread
-from palimpsest.frontends.turn_output.mime_bundle import status_line
+from palimpsest.frontends.cell_turn.typed_answers import NobodyTypes, typed_line
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.content.phrases import some
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -32,11 +30,14 @@ from palimpsest.session.interfaces.recorded_answers import (
     Unanswered,
 )
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_patterns import REDACTED
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.strings.changed_lines import changed_lines
 from palimpsest.transcript.strings.deceptive_text import deceptions
-from palimpsest.transcript.visible_text import visible
+
+if TYPE_CHECKING:
+    from palimpsest.session.open_sessions.workspace import Workspace
 
 WHY: dict[Unanswered, str] = {
     "new": "This prompt has no recorded answer",
@@ -87,19 +88,9 @@ class Sending:
 class RecordedPrompts:
     """Looks up the prompts of this kernel's cells, and remembers how far its notebook has come."""
 
-    def __init__(
-        self,
-        services: FrontendServices,
-        main_thread: MainThread,
-        pages: Pages,
-        batches: CellBatches,
-        read: Callable[[str], str] = terminal.read_line,
-    ) -> None:
-        self._services = services
-        self._main_thread = main_thread
-        self._pages = pages
+    def __init__(self, parts: KernelParts, batches: CellBatches) -> None:
+        self._parts = parts
         self._batches = batches
-        self._read = read
         self._reached: dict[str, int] = {}
         """By session, when the newest turn was asked that the notebook has reached in this kernel."""
         self._batch = 0
@@ -109,16 +100,18 @@ class RecordedPrompts:
         """Whether the user lets the prompts of this batch be sent; None before the question."""
         self._may_run_all = False
 
-    def look(self, request: MagicLine, place: CellPlace) -> ReplayedTurn | Sending:
+    @property
+    def _workspace(self) -> "Workspace":
+        return self._parts.services.workspace
+
+    def look(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
         """Return the recorded answer to show, or that the prompt is sent; raises UsageError where it may not be."""
-        replay = self._services.workspace.replay
-        mode = replay.mode(place.notebook)
+        mode = self._workspace.replay.mode(place.notebook)
         again = request.options.again
         if again:
             self.refuse_sending(place)
         self._begin_batch(place)
-        workspace = self._services.workspace
-        self._services.engine.submit(workspace.recognise(place.notebook)).result()
+        self._parts.run(self._workspace.recognise(place.notebook))
         # A console, or a program that names no notebook, has no cells to come back to.
         if again or mode == "never" or (mode == "ask" and place.notebook is None):
             return Sending()
@@ -137,9 +130,9 @@ class RecordedPrompts:
             self._ask_to_spend(found.why)
         return Sending(found.earlier if found.why == "changed" else "")
 
-    def refuse_sending(self, place: CellPlace) -> None:
+    def refuse_sending(self, place: Origin) -> None:
         """Raise UsageError where only recorded answers are shown."""
-        if self._services.workspace.replay.mode(place.notebook) == "only":
+        if self._workspace.replay.mode(place.notebook) == "only":
             raise usage_error(ONLY_AGAIN)
 
     def sent(self, session_id: str) -> None:
@@ -149,11 +142,9 @@ class RecordedPrompts:
     def offer_revert(self, sending: Sending) -> None:
         """Say how a cell that asked before is asked again from where it stood then."""
         if sending.earlier:
-            words = EARLIER.format(turn=sending.earlier)
-            publish = self._main_thread.shell.display_pub.publish
-            publish({"text/markdown": status_line(words), "text/plain": visible(words)}, {})
+            self._parts.say(EARLIER.format(turn=sending.earlier))
 
-    def _begin_batch(self, place: CellPlace) -> None:
+    def _begin_batch(self, place: Origin) -> None:
         """Begin anew at the notebook's top with the first prompt of a run of several cells."""
         batches, cell_id, count = self._batches, place.cell_id, place.execution_count
         # A cell that runs a second time belongs to another run, which was begun before the first had ended. One
@@ -173,7 +164,7 @@ class RecordedPrompts:
 
         The announcement and the cell's request travel by different sockets.
         """
-        if not self._pages.fresh(self._services.workspace.current_id(notebook)):
+        if not self._parts.pages.fresh(self._workspace.current_id(notebook)):
             return False
         known = self._batches.announced > 1
         for _ in range(LOOKS):
@@ -183,16 +174,15 @@ class RecordedPrompts:
             known = self._batches.announced > 1
         return known
 
-    def _find(self, request: MagicLine, place: CellPlace) -> FoundAnswer:
-        workspace, options = self._services.workspace, request.options
+    def _find(self, request: MagicLine, place: Origin) -> FoundAnswer:
+        workspace, options = self._workspace, request.options
         named = options.session
         if named is not None:
-            opening = workspace.open(named, place.notebook)
-            current = self._services.engine.submit(opening).result().id
+            current = self._parts.run(workspace.open(named, place.notebook)).id
         else:
             current = workspace.current_id(place.notebook)
         prompt = CellPrompt(request.prompt, PromptOptions.of(options), place.cell_id)
-        return self._services.engine.submit(
+        return self._parts.run(
             workspace.replay.find(
                 prompt,
                 place.notebook,
@@ -202,23 +192,21 @@ class RecordedPrompts:
                 reached=dict(self._reached),
                 began=int(self._batches.began * 1000),
             )
-        ).result()
+        )
 
-    def _replayed(self, turn: RecordedTurn, request: MagicLine, place: CellPlace) -> ReplayedTurn:
-        workspace, engine = self._services.workspace, self._services.engine
-        session = engine.submit(workspace.open(turn.session_id, place.notebook)).result()
-        self._pages.adopt(session)
+    def _replayed(self, turn: RecordedTurn, request: MagicLine, place: Origin) -> ReplayedTurn:
+        replay, run = self._workspace.replay, self._parts.run
+        session = run(self._workspace.open(turn.session_id, place.notebook))
+        self._parts.pages.adopt(session)
         self._reached[turn.session_id] = turn.asked
-        calls = engine.submit(workspace.replay.calls(turn)).result()
+        calls = run(replay.calls(turn))
         chosen, notes = self._chosen(turn, calls, yes=request.options.yes)
         return ReplayedTurn(
-            self._services,
-            self._main_thread,
+            self._parts,
             turn,
             session,
-            self._pages,
             chosen,
-            engine.submit(workspace.replay.notes(turn)).result(),
+            run(replay.notes(turn)),
             notes,
             request.options.quiet,
         )
@@ -227,15 +215,13 @@ class RecordedPrompts:
         self, turn: RecordedTurn, calls: Sequence[RecordedCall], *, yes: bool
     ) -> tuple[list[RecordedCall], list[str]]:
         """Return the calls that run again, in order, and sentences about the others."""
-        replay, engine = self._services.workspace.replay, self._services.engine
-        verdicts: list[Any] = []
-        for call in calls:
-            if REDACTED in call.code:
-                verdicts.append("key")
-            else:
-                verdicts.append(
-                    engine.submit(replay.may_run(call, turn.info.agent, yes=yes)).result()
-                )
+        may_run = self._workspace.replay.may_run
+        verdicts: list[str] = [
+            "key"
+            if REDACTED in call.code
+            else self._parts.run(may_run(call, turn.info.agent, yes=yes))
+            for call in calls
+        ]
         asked = [
             call for call, one in zip(calls, verdicts, strict=True) if one in ("ask", "locked")
         ]
@@ -256,15 +242,14 @@ class RecordedPrompts:
         ]
         return chosen, notes
 
-    def _must_ask(self, found: FoundAnswer, request: MagicLine, place: CellPlace) -> bool:
+    def _must_ask(self, found: FoundAnswer, request: MagicLine, place: Origin) -> bool:
         """Return whether the user must be asked before a prompt is sent."""
         # Without an answer from before this run, what was recorded is this run's own: it runs for the first time.
         if not self._batches.several or not found.has_history:
             return False
-        workspace = self._services.workspace
-        current = request.options.session or workspace.current_id(place.notebook)
-        nothing = workspace.replay.costs_nothing(request.options.model, current)
-        return not self._services.engine.submit(nothing).result()
+        current = request.options.session or self._workspace.current_id(place.notebook)
+        costs_nothing = self._workspace.replay.costs_nothing(request.options.model, current)
+        return not self._parts.run(costs_nothing)
 
     def _ask_to_spend(self, why: Unanswered) -> None:
         """Ask whether the prompts of this batch may be sent; raises UsageError for no, or where nobody is."""
@@ -283,7 +268,7 @@ class RecordedPrompts:
         warnings: list[str] = []
         for at, call in enumerate(calls, 1):
             name = f"call {at}"
-            before = self._services.workspace.replay.approved_texts(call)
+            before = self._workspace.replay.approved_texts(call)
             warnings += changed_lines({name: clean(call.code)}, [{name: text} for text in before])
         warnings += deceptions({f"call {at}": call.code for at, call in enumerate(calls, 1)})
         end = "\n".join([*warning_lines(warnings, clean), RUNS])
@@ -292,24 +277,22 @@ class RecordedPrompts:
             return False
         self._may_run_all = self._may_run_all or answer == 2
         for call in calls:
-            self._services.workspace.replay.approve(call)
+            self._workspace.replay.approve(call)
         return True
 
     def _question(self, asked: str, end: str) -> int | None:
         """Read a number from the user; None where nobody can type."""
-        if not cell_failure.may_type(self._main_thread.shell):
+        if not cell_failure.may_type(self._parts.shell):
             return None
         answers = Answers(_number, lambda number: number == NO, AGAIN, "no")
         size = terminal.terminal_size()
         question = PagedQuestion(f"{asked}\n{end}", end, answers, size)
         while True:
             try:
-                line = self._read(question.prompt)
+                line = typed_line(question.prompt)
             except KeyboardInterrupt:
                 raise TurnStopped from None
-            except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
-                if type(problem).__name__ not in NO_STDIN and not isinstance(problem, OSError):
-                    raise
+            except NobodyTypes:
                 return None
             answer = question.take(line)
             if answer is not None:

@@ -12,17 +12,16 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
-from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
+from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.frontends.cell_turn.turn import TurnStopped
 from palimpsest.frontends.kernel.code_execution import flush_figures
-from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
+from palimpsest.frontends.kernel.main_thread import CellWait
 from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
-from palimpsest.frontends.turn_output.mime_bundle import status_line
-from palimpsest.frontends.turn_output.restored_outputs import ShownCall, ShownSegment, turn_pieces
+from palimpsest.frontends.turn_output.restored_outputs import ShownCall, turn_pieces
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.recorded_answers import RecordedCall, RecordedTurn
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.replay.recorded_turns import answer_of
@@ -49,11 +48,9 @@ FAILED_NOW = (
 class ReplayedTurn:
     """Shows one recorded answer in its cell."""
 
-    _services: FrontendServices
-    _main_thread: MainThread
+    _parts: KernelParts
     _turn: RecordedTurn
     _session: KernelSession
-    _pages: Pages
     _calls: Sequence[RecordedCall]
     """They run again."""
     _records: Sequence[Record]
@@ -64,39 +61,26 @@ class ReplayedTurn:
 
     def __post_init__(self) -> None:
         self._scrub = scrubber(os.environ)
-        self._publish = self._main_thread.shell.display_pub.publish
+        self._publish = self._parts.shell.display_pub.publish
         self._abort = Abort()
-        self._host = _CellHost(self._say, shows=not self._quiet)
+        self._host = _CellHost(self._parts.say, shows=not self._quiet)
         self._failed = ""
 
-    def run(self) -> AgentAnswer:
-        """Show the answer and run its Python again, blocking."""
-        flush_figures(self._main_thread.shell)
-        with self._waiting() as wait:
-            for call in self._steps():
-                future = self._services.engine.submit(self._perform(call))
-                wait.run(future)
-                self._compare(call, future.result())
-        return self._ended()
-
-    async def run_awaiting(self) -> AgentAnswer:
-        """Show the answer and run its Python again, awaited."""
-        flush_figures(self._main_thread.shell)
-        with self._waiting() as wait:
-            for call in self._steps():
-                future = self._services.engine.submit(self._perform(call))
-                await wait.run_awaiting(future)
-                self._compare(call, future.result())
-        return self._ended()
-
-    def _waiting(self) -> CellWait:
-        return CellWait(
-            self._main_thread,
+    async def run(self, *, awaits: bool) -> AgentAnswer:
+        """Show the answer and run its Python again, blocking or awaiting."""
+        flush_figures(self._parts.shell)
+        with CellWait(
+            self._parts.main_thread,
             self._turn.session_id,
             self._host,
             lambda: self._abort.set("Stopped."),
             lambda: None,
-        )
+        ) as wait:
+            for call in self._steps():
+                future = self._parts.services.engine.submit(self._perform(call))
+                await wait.run(future, awaits=awaits)
+                self._compare(call, future.result())
+        return self._ended()
 
     def _steps(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call at its place, to be run there."""
@@ -110,12 +94,11 @@ class ReplayedTurn:
         waiting = list(self._calls)
         if self._quiet:
             yield from waiting
-            text = self._scrub(answer_of(self._turn).text)
-            self._publish({"text/markdown": safe_markdown(text), "text/plain": visible(text)}, {})
+            self._parts.show(answer_of(self._turn).text)
             return
         for piece in self._pieces():
-            if isinstance(piece, ShownSegment):
-                self._publish(piece.data, {})
+            if not isinstance(piece, ShownCall):
+                self._publish(piece, {})
                 continue
             here = [call for call in waiting if call.shown_in == piece.call_id]
             waiting = [call for call in waiting if call.shown_in != piece.call_id]
@@ -127,7 +110,7 @@ class ReplayedTurn:
         self._host.shows = False  # a cell shows only so many outputs
         yield from waiting
 
-    def _pieces(self) -> Iterator[ShownSegment | ShownCall]:
+    def _pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
         turn, session = self._turn, self._session
         snapshot = replace(session.snapshot(), messages=(turn.begun, *turn.messages))
         return turn_pieces(
@@ -144,7 +127,7 @@ class ReplayedTurn:
         """Run one call; None when the code was stopped, or one before it fails now."""
         if self._abort.is_set() or self._failed:
             return None
-        runner = KernelPythonRunner(self._main_thread, self._turn.session_id)
+        runner = KernelPythonRunner(self._parts.main_thread, self._turn.session_id)
         outcome = await runner.run(
             call.code,
             call_id=call.part.call_id,
@@ -178,16 +161,10 @@ class ReplayedTurn:
 
     def _ended(self) -> AgentAnswer:
         for note in self._notes:
-            self._say(note)
+            self._parts.say(note)
         if self._failed:
             raise usage_error(self._scrub(self._failed))
-        return AgentAnswer(
-            answer_of(self._turn), self._main_thread.shell, self._pages, recorded=True
-        )
-
-    def _say(self, words: str) -> None:
-        words = self._scrub(words)
-        self._publish({"text/markdown": status_line(words), "text/plain": visible(words)}, {})
+        return self._parts.answered(answer_of(self._turn), recorded=True)
 
 
 class _CellHost:

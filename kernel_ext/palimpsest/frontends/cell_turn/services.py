@@ -1,7 +1,6 @@
-"""Protocols of what a front end needs from the application and from pages, and a cell's identity."""
+"""Protocols of what a front end needs from the application and from pages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from palimpsest.session.config.layer_merge import UntrustedSetting
@@ -19,6 +18,7 @@ from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.values import Price
 
 if TYPE_CHECKING:
+    from palimpsest.review.recordings.session_answers import SessionAnswers
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
     from palimpsest.session.open_sessions.workspace import Workspace
 
@@ -113,6 +113,9 @@ class InspectorAnswers(Protocol):
     Contract: called on the engine's loop; never raises for what a person can mend.
     """
 
+    def answers(self, session: str) -> "SessionAnswers":
+        """Return what answers the questions about a session of the project; nothing is kept."""
+
     async def answer_session(
         self, session: str, query: "ViewQuery", asker: str = ""
     ) -> "ViewAnswer":
@@ -133,23 +136,8 @@ class Pages(Protocol):
     def present(self, session_id: str) -> bool:
         """Tell whether a page can answer a question now; pings it where that is not known."""
 
-    def expected(self) -> bool:
-        """Tell whether a page may be about to watch."""
-
     def adopt(self, session: KernelSession) -> None:
         """Make a session the one that the notebook continues."""
 
     def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
         """Have a page insert new cells below a cell; false where no page can."""
-
-    def forget(self, session_id: str) -> None:
-        """Drop a session that was deleted."""
-
-
-@dataclass(frozen=True, slots=True)
-class CellPlace:
-    """Which cell sent the prompt."""
-
-    cell_id: str | None = None
-    execution_count: int | None = None
-    notebook: str | None = None

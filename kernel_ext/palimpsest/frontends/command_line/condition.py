@@ -23,6 +23,11 @@ _SUMS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+_SIGNS: dict[type[ast.unaryop], Callable[[float], float]] = {
+    ast.Not: operator.not_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
 _COMPARISONS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
@@ -61,7 +66,7 @@ class Condition:
 
     def holds(self, row: Row, baseline: Row) -> bool:
         """Return whether it holds for a row; raises UnknownValue where a value that it needs is not known."""
-        return _holds(self.tree, row, baseline)
+        return bool(_value(self.tree, row, baseline))
 
 
 def read_condition(text: str) -> Condition:
@@ -94,8 +99,9 @@ def read_condition(text: str) -> Condition:
 
 
 _ALLOWED = (
-    *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp),
+    *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.BinOp),
     *(ast.Compare, ast.Name, ast.Load, ast.Constant),
+    *_SIGNS,
     *_SUMS,
     *_COMPARISONS,
 )
@@ -139,43 +145,34 @@ def _column_of(node: ast.Compare, text: str) -> str:
     return found.pop()
 
 
-def _holds(node: ast.expr, row: Row, baseline: Row) -> bool:
+def _value(node: ast.expr, row: Row, baseline: Row) -> float:
+    """Return the number or the truth that an allowed node is for a row."""
+
+    def value(of: ast.expr) -> float:
+        return _value(of, row, baseline)
+
     match node:
-        case ast.BoolOp(op=ast.And(), values=values):
-            return all(_holds(one, row, baseline) for one in values)
-        case ast.BoolOp(values=values):
-            return any(_holds(one, row, baseline) for one in values)
-        case ast.UnaryOp(operand=operand):
-            return not _holds(operand, row, baseline)
+        case ast.BoolOp(op=op, values=values):
+            joined = all if isinstance(op, ast.And) else any
+            return joined(map(value, values))
         case ast.Compare(left=left, ops=ops, comparators=others):
-            before = baseline
             if BASELINE in _names(node):
-                before = {BASELINE: baseline.get(_column_of(node, ""))}
-            sides = [_number(one, row, before) for one in (left, *others)]
-            return all(
-                _COMPARISONS[type(op)](one, other)
-                for op, one, other in zip(ops, sides, sides[1:], strict=False)
-            )
+                baseline = {BASELINE: baseline.get(_column_of(node, ""))}
+            sides = [value(one) for one in (left, *others)]
+            compared = zip(ops, sides, sides[1:], strict=False)
+            return all(_COMPARISONS[type(op)](one, other) for op, one, other in compared)
+        case ast.UnaryOp(op=sign, operand=operand):
+            return _SIGNS[type(sign)](value(operand))
+        case ast.BinOp(left=left, op=sum_of, right=right):
+            try:
+                return _SUMS[type(sum_of)](value(left), value(right))
+            except (ZeroDivisionError, OverflowError) as error:
+                raise UnknownValue(ast.unparse(node)) from error
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
         case _:
-            raise AssertionError(ast.dump(node))
-
-
-def _number(node: ast.expr, row: Row, baseline: Row) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return float(value)
-        case ast.Name(id=name):
-            found = baseline.get(BASELINE) if name == BASELINE else row.get(name)
+            name = ast.unparse(node)
+            found = (baseline if name == BASELINE else row).get(name)
             if isinstance(found, bool) or not isinstance(found, int | float):
                 raise UnknownValue(name)
             return float(found)
-        case ast.UnaryOp(op=op, operand=operand):
-            value = _number(operand, row, baseline)
-            return -value if isinstance(op, ast.USub) else value
-        case ast.BinOp(left=left, op=op, right=right):
-            try:
-                return _SUMS[type(op)](_number(left, row, baseline), _number(right, row, baseline))
-            except (ZeroDivisionError, OverflowError) as error:
-                raise UnknownValue(ast.unparse(node)) from error
-        case _:
-            raise UnknownValue(ast.unparse(node))

@@ -1,27 +1,21 @@
 """The entry point of ``palimpsest``: parse the command line, carry out the operation, end with its exit code.
 
-The parser is made of the operations' fields. Review is imported by an operation that is carried out, so that ``--help``
-answers at once.
+The parser is made of the list of operations, and of the fields of the one that is asked for: ``--help`` imports none.
 """
 
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
-
-from pydantic.fields import FieldInfo
+from typing import TYPE_CHECKING, Any
 
 from palimpsest import __version__
 from palimpsest.frontends import terminal
-from palimpsest.frontends.command_line.commands import (
-    OPERATIONS,
-    Argument,
-    ReadRecordings,
-    RecordingOperation,
-)
-from palimpsest.frontends.command_line.report_output import OutputForm, tell
-from palimpsest.transcript.errors import PalimpsestError, UserError
+from palimpsest.frontends.operations.modules import MODULES
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.operation_text.command_report import OutputForm
+    from palimpsest.frontends.operations.operation import Form, Operation
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 EXAMPLES = """examples:
@@ -46,8 +40,9 @@ class TerminalParser(ArgumentParser):
         (terminal.write if file is sys.stdout else terminal.write_error)(message.rstrip("\n"))
 
 
-def parser() -> ArgumentParser:
-    """Return the parser of the command line."""
+def parser(asked: str = "") -> ArgumentParser:
+    """Return the parser of the command line: with the arguments of the command that is asked for, or of all."""
+    commands = {name: words for one in MODULES for name, words in one.commands.items()}
     made = TerminalParser(
         prog="palimpsest",
         description="Look at recorded sessions of any agent: no kernel, no key, no network.",
@@ -55,71 +50,68 @@ def parser() -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
     )
     made.add_argument("--version", action="version", version=f"palimpsest {__version__}")
-    names = [command_of(one) for one in OPERATIONS]
-    commands = made.add_subparsers(dest="command", required=True, metavar="|".join(names))
-    for operation in OPERATIONS:
-        words = str(operation.__doc__)
-        command = commands.add_parser(
-            command_of(operation),
-            help=words,
-            description=words,
-            epilog=CONDITION if operation.has_rows else "",
-            formatter_class=RawDescriptionHelpFormatter,
+    behind = made.add_subparsers(dest="command", required=True, metavar="|".join(commands))
+    for name, words in commands.items():
+        command = behind.add_parser(
+            name, help=words, description=words, formatter_class=RawDescriptionHelpFormatter
         )
-        for name, (field, argument) in arguments_of(operation).items():
-            flags = argument.flags or ((name,) if field.is_required() else (f"--{name}",))
-            default = None if field.is_required() else field.default
-            command.add_argument(
-                *flags, default=default, help=field.description, **argument.options
-            )
-        _add_output(command, has_rows=operation.has_rows)
-        command.set_defaults(operation=operation)
+        if name == (asked or name):
+            _add_arguments(command, name)
     return made
 
 
-def command_of(operation: type[RecordingOperation]) -> str:
-    """Return the word behind ``palimpsest``."""
-    return str(operation.model_fields["type"].default)
+def _add_arguments(command: ArgumentParser, name: str) -> None:
+    from palimpsest.frontends.operation_table import TABLE
+    from palimpsest.frontends.operations.operation import Argument
 
-
-def arguments_of(operation: type[RecordingOperation]) -> dict[str, tuple[FieldInfo, Argument]]:
-    """Return the fields that are written, those of the operation before those of all."""
-    fields = operation.model_fields.items()
-    own_first = sorted(fields, key=lambda one: one[0] in ReadRecordings.model_fields)
-    marked = ((name, field, mark) for name, field in own_first for mark in field.metadata)
-    return {name: (field, mark) for name, field, mark in marked if isinstance(mark, Argument)}
-
-
-def _add_output(command: ArgumentParser, *, has_rows: bool) -> None:
-    form = command.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
-    if has_rows:
-        form.add_argument(
+    form, operation = TABLE.command(name)
+    for taken in form.takes:
+        field = operation.model_fields[taken]
+        argument = next(one for one in field.metadata if isinstance(one, Argument))
+        default = None if field.is_required() else field.default
+        options = {"default": default, "help": field.description, **argument.options}
+        flags = (taken,) if field.is_required() else (f"--{taken}",)
+        command.add_argument(*(argument.flags or flags), **options)
+    if form.in_project:
+        command.add_argument(
+            "--project", metavar="DIR", help="the project's folder; else this one's"
+        )
+    output = command.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
+    if form.has_rows:
+        command.epilog = CONDITION
+        output.add_argument(
             "--markdown", action="store_true", help="write Markdown, for a pull request"
         )
         command.add_argument(
             "--fail-if", metavar="CONDITION", action="append", help="end with 1 where it holds"
         )
         command.add_argument("--baseline", metavar="FILE.json", help="an earlier report, by --json")
+    command.set_defaults(form=form, operation=operation)
 
 
-def asked_operation(given: Namespace) -> RecordingOperation:
+def asked_operation(given: Namespace) -> "Operation":
     """Return the operation that the arguments are; raises UserError."""
-    operation: type[RecordingOperation] = given.operation
-    return operation.of(**{name: getattr(given, name) for name in arguments_of(operation)})
+    form: Form = given.form
+    operation: type[Operation] = given.operation
+    return operation.of(**{name: getattr(given, name) for name in form.takes})
 
 
 def run_command(given: Namespace) -> int:
     """Carry out the operation and write its report; returns the exit code. Raises UserError."""
     from palimpsest.frontends.command_line.condition import read_condition
+    from palimpsest.frontends.command_line.terminal_desk import terminal_desk
     from palimpsest.frontends.command_line.threshold import failed, read_baseline
+    from palimpsest.transcript.errors import UserError
 
     conditions = [read_condition(one) for one in getattr(given, "fail_if", None) or ()]
     named = getattr(given, "baseline", None)
     if named and not conditions:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
     baseline = read_baseline(Path(named)) if named else None
-    report = asked_operation(given).answer()
+    operation = asked_operation(given)
+    with terminal_desk(given) as desk:
+        report = operation.report(operation.done_at_once(desk))
     over = failed(conditions, report.json(), baseline) if conditions else []
     form: OutputForm = "markdown" if getattr(given, "markdown", False) else "text"
     terminal.write(f"{report.written('json' if given.json else form)}\n")
@@ -128,9 +120,19 @@ def run_command(given: Namespace) -> int:
     return FAILED if over else 0
 
 
+def tell(sentences: Iterable[str]) -> None:
+    """Write sentences to standard error, one a line."""
+    for one in sentences:
+        terminal.write_error(f"palimpsest: {one}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
-    given = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    asked = next((one for one in words if not one.startswith("-")), "-")
+    given = parser(asked).parse_args(words)
+    from palimpsest.transcript.errors import PalimpsestError
+
     try:
         return run_command(given)
     except PalimpsestError as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.frontends.command_line.condition import Condition, Row, UnknownValue
-from palimpsest.frontends.command_line.report_output import SCHEMA_VERSION
+from palimpsest.frontends.operation_text.command_report import SCHEMA_VERSION
 from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.store.disk import NoFile, TooLarge, read_small
 from palimpsest.transcript.errors import UserError

@@ -5,6 +5,7 @@ holds a copy in a private temporary folder until it is closed.
 """
 
 import asyncio
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -129,7 +130,7 @@ class Inspections:
         return opened
 
     def _target(self, path: str) -> Path:
-        return self._folder / Path(path).expanduser()
+        return self._folder / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
 
     def _keep(self, target: Path, opened: _Opened) -> None:
         """Keep a recording for a while; its folder is removed when nothing reads from it any more."""

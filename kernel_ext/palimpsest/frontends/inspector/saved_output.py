@@ -22,17 +22,15 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
     """Return a view without what looks like a key, and without the names of home folders."""
     clean = clean_json(cleaner(environment))
     items = view.items.model_copy(update={"label": tuple(clean(view.items.label))})
-    told = clean(view.model_dump(include={"breaks", "wastes", "events", "subagents"}))
-    plain = view.model_dump(include={"title", "totals", "gaps", "break_notes", "models"})
+    named = {"title", "totals", "gaps", "break_notes", "models"}
+    told = clean(view.model_dump(include={"breaks", "wastes", "events", "subagents", *named}))
+    words = tuple(clean(view.recorded.words))
     return TimelineView.model_validate(
         {
-            **view.model_dump(exclude={"items", "recorded", *told, *plain}),
-            **clean(plain),
+            **view.model_dump(exclude={"items", "recorded", *told}),
             **told,
             "items": items,
-            "recorded": view.recorded.model_copy(
-                update={"words": tuple(clean(view.recorded.words))}
-            ),
+            "recorded": view.recorded.model_copy(update={"words": words}),
         }
     )
 

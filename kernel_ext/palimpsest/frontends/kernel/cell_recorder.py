@@ -12,14 +12,14 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.kernel.kept_cells import KeptCells, attached_kept_cells
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.transcript.context_values.cell_runs import (
     CellRun,
-    CellStatus,
     HiddenBy,
     NotebookRuns,
     OutputKind,
@@ -68,76 +68,41 @@ _AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 _EMPTY_TEXT = "<IPython.core.display."
 
 
+@dataclass(slots=True, eq=False)
 class _Output:
     """An output while it may still grow."""
 
-    __slots__ = ("display_id", "error", "image", "kind", "markup", "mimes", "text")
-
-    def __init__(self, kind: OutputKind) -> None:
-        self.kind: OutputKind = kind
-        self.text = TextBuffer(HEAD_CHARS, TAIL_CHARS)
-        self.markup = ""
-        self.mimes: tuple[str, ...] = ()
-        self.image: tuple[str, bytes] | None = None
-        self.error: tuple[str, str] | None = None
-        self.display_id: str | None = None
+    kind: OutputKind
+    text: TextBuffer = field(default_factory=lambda: TextBuffer(HEAD_CHARS, TAIL_CHARS))
+    markup: str = ""
+    mimes: tuple[str, ...] = ()
+    image: tuple[str, bytes] | None = None
+    error: tuple[str, str] | None = None
 
     def value(self, kept: KeptCells) -> RecordedOutput:
         text, markup = kept.clean(self.text.text()), kept.clean(self.markup)
         return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
 
 
+@dataclass(slots=True, eq=False)
 class _Run:
     """A run of a cell while outputs may still come."""
 
-    __slots__ = (
-        "by_agent",
-        "cell_id",
-        "clear_next",
-        "dropped",
-        "hidden",
-        "number",
-        "outputs",
-        "serial",
-        "source",
-        "status",
-        "value",
-        "version",
-    )
+    known: CellRun
+    """What is known of it, without its outputs."""
+    outputs: list[_Output] = field(default_factory=list)
+    clear_next: bool = False
+    value: CellRun | None = None
+    """The run as a value, as of its last change."""
 
-    def __init__(self, serial: int, source: str, cell_id: str | None, hidden: HiddenBy) -> None:
-        self.serial = serial
-        self.version = 1
-        self.source = shortened(source, SOURCE_CHARS)
-        self.cell_id = cell_id
-        self.number: int | None = None
-        self.status: CellStatus = "running"
-        self.hidden: HiddenBy = hidden
-        self.by_agent = _AGENT_CELL.match(source) is not None
-        self.outputs: list[_Output] = []
-        self.clear_next = False
-        self.dropped = 0
-        self.value: CellRun | None = None
-        """The run as a value, as of its last change."""
-
-    def changed(self) -> None:
-        self.version += 1
+    def changed(self, **known: Any) -> None:
+        self.known = replace(self.known, version=self.known.version + 1, **known)
         self.value = None
 
     def as_value(self, kept: KeptCells) -> CellRun:
         if self.value is None:
-            self.value = CellRun(
-                serial=self.serial,
-                version=self.version,
-                source=self.source,
-                cell_id=self.cell_id,
-                number=self.number,
-                status=self.status,
-                hidden=self.hidden,
-                by_agent=self.by_agent,
-                outputs=tuple(one.value(kept) for one in self.outputs),
-                dropped=self.dropped,
-            )
+            outputs = tuple(one.value(kept) for one in self.outputs)
+            self.value = replace(self.known, outputs=outputs)
         return self.value
 
 
@@ -165,7 +130,7 @@ class CellRecorder:
         self._deleted: set[str] = set()
         self._earlier: tuple[tuple[int, str], ...] = ()
         self._kept = KeptCells(shell)
-        self._undo: list[Callable[[], None]] = []
+        self._undo = ExitStack()
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Tells whether the calling code was written by the agent; its outputs are its tool's."""
         self._private_next = False
@@ -188,21 +153,19 @@ class CellRecorder:
             return
         send = session.send
         session.send = self._watching(send)
-        self._undo.append(lambda: _restore(session, "send", send))
+        self._undo.callback(_restore, session, "send", send)
         handlers = getattr(kernel, "shell_handlers", {})
         on_comm = handlers.get("comm_msg")
         if on_comm is not None:
             handlers["comm_msg"] = self._naming_comms(on_comm)
-            self._undo.append(lambda: handlers.__setitem__("comm_msg", on_comm))
+            self._undo.callback(handlers.__setitem__, "comm_msg", on_comm)
 
     def unregister(self) -> None:
         """Stop recording."""
         self._kept.recorded_until(max((at for at, _ in _history(self._shell)), default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
-        for undo in reversed(self._undo):
-            undo()
-        self._undo.clear()
+        self._undo.close()
 
     def hide_next(self) -> None:
         """Keep the next cell from the agent (``%agent private``)."""
@@ -236,12 +199,21 @@ class CellRecorder:
             self._count += 1
             source = str(getattr(info, "raw_cell", "") or "")
             cell_id = getattr(info, "cell_id", None) or metadata.get("cellId")
-            run = _Run(self._count, source, cell_id, self._hidden(metadata, source))
-            if run.hidden:
+            known = CellRun(
+                serial=self._count,
+                version=1,
+                source=shortened(source, SOURCE_CHARS),
+                cell_id=cell_id,
+                status="running",
+                hidden=self._hidden(metadata, source),
+                by_agent=_AGENT_CELL.match(source) is not None,
+            )
+            run = _Run(known)
+            if known.hidden:
                 self._kept.keep(source)
             else:
                 self._kept.open(source)
-            self._runs[run.serial] = self._current = run
+            self._runs[known.serial] = self._current = run
             request = (message.get("header") or {}).get("msg_id")
             if isinstance(request, str):
                 _remember(self._by_request, request, run)
@@ -261,17 +233,16 @@ class CellRecorder:
         with self._lock:
             self._current = None
             number = getattr(result, "execution_count", None)
-            run.number = number if isinstance(number, int) else None
-            if run.hidden and run.number is not None:
-                self._kept.keep_number(run.number)
+            number = number if isinstance(number, int) else None
+            if run.known.hidden and number is not None:
+                self._kept.keep_number(number)
             problem = getattr(result, "error_before_exec", None) or getattr(
                 result, "error_in_exec", None
             )
-            run.status = "ok" if problem is None else "error"
+            status = "ok" if problem is None else "error"
             if isinstance(problem, KeyboardInterrupt):
-                run.status = "stopped"
-            run.version += 1
-            run.value = None
+                status = "stopped"
+            run.changed(number=number, status=status)
 
     def _hidden(self, metadata: dict[str, Any], source: str) -> HiddenBy:
         if has_hidden_tag(metadata):
@@ -329,7 +300,7 @@ class CellRecorder:
         parent = (parent or {}).get("header", parent) or {}
         with self._lock:
             run = self._by_request.get(str(parent.get("msg_id")))
-            if run is None or run.hidden or self.is_agent_code():
+            if run is None or run.known.hidden or self.is_agent_code():
                 return
             if kind == "comm_open":
                 _remember(self._comms, str((content or {}).get("comm_id")), run)
@@ -361,14 +332,13 @@ class CellRecorder:
             output.error = (str(content.get("ename", "")), str(content.get("evalue", "")))
             run.outputs.append(output)
         elif len(run.outputs) >= MOST_OUTPUTS:
-            run.dropped += 1
+            run.changed(dropped=run.known.dropped + 1)
         else:
             output = _Output("result" if kind == "execute_result" else "display")
             self._fill(output, data, run)
             run.outputs.append(output)
             shown = (content.get("transient") or {}).get("display_id")
             if isinstance(shown, str):
-                output.display_id = shown
                 _remember(self._displays, shown, (run, output))
         run.changed()
 
@@ -377,7 +347,7 @@ class CellRecorder:
         last = run.outputs[-1] if run.outputs else None
         if last is None or last.kind != kind:
             if len(run.outputs) >= MOST_OUTPUTS:
-                run.dropped += 1
+                run.changed(dropped=run.known.dropped + 1)
                 return
             last = _Output(kind)
             run.outputs.append(last)
@@ -447,12 +417,13 @@ class CellRecorder:
         kept = getattr(getattr(self._shell, "history_manager", None), "outputs", {})
         raised = getattr(getattr(self._shell, "history_manager", None), "exceptions", {})
         for run in self._runs.values():
-            if run.outputs or run.hidden or run.number is None:
+            number = run.known.number
+            if run.outputs or run.known.hidden or number is None:
                 continue
-            for one in list(kept.get(run.number, ()))[:MOST_OUTPUTS]:
+            for one in list(kept.get(number, ()))[:MOST_OUTPUTS]:
                 self._take_kept(run, str(one.output_type), dict(one.bundle))
-            if run.status == "error" and isinstance(raised.get(run.number), dict):
-                self._put(run, "error", raised[run.number])
+            if run.known.status == "error" and isinstance(raised.get(number), dict):
+                self._put(run, "error", raised[number])
             run.value = None
 
     def _take_kept(self, run: _Run, kind: str, bundle: dict[str, Any]) -> None:

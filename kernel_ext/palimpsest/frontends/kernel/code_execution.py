@@ -18,7 +18,7 @@ from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.process_guard.agent_pieces import late_sentences
 from palimpsest.frontends.process_guard.event_loop import in_steps, running_loop, surviving
 from palimpsest.frontends.process_guard.excepthook import excepthook_watched
-from palimpsest.frontends.process_guard.kernel_ends import KernelEnds
+from palimpsest.frontends.process_guard.kernel_ends import kernel_kept
 from palimpsest.frontends.process_guard.lasting_guards import guard
 from palimpsest.frontends.process_guard.late_streams import guard_streams
 from palimpsest.frontends.process_guard.left_running import left_running
@@ -45,7 +45,6 @@ class Execution:
         self._code = code
         self._capture = capture
         self._piece = capture.piece
-        self._ends = KernelEnds(capture.piece)
         capture.quiet = _silenced(code)
         self._problem: Any = None
         self._transformed = code
@@ -92,7 +91,7 @@ class Execution:
         try:
             with (
                 self._capture.installed(self._shell),
-                self._ends.installed(self._shell),
+                kernel_kept(self._shell, self._piece),
                 nobody_answers(self._capture.notes.append),
                 excepthook_watched(self._shell, self._piece, self._capture.notes.append),
             ):
@@ -127,16 +126,7 @@ class Execution:
         refused = "\n".join(one for one in self._piece.refusals if one not in told)
         if refused:
             capture.error = f"{capture.error.rstrip()}\n{refused}" if capture.error else refused
-        return PythonOutcome(
-            stdout=capture.stdout.text(),
-            stderr=capture.stderr.text(),
-            result=capture.result,
-            error=error or capture.error,
-            images=tuple(capture.images),
-            rich=tuple(capture.rich),
-            notes=tuple(capture.notes),
-            left_running=capture.left_running,
-        )
+        return capture.outcome(error)
 
 
 def drive(

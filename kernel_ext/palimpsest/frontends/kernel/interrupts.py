@@ -15,7 +15,7 @@ import socket
 import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -30,21 +30,17 @@ _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
 _DRIVE: CodeType = drive.__code__
 
 
-class InterruptibleJob(Protocol):
+class Interruptible:
     """What runs on the main thread: a piece of the agent's code, a question, a description."""
 
-    interrupted: bool
+    interrupted = False
     """Set when a signal arrived while it ran."""
-    reached: bool
+    reached = False
     """Set when a signal ended it: KeyboardInterrupt was raised in it, or its task is to be cancelled."""
-
-    @property
-    def everywhere(self) -> bool:
-        """KeyboardInterrupt may be raised anywhere in it, not only in user code."""
-
-    @property
-    def task(self) -> "asyncio.Task[Any] | None":
-        """Its task, when it awaits."""
+    everywhere = False
+    """KeyboardInterrupt may be raised anywhere in it, not only in user code."""
+    task: "asyncio.Task[Any] | None" = None
+    """Its task, when it awaits."""
 
 
 class InterruptHold:
@@ -93,7 +89,7 @@ class Interrupts:
     """
 
     def __init__(self, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-        self.running: InterruptibleJob | None = None
+        self.running: Interruptible | None = None
         """What runs on the main thread now."""
         self._loop = loop
         self._catching: list[InterruptHold] = []

@@ -4,13 +4,14 @@ Border: a job defines how it runs; ``frontends/kernel/main_thread.py`` decides w
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.code_execution import Execution
 from palimpsest.frontends.kernel.input_checksums import input_checksums
+from palimpsest.frontends.kernel.interrupts import Interruptible
 from palimpsest.frontends.kernel.kept_cells import kept_cells
 from palimpsest.frontends.kernel.kernel_objects import KernelObjects
 from palimpsest.frontends.kernel.output_capture import Capture
@@ -35,25 +36,18 @@ class JobHost(Protocol):
         """Show the person that the code does not stop."""
 
 
-class Job:
+class Job(Interruptible):
     """A piece of work that the main thread does once."""
 
     def __init__(self, session_id: str | None) -> None:
         self.session_id = session_id
-        self.everywhere = False
         self.future: Future[Any] = Future()
-        self.interrupted = self.reached = False
-        self.task: asyncio.Task[Any] | None = None
         self.host: JobHost | None = None
         self.started = False
 
-    def perform(self, shell: Any) -> Any:
-        """Do it now."""
+    async def perform(self, shell: Any, *, awaits: bool) -> Any:
+        """Do it; where it may await, the main loop runs other things meanwhile."""
         raise NotImplementedError
-
-    async def perform_awaiting(self, shell: Any) -> Any:
-        """Do it on the main loop, which may run other things meanwhile."""
-        return self.perform(shell)
 
 
 class CodeJob(Job):
@@ -64,28 +58,19 @@ class CodeJob(Job):
         self.call_id = call_id
         self._code = code
         self.capture = Capture(self._native, lambda: self.interrupted, code)
-        self.inputs: Mapping[str, str] = {}
 
-    def perform(self, shell: Any) -> PythonOutcome:
-        """Run code without await."""
-        execution = self._execution(shell)
-        if self.interrupted:  # while it was prepared, where nothing could be raised
-            raise KeyboardInterrupt
-        return self._told(execution.run())
-
-    async def perform_awaiting(self, shell: Any) -> PythonOutcome:
-        """Run code that may await."""
-        return self._told(await self._execution(shell).run_awaiting(self._began))
-
-    def _told(self, outcome: PythonOutcome) -> PythonOutcome:
-        return replace(outcome, inputs=self.inputs)
-
-    def _execution(self, shell: Any) -> Execution:
+    async def perform(self, shell: Any, *, awaits: bool) -> PythonOutcome:
+        """Run the code."""
         if self.host is not None:
             self.host.before(self.call_id)
-        self.inputs = input_checksums(self._code, dict(user_variables(shell)), KernelObjects(shell))
+        inputs = input_checksums(self._code, dict(user_variables(shell)), KernelObjects(shell))
         kept_cells(shell).open(self._code)
-        return Execution(shell, self._code, self.capture)
+        execution = Execution(shell, self._code, self.capture)
+        if awaits:
+            return replace(await execution.run_awaiting(self._began), inputs=inputs)
+        if self.interrupted:  # while it was prepared, where nothing could be raised
+            raise KeyboardInterrupt
+        return replace(execution.run(), inputs=inputs)
 
     def _began(self, task: "asyncio.Task[Any]") -> None:
         self.task = task
@@ -101,7 +86,7 @@ class ReadJob(Job):
         super().__init__(session_id)
         self._read = read
 
-    def perform(self, shell: Any) -> Any:
+    async def perform(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
         """Read now; a repr that takes for ever can be interrupted."""
         self.everywhere = True
         try:

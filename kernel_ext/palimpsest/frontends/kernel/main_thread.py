@@ -1,7 +1,7 @@
 """Run the engine's jobs on the kernel's main thread, in a cell that waits or in the idle loop.
 
 Border: decides where and when something runs on the main thread; what runs is in
-``frontends/kernel/jobs.py`` and ``frontends/cell_turn/cell_questions.py``. The engine uses the main
+``frontends/kernel/jobs.py`` and ``frontends/cell_turn/typed_answers.py``. The engine uses the main
 thread only through this module. A waiting cell is the executor; with no cell waiting, work is posted
 to the kernel's idle loop, where it comes after a cell that runs.
 """
@@ -11,11 +11,11 @@ import contextvars
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.frontends.kernel.interrupts import (
     MOST_WAKES,
@@ -25,6 +25,8 @@ from palimpsest.frontends.kernel.interrupts import (
 )
 from palimpsest.frontends.kernel.jobs import Interrupted, Job, JobHost
 from palimpsest.transcript.errors import UserError
+
+ResultT = TypeVar("ResultT")
 
 STUCK_SECONDS = 2.0
 """Code that has not stopped by then is inside C code that checks for no signal; the person is told so."""
@@ -51,7 +53,7 @@ class CellWait:
 
     _main_thread: "MainThread"
     session_id: str
-    _host: JobHost
+    _host: JobHost | None
     _stop: Callable[[], None]
     _tick: Callable[[], None]
     _jobs: deque[Job] = field(default_factory=deque)
@@ -82,29 +84,24 @@ class CellWait:
             loop, future = waiting
             loop.call_soon_threadsafe(_resolve, future)
 
-    def run(self, answer: "Future[Any]") -> None:
-        """Block until the answer is there."""
+    async def run(self, answer: "Future[Any]", *, awaits: bool) -> None:
+        """Do jobs until the answer is there; in a cell that awaits it the agent's Python may await, too."""
         answer.add_done_callback(lambda _: self.wake())
         while not answer.done():
             self._wake.clear()
+            if awaits:
+                loop = asyncio.get_running_loop()
+                self._wake_loop = loop, loop.create_future()
             while self._jobs:
-                self._main_thread.perform(self._jobs.popleft(), self._host_for)
+                job = self._jobs.popleft()
+                await self._main_thread.perform(job, self._host_for, awaits=awaits)
             self._tick()
-            if not answer.done() and not self._jobs:
+            if answer.done() or self._jobs:
+                continue
+            if self._wake_loop is None:
                 self._wake.wait(TICK_SECONDS)
-
-    async def run_awaiting(self, answer: "Future[Any]") -> None:
-        """Await the answer, so that the agent's Python may await too."""
-        answer.add_done_callback(lambda _: self.wake())
-        loop = asyncio.get_running_loop()
-        while not answer.done():
-            future: asyncio.Future[None] = loop.create_future()
-            self._wake_loop = loop, future
-            while self._jobs:
-                await self._main_thread.perform_awaiting(self._jobs.popleft(), self._host_for)
-            self._tick()
-            if not answer.done() and not self._jobs:
-                await asyncio.wait([future], timeout=TICK_SECONDS)
+            else:
+                await asyncio.wait([self._wake_loop[1]], timeout=TICK_SECONDS)
         self._wake_loop = None
 
     def _host_for(self, job: Job) -> JobHost | None:
@@ -184,23 +181,14 @@ class MainThread:
             except UserError as error:
                 job.future.set_exception(error)
 
-    def perform(self, job: Job, host_for: Callable[[Job], JobHost | None]) -> None:
-        """Do a job on this thread."""
+    async def perform(
+        self, job: Job, host_for: Callable[[Job], JobHost | None], *, awaits: bool
+    ) -> None:
+        """Do a job on this thread, or on its loop where the job may await."""
         if not self._start(job, host_for):
             return
         try:
-            result = job.perform(self.shell)
-        except BaseException as error:  # noqa: BLE001  # a stop may leave the job anywhere
-            self._finish(job, error=error)
-        else:
-            self._finish(job, result)
-
-    async def perform_awaiting(self, job: Job, host_for: Callable[[Job], JobHost | None]) -> None:
-        """Do a job on this thread's loop."""
-        if not self._start(job, host_for):
-            return
-        try:
-            result = await job.perform_awaiting(self.shell)
+            result = await job.perform(self.shell, awaits=awaits)
         except BaseException as error:  # noqa: BLE001  # a stop may leave the job anywhere
             self._finish(job, error=error)
         else:
@@ -218,7 +206,8 @@ class MainThread:
                 job = self._idle.popleft() if self._idle else None
             left = None if end is None else max(0.0, end - time.monotonic())
             if job is not None:
-                self._perform_caught(job)
+                with self._caught():
+                    blocking(self.perform(job, lambda _: None, awaits=False))
             elif left == 0.0:
                 break
             else:
@@ -228,11 +217,12 @@ class MainThread:
     def _may_serve(self) -> bool:
         return threading.current_thread() is threading.main_thread() and self._current is None
 
-    def _perform_caught(self, job: Job) -> None:
-        """Do a job that no cell shows, with SIGINT caught so that it can be interrupted."""
+    @contextmanager
+    def _caught(self) -> Iterator[None]:
+        """Have SIGINT caught, so that a job that no cell shows can be interrupted."""
         catching = None if self.interrupts.caught else self.interrupts.catch(lambda: None)
         try:
-            self.perform(job, lambda _: None)
+            yield
         finally:
             if catching is not None:
                 catching.end()
@@ -330,17 +320,8 @@ class MainThread:
                 with self._lock:
                     job = self._idle.popleft() if self._idle else None
                 if job is not None:
-                    await self._serve_one(job)
-
-    async def _serve_one(self, job: Job) -> None:
-        """Do a job that no cell waits for, with SIGINT caught so that it can be interrupted."""
-        caught = self.interrupts.caught
-        catching = None if caught else self.interrupts.catch(lambda: None)
-        try:
-            await self.perform_awaiting(job, lambda _: None)
-        finally:
-            if catching is not None:
-                catching.end()
+                    with self._caught():
+                        await self.perform(job, lambda _: None, awaits=True)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -360,6 +341,16 @@ def main_loop_of(shell: Any) -> asyncio.AbstractEventLoop | None:
     io_loop = getattr(getattr(shell, "kernel", None), "io_loop", None)
     loop: asyncio.AbstractEventLoop | None = getattr(io_loop, "asyncio_loop", None)
     return loop
+
+
+def blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Return the result of work that awaits nothing, on this thread and without its loop."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        result: ResultT = ended.value
+        return result
+    raise RuntimeError("Work that blocks its thread awaited something.")
 
 
 def _resolve(future: "asyncio.Future[None]") -> None:

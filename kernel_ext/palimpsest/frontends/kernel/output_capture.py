@@ -13,18 +13,18 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from typing import Any
 
 from IPython.core.error import UsageError
 
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
-from palimpsest.frontends.process_guard.attribute_patches import patch, swap
+from palimpsest.frontends.process_guard.attribute_patches import patched, swapped
 from palimpsest.frontends.process_guard.child_output import ChildOutput
-from palimpsest.frontends.process_guard.kernel_ends import exit_text
+from palimpsest.frontends.process_guard.kernel_ends import exit_text, taken_payloads
 from palimpsest.tools.calls.images import fit_image
-from palimpsest.tools.tool import LeftRunning
+from palimpsest.tools.tool import LeftRunning, PythonOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
@@ -123,49 +123,63 @@ class Capture:
         self._older_threads = frozenset(threading.enumerate()) - {self._main}
         streams = sys.stdout, sys.stderr
         self._streams = {"stdout": streams[0], "stderr": streams[1]}
-        publisher = shell.display_pub
-        publish = publisher.publish
-        trap_hook, executed = shell.display_trap.hook, shell.displayhook.exec_result
-        last = shell.last_execution_succeeded, shell.last_execution_result
-        pdb, payloads = shell.call_pdb, list(shell.payload_manager.read_payload())
-        token = PIECE.set(self.piece)
-        undo = [
-            patch(publisher, "publish", self._publisher(publish)),
-            patch(publisher, "clear_output", self._clear),
-            patch(shell.events, "trigger", self._keep_figures(shell.events)),
-            patch(shell, "_showtraceback", self._traceback),
-            patch(shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
-            self._catch_kept(streams[0], "stdout"),
-            self._catch_kept(streams[1], "stderr"),
-        ]
-        show = self._displayhook(shell, publish)
-        shell.display_trap.hook = show
-        stand_ins = {
-            "stdout": _Stream(streams[0], lambda text: self._caught("stdout", text)),
-            "stderr": _Stream(streams[1], lambda text: self._caught("stderr", text)),
-            "displayhook": show,
-        }
-        swaps = [swap(sys, name, f"sys.{name}", value) for name, value in stand_ins.items()]
-        if pdb:
-            shell.call_pdb = False
-        self._children = ChildOutput(self._streams, self._keep_now)
-        try:
+        publisher, hook = shell.display_pub, shell.displayhook
+        show = self._displayhook(shell, publisher.publish)
+        pages = list(shell.payload_manager.read_payload())
+        with ExitStack() as undo:
+            undo.callback(PIECE.reset, PIECE.set(self.piece))
+            undo.callback(self._take_pages, shell.payload_manager, pages)
+            if shell.call_pdb:
+                undo.callback(setattr, shell, "call_pdb", shell.call_pdb)
+                shell.call_pdb = False
+            changed: tuple[tuple[Any, str, Any], ...] = (
+                (publisher, "publish", self._publisher(publisher.publish)),
+                (publisher, "clear_output", self._clear),
+                (shell.events, "trigger", self._keep_figures(shell.events)),
+                (shell, "_showtraceback", self._traceback),
+                (shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
+            )
+            for target, name, value in changed:
+                undo.enter_context(patched(target, name, value))
+            undo.enter_context(self._kept_caught(streams[0], "stdout"))
+            undo.enter_context(self._kept_caught(streams[1], "stderr"))
+            for target, name in (
+                (shell, "last_execution_succeeded"),
+                (shell, "last_execution_result"),
+                (hook, "exec_result"),
+                (shell.display_trap, "hook"),
+            ):
+                undo.callback(setattr, target, name, getattr(target, name))
+            shell.display_trap.hook = show
+            stand_ins: tuple[tuple[str, Any], ...] = (
+                ("displayhook", show),
+                ("stderr", _Stream(streams[1], lambda text: self._caught("stderr", text))),
+                ("stdout", _Stream(streams[0], lambda text: self._caught("stdout", text))),
+            )
+            for name, value in stand_ins:
+                undo.enter_context(swapped(sys, name, f"sys.{name}", value, self.notes.append))
+            self._children = ChildOutput(self._streams, self._keep_now)
+            undo.callback(self._end_children)
             yield
-        finally:
-            if not self.in_child:
-                self._children.end()
-                self._children = None
-            shell.display_trap.hook = trap_hook
-            for put_back in swaps:
-                put_back(self.notes.append)
-            shell.displayhook.exec_result = executed
-            shell.last_execution_succeeded, shell.last_execution_result = last
-            if pdb:
-                shell.call_pdb = pdb
-            for take_back in reversed(undo):
-                take_back()
-            self._take_pages(shell.payload_manager, payloads)
-            PIECE.reset(token)
+
+    def _end_children(self) -> None:
+        if not self.in_child and self._children is not None:
+            self._children.end()
+            self._children = None
+
+    def outcome(self, error: str | None, *, interrupted: bool = False) -> PythonOutcome:
+        """Return what was captured as one value; a run that was interrupted has no result."""
+        return PythonOutcome(
+            stdout=self.stdout.text(),
+            stderr=self.stderr.text(),
+            result=None if interrupted else self.result,
+            error=error or self.error,
+            interrupted=interrupted,
+            images=tuple(self.images),
+            rich=tuple(self.rich),
+            notes=tuple(self.notes),
+            left_running=self.left_running,
+        )
 
     def show(self, data: dict[str, Any]) -> bool:
         """Record a MIME bundle; true when it should become a native output."""
@@ -184,15 +198,10 @@ class Capture:
 
     def _take_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
         """Send requested help (``name?``) to the model instead of the page's pager."""
-        after = list(manager.read_payload())
-        pages = [one for one in after if one.get("source") == "page" and one not in before]
-        for page in pages:
+        for page in taken_payloads(
+            manager, lambda one: one not in before and one.get("source") == "page"
+        ):
             self._keep("stdout", str(page.get("data", {}).get("text/plain", "")) + "\n")
-        if pages:
-            manager.clear_payload()
-            for one in after:
-                if one not in pages:
-                    manager.write_payload(one, single=False)
 
     def is_of_run(self) -> bool:
         """Tell whether the caller is the agent's code or a thread that it started."""
@@ -235,10 +244,10 @@ class Capture:
         (self.stdout if name == "stdout" else self.stderr).write(text)
         self._fresh.append(text)
 
-    def _catch_kept(self, stream: Any, name: str) -> Callable[[], None]:
+    def _kept_caught(self, stream: Any, name: str) -> AbstractContextManager[None]:
         """Capture writes to a stream that user code holds (log handlers)."""
         if getattr(stream, "watch_fd_thread", None) is None:
-            return lambda: None
+            return nullcontext()
         write = stream.write
 
         def caught(text: str) -> Any:
@@ -248,7 +257,7 @@ class Capture:
                 return write(text)
             return len(text)
 
-        return patch(stream, "write", caught)
+        return patched(stream, "write", caught)
 
     def _publisher(self, publish: Callable[..., Any]) -> Callable[..., Any]:
         def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -50,10 +50,10 @@ class KernelPythonRunner:
             unregister()
         if not result.done() or result.cancelled() or isinstance(result.exception(), Interrupted):
             result.cancel()
-            return self._told(_interrupted(job))
+            return self._told(job.capture.outcome(None, interrupted=True))
         outcome: PythonOutcome = result.result()
         if job.interrupted:
-            return self._told(_interrupted(job, outcome.error))
+            return self._told(job.capture.outcome(outcome.error, interrupted=True))
         return self._told(outcome)
 
     def _told(self, outcome: PythonOutcome) -> PythonOutcome:
@@ -84,18 +84,3 @@ class KernelPythonRunner:
             return await asyncio.wrap_future(job.future)
         except Interrupted:
             raise UserError("Looking at the variables was stopped.") from None
-
-
-def _interrupted(job: CodeJob, error: str | None = None) -> PythonOutcome:
-    capture = job.capture
-    return PythonOutcome(
-        stdout=capture.stdout.text(),
-        stderr=capture.stderr.text(),
-        result=None,
-        error=error or capture.error,
-        interrupted=True,
-        images=tuple(capture.images),
-        rich=tuple(capture.rich),
-        notes=tuple(capture.notes),
-        left_running=capture.left_running,
-    )

@@ -6,8 +6,7 @@ everything else its type stands there.
 """
 
 import inspect
-import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -103,7 +102,8 @@ class ValueText:
         if is_class(value):
             found, function = _MEMBERS.__get__(value).get("__doc__"), _member(value, "__init__")
         elif is_module(value):
-            found, function = (attributes_of_module(value)).get("__doc__"), None
+            # Its own dictionary: no lazy module is loaded and no ``__getattr__`` runs.
+            found, function = (attributes_of(value) or {}).get("__doc__"), None
         else:
             function = value.__func__ if type(value) is MethodType else value
             found = function.__doc__ if type(function) in ROUTINES else None
@@ -161,11 +161,6 @@ class ValueText:
         return text
 
 
-def attributes_of_module(module: Any) -> dict[str, Any]:
-    """Return a module's own dictionary: no lazy module is loaded and no ``__getattr__`` runs."""
-    return attributes_of(module) or {}
-
-
 def is_routine(value: Any) -> bool:
     """Tell whether a value is a function or method, by its type alone."""
     return type(value) in ROUTINES
@@ -210,10 +205,8 @@ def _atom(value: Any, kind: type, base: Any, chars: int) -> str:
 
 
 def _member(kind: Any, name: str) -> Any:
-    found: Iterable[Any] = (
-        _MEMBERS.__get__(one)[name] for one in _MRO.__get__(kind) if name in _MEMBERS.__get__(one)
-    )
-    return next(iter(itertools.islice(found, 1)), None)
+    every = (_MEMBERS.__get__(one) for one in _MRO.__get__(kind))
+    return next((members[name] for members in every if name in members), None)
 
 
 def _parameters(function: Any, hides: HiddenSource, *, bound: bool) -> str:

@@ -12,8 +12,11 @@ import time
 import zlib
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
+
+from palimpsest.frontends.kernel.held_values import attributes_of
+from palimpsest.frontends.kernel.variable_types import is_a, is_array, is_frame, is_series
 
 WHOLE_BYTES = 8_000_000
 """Arrays up to this size are read whole; larger ones are sampled."""
@@ -29,6 +32,7 @@ ALL_SECONDS = 0.03
 """Time for all variables of one look; those that come later are not compared."""
 
 _ATOMS = (int, float, complex, bool, str, bytes, type(None))
+_INDEXES = ("Index", "RangeIndex", "MultiIndex", "DatetimeIndex")
 _IMMUTABLE = (FunctionType, BuiltinFunctionType, type, range, type(Ellipsis))
 
 
@@ -95,13 +99,13 @@ class Fingerprints:
             return self._identity(value)
         if kind in (list, tuple, set, frozenset, dict):
             return self._container(value, depth)
-        if _is(kind, "numpy", "ndarray"):
+        if is_array(value):
             return self._array(value, depth)
-        if _is(kind, "pandas", "DataFrame", "Series"):
+        if is_frame(value) or is_series(value):
             return self._frame(value, depth)
-        if _is(kind, "pandas", "Index", "RangeIndex", "MultiIndex", "DatetimeIndex"):
+        if any(is_a(value, "pandas", name) for name in _INDEXES):
             return self._identity(value)  # an index never changes
-        return self._instance(value, kind, depth)
+        return self._instance(value, depth)
 
     def _container(self, value: Any, depth: int) -> int:
         kind = type(value)
@@ -184,7 +188,7 @@ class Fingerprints:
 
     def _block(self, values: Any, depth: int) -> int:
         """Return the mark of one block of a frame: an array, or one of pandas' own kinds of array."""
-        if _is(type(values), "numpy", "ndarray"):
+        if is_array(values):
             return self._array(values, depth)
         kind = type(values)
         arrays = getattr(sys.modules["pandas"], "arrays", None)
@@ -197,7 +201,7 @@ class Fingerprints:
             return self._identity(values)
         for name in ("_ndarray", "_data", "_mask"):
             one = getattr(values, name, None)
-            if one is not None and _is(type(one), "numpy", "ndarray"):
+            if is_array(one):
                 marks.append(self._array(one, depth))
         # Arrow's arrays never change; one with other contents is another object.
         arrow = getattr(values, "_pa_array", None)
@@ -217,9 +221,9 @@ class Fingerprints:
             (str(value.type), len(value), *(self._memory(one.address, one.size) for one in buffers))
         )
 
-    def _instance(self, value: Any, kind: type, depth: int) -> int:
+    def _instance(self, value: Any, depth: int) -> int:
         """Return the mark of an object: which it is, and what its attributes hold."""
-        held = _attributes(value, kind)
+        held = attributes_of(value)
         if held is None or depth < DEPTH - 1:
             self._whole = False
             return self._identity(value)
@@ -235,20 +239,3 @@ class _NoLastingMark(Exception):
 def _lasting_hash(value: Any) -> int:
     """Return a checksum of numbers and texts that is the same in each process, as ``hash`` is not."""
     return zlib.crc32(repr(value).encode("utf-8", "backslashreplace"))
-
-
-def _is(kind: type, module: str, *names: str) -> bool:
-    library = sys.modules.get(module)
-    return library is not None and any(kind is getattr(library, name, None) for name in names)
-
-
-def _attributes(value: Any, kind: type) -> dict[str, Any] | None:
-    """Return the attributes that an object holds, without running a property of its class."""
-    for base in type.__dict__["__mro__"].__get__(kind):
-        found = type.__dict__["__dict__"].__get__(base).get("__dict__")
-        if found is not None:
-            if type(found) is not GetSetDescriptorType:
-                return None
-            held = found.__get__(value, kind)
-            return held if type(held) is dict else None
-    return None

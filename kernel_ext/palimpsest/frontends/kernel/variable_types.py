@@ -147,15 +147,8 @@ def _dtype(dtype: Any) -> str:
 
 def _parameters(function: FunctionType) -> str:
     """Return the names of parameters, without defaults, which are values."""
-    code = function.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    names = list(code.co_varnames[:count])
-    flags = code.co_flags
-    extra = code.co_varnames[count:]
-    if flags & inspect.CO_VARARGS:
-        names.append(f"*{extra[0]}")
-        extra = extra[1:]
-    if flags & inspect.CO_VARKEYWORDS:
-        names.append(f"**{extra[0]}")
+    names, rest, options = inspect.getargs(function.__code__)
+    names += [f"*{rest}"] if rest else []
+    names += [f"**{options}"] if options else []
     shown = names[:MOST_PARAMETERS] + (["..."] if len(names) > MOST_PARAMETERS else [])
     return f"({', '.join(shown)})"

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
     from palimpsest.frontends.cell_turn.background_prompts import Background
     from palimpsest.frontends.cell_turn.magic_line import MagicLine
-    from palimpsest.frontends.cell_turn.services import CellPlace
     from palimpsest.frontends.operations.operation import Operation
+    from palimpsest.transcript.messages import Origin
 
     Shown: TypeAlias = AgentAnswer | Background | None
 
@@ -43,10 +43,10 @@ FIRST_LINE = (
 class PromptRunner(Protocol):
     """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
 
-    def ask(self, request: "MagicLine | Operation", place: "CellPlace") -> "Shown":
+    def ask(self, request: "MagicLine | Operation", place: "Origin") -> "Shown":
         """Run a prompt or an operation, blocking."""
 
-    def ask_awaiting(self, request: "MagicLine", place: "CellPlace") -> "Awaitable[Shown]":
+    def ask_awaiting(self, request: "MagicLine", place: "Origin") -> "Awaitable[Shown]":
         """Run a prompt, awaited."""
 
 
@@ -105,7 +105,7 @@ class AgentMagics:
         self,
         shell: Any,
         front: Callable[[], PromptRunner],
-        place: "Callable[[], CellPlace]",
+        place: "Callable[[], Origin]",
         cells: RunningCells,
     ) -> None:
         self.shell = shell
@@ -118,8 +118,8 @@ class AgentMagics:
         shell = self.shell
         for name, function in self._functions().items():
             shell.register_magic_function(function, "line_cell", name)
-        shell.input_transformers_cleanup.append(self.question_transform)
-        shell.input_transformers_cleanup.append(self.first_line_notice)
+        shell.input_transformers_cleanup.append(question_transform)
+        shell.input_transformers_cleanup.append(first_line_notice)
         shell.input_transformers_post.append(self.rewrite)
 
     def unregister(self) -> None:
@@ -128,8 +128,8 @@ class AgentMagics:
         for name in self._functions():
             for kind in ("line", "cell"):
                 shell.magics_manager.magics[kind].pop(name, None)
-        shell.input_transformers_cleanup.remove(self.question_transform)
-        shell.input_transformers_cleanup.remove(self.first_line_notice)
+        shell.input_transformers_cleanup.remove(question_transform)
+        shell.input_transformers_cleanup.remove(first_line_notice)
         shell.input_transformers_post.remove(self.rewrite)
 
     def agent(self, line: str, cell: str | None = None) -> "Shown":
@@ -154,14 +154,6 @@ class AgentMagics:
     def rewrite(self, lines: list[str]) -> list[str]:
         """Turn calls at the start of a line into awaited ones; an input transformer."""
         return rewrite_calls(lines, possible=self._may_await)
-
-    def question_transform(self, lines: list[str]) -> list[str]:
-        """Keep prompts that end in a question mark from being read as help; an input transformer."""
-        return question_transform(lines)
-
-    def first_line_notice(self, lines: list[str]) -> list[str]:
-        """Replace a cell with lines above ``%%agent`` by an error about that; an input transformer."""
-        return first_line_notice(lines)
 
     def not_first(self, _line: str, _cell: str | None = None) -> None:
         """Raise the error that ``%%agent`` must be the first line."""

@@ -7,8 +7,8 @@ prompt is what follows, verbatim, because quotes, braces and dollars in a prompt
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
 from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, misspelling_sentence
@@ -20,59 +20,42 @@ _ERROR_COMMAND = re.compile(r"(fix|explain)(?:\s+(\d{1,9}))?")
 """Subcommands that are prompts: about the newest error, or that of the cell with this number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """How one option is written and explained."""
 
     field: str
-    long: str
-    short: str | None = None
+    help: str
     value: str | None = None
-    help: str = ""
+    short: str | None = None
+
+    @property
+    def long(self) -> str:
+        """The name, which is that of the field."""
+        return f"--{self.field.replace('_', '-')}"
 
 
-OPTIONS: tuple[Option, ...] = (
+OPTIONS = (
     Option(
-        "model",
-        "--model",
-        "-m",
-        "NAME",
-        "use this model from now on, such as anthropic/claude-sonnet-4-5",
+        "model", "use this model from now on, such as anthropic/claude-sonnet-4-5", "NAME", "-m"
     ),
-    Option(
-        "variant", "--variant", None, "NAME", "reasoning effort from now on: low, medium or high"
-    ),
-    Option("session", "--session", "-s", "ID", "use this session (its id or the beginning of it)"),
-    Option("new", "--new", None, None, "begin a new session for this notebook"),
-    Option("title", "--title", None, "TEXT", "with --new: what the session is called"),
+    Option("variant", "reasoning effort from now on: low, medium or high", "NAME"),
+    Option("session", "use this session (its id or the beginning of it)", "ID", "-s"),
+    Option("new", "begin a new session for this notebook"),
+    Option("title", "with --new: what the session is called", "TEXT"),
     Option(
         "permission",
-        "--permission",
-        None,
-        "RULES",
         "with --new: rules for that session alone, such as bash=deny,edit=ask, or one word for all",
+        "RULES",
     ),
-    Option("agent", "--agent", None, "NAME", "let this agent answer from now on"),
-    Option("system", "--system", None, "TEXT", "add these words to the system prompt of this turn"),
-    Option(
-        "tools",
-        "--tools",
-        None,
-        "A,B",
-        "offer only these tools; none offers no tool; -A,-B leaves these out",
-    ),
-    Option("max_steps", "--max-steps", None, "N", "stop after this many model requests"),
-    Option("yes", "--yes", "-y", None, "answer permission questions of this turn with yes"),
-    Option("again", "--again", None, None, "ask the model, also where an answer is recorded"),
-    Option("quiet", "--quiet", "-q", None, "show only the final text"),
-    Option("bg", "--bg", None, None, "send the prompt and end the cell; the agent goes on"),
-    Option(
-        "steer",
-        "--steer",
-        None,
-        None,
-        "like --bg, and into the turn that runs, before its next request",
-    ),
+    Option("agent", "let this agent answer from now on", "NAME"),
+    Option("system", "add these words to the system prompt of this turn", "TEXT"),
+    Option("tools", "offer only these tools; none offers no tool; -A,-B leaves these out", "A,B"),
+    Option("max_steps", "stop after this many model requests", "N"),
+    Option("yes", "answer permission questions of this turn with yes", short="-y"),
+    Option("again", "ask the model, also where an answer is recorded"),
+    Option("quiet", "show only the final text", short="-q"),
+    Option("bg", "send the prompt and end the cell; the agent goes on"),
+    Option("steer", "like --bg, and into the turn that runs, before its next request"),
 )
 
 _BY_NAME = {option.long: option for option in OPTIONS} | {

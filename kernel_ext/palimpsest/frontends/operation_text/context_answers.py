@@ -50,9 +50,7 @@ class ContextAnswers:
                 words = clean(review.why(_item(review, item, request), int(request)))
                 return CommandOutput(inline(words), words, f"<p>{in_html(words)}</p>")
 
-    def window(
-        self, session: KernelSession, clean: Callable[[str], str], hidden_variables: int
-    ) -> "ContextReport":
+    def window(self, session: KernelSession, clean: Callable[[str], str]) -> "ContextReport":
         """Return what fills the window: in the next request, or in the last one of a recording that is only read."""
         from palimpsest.review.inspection.report_builder import build_context_report
         from palimpsest.review.recordings.imported_report import imported_report
@@ -64,7 +62,7 @@ class ContextAnswers:
             session.basis(),
             lambda only: session.records_after(0, only),
             clean,
-            hidden_variables=hidden_variables,
+            hidden_variables=len(self._services.hidden_names.left_out),
         )
 
     def review(self, session: KernelSession) -> "SessionReview":
@@ -75,7 +73,7 @@ class ContextAnswers:
         if journal is not None:
             journal.flush_sync()
         services = self._services
-        return stored_review(services.services.store, session.id, services.price, in_file=True)
+        return stored_review(services.services.store, session.id, services.price)
 
 
 def _item(review: "SessionReview", name: str, request: str) -> int | str:

@@ -19,7 +19,6 @@ from palimpsest.frontends.operations.operation import (
     Done,
     DrawnText,
     Form,
-    Forms,
     InKernel,
     Operation,
 )
@@ -64,14 +63,14 @@ class ShowContext(Operation):
     session: str | None = None
     question: str = Field(default="", max_length=200)
     """``at 3`` for request 3, ``changed 3 8`` for two compared, ``why 5 8`` for why item 5 is in request 8 or not."""
-    forms = Forms(
+    forms = (
         Form(
             "context",
             "what fills the model's window, and what is gone from it, since when and why; "
             "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
             read=_question,
             keywords=tuple(CONTEXT_FORMS),
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> DrawnText:
@@ -92,7 +91,7 @@ class ShowContext(Operation):
                     f"{self.question!r} is no question about the context: write {forms}."
                 )
             return answers.run(asked["question"], session, clean)
-        report = answers.window(session, clean, len(services.hidden_names.left_out))
+        report = answers.window(session, clean)
         return CommandOutput(report.markdown, report.text, report.html)
 
     def output(self, answer: DrawnText) -> CommandOutput:
@@ -146,7 +145,7 @@ class ApplyContextEdit(Operation):
     action: Literal["pin", "unpin", "exclude", "restore", "undo"]
     target: Annotated[str, PART] = Field(default="", max_length=200)
     """The id of a part or message; empty for ``undo``, which undoes the newest compaction."""
-    forms = Forms(
+    forms = (
         _edit(
             "pin", "keep a part in every request: %agent pin ID; without an ID, list what there is"
         ),
@@ -194,12 +193,12 @@ class UsePolicy(Operation):
     """A held request whose own session is meant, such as a subagent's."""
     words: tuple[str, ...] = ()
     """The name of a preset, ``name=value`` for one number, or ``default``; without any it is only shown."""
-    forms = Forms(
+    forms = (
         Form(
             "policy",
             "what is left out for the model, and when: %agent policy [NAME] [number=value]",
             read=_policy,
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> PolicyAnswer:

@@ -20,7 +20,7 @@ from palimpsest.frontends.operation_text.control_text import (
     trust_text,
 )
 from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Done, Form, Forms, InKernel, Operation
+from palimpsest.frontends.operations.operation import Desk, Done, Form, InKernel, Operation
 from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
@@ -75,7 +75,7 @@ class SetMode(ControlOperation):
     type: Literal["mode"] = "mode"
     mode: str | None = Field(default=None, max_length=40)
     """ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only tells it."""
-    forms = Forms(
+    forms = (
         Form(
             "mode",
             "how freely the agent works: %agent mode ask, plan, accept-edits or bypass",
@@ -84,7 +84,7 @@ class SetMode(ControlOperation):
                 if len(rest.split()) < 2 or _MODE.fullmatch(" ".join(rest.split()))
                 else None
             ),
-        )
+        ),
     )
 
     def decided(self, control: SessionControls) -> ControlAnswer:
@@ -123,14 +123,14 @@ class ListApprovals(ControlOperation):
     type: Literal["approvals"] = "approvals"
     revoke: tuple[int, ...] | None = None
     """Numbers in the list as it was shown last; an empty list revokes all of it."""
-    forms = Forms(
+    forms = (
         Form(
             "permissions",
             "what is always allowed, and every rule; %agent permissions revoke N or all",
             read=_revoked,
             keywords=("revoke",),
             begins_no_prompt=True,
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> ListedApprovals:
@@ -204,13 +204,13 @@ class SetBudget(ControlOperation):
     tokens: int | None = None
     tell: bool = False
     """Only tell the limit."""
-    forms = Forms(
+    forms = (
         Form(
             "budget",
             "what the session may spend: %agent budget 2usd, 500k tokens, or off",
             read=_limit,
             keywords=("off",),
-        )
+        ),
     )
 
     def decided(self, control: SessionControls) -> ControlAnswer:
@@ -226,13 +226,13 @@ class TrustSession(ControlOperation):
     type: Literal["trust-session"] = "trust-session"
     what: Literal["", "session"] = ""
     in_page: ClassVar[bool] = False
-    forms = Forms(
+    forms = (
         Form(
             "trust",
             "what the session's log claims and does not hold; %agent trust session allows it",
             ("what",),
             begins_no_prompt=True,
-        )
+        ),
     )
 
     def decided(self, control: SessionControls) -> ControlAnswer:

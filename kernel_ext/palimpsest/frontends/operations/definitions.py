@@ -11,8 +11,8 @@ from palimpsest.frontends.operation_text.command_output import (
     PolicySection,
     table,
 )
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
-from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModeChoice, ModelChoice
+from palimpsest.frontends.operations.operation import Desk, Form, Operation
+from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModelChoice
 from palimpsest.render.safety.escaping import inline, one_line
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
@@ -49,7 +49,7 @@ class ListDefinitions(Operation):
     type: Literal["definitions"] = "definitions"
     kind: Kind
     in_page: ClassVar[bool] = False
-    forms = Forms(*(Form(kind, words, fixed={"kind": kind}) for kind, words in KINDS.items()))
+    forms = (*(Form(kind, words, fixed={"kind": kind}) for kind, words in KINDS.items()),)
 
     async def run(self, at: Desk) -> Lines:
         return await asyncio.to_thread(self._lines, at.services)
@@ -172,7 +172,7 @@ def choices_of(services: FrontendServices) -> Choices:
         commands=_named(known.commands),
         skills=_named(known.skills),
         subagents=_named(subagents_of(known.agents)),
-        modes=tuple(ModeChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
+        modes=tuple(AgentChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
         mode=config.value.mode,
         untrusted=tuple(one.words for one in config.held),
     )

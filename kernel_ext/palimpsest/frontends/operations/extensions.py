@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, InKernel, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, InKernel, Operation
 from palimpsest.model.wire.schema_repair import is_repaired
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import one_line
@@ -57,7 +57,7 @@ class ListExtensions(Operation):
     connect: bool = False
     kind: Literal["hooks", "mcp"] | None = None
     """Which of them a cell shows."""
-    forms = Forms(
+    forms = (
         Form(
             "hooks",
             "functions that take part in each turn, where they come from, and which failed",

@@ -7,9 +7,15 @@ is in the modules beside this one; ``operation_table.py`` lists them.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
@@ -18,8 +24,10 @@ from palimpsest.transcript.values import Value
 
 if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.services import FrontendServices
+    from palimpsest.frontends.operation_text.command_report import CommandReport
     from palimpsest.session.interfaces.prompt_answer import Answer
     from palimpsest.session.open_sessions.followed_session import KernelSession
+    from palimpsest.session.sharing.import_place import ImportPlace
     from palimpsest.transcript.messages import Origin
 
 P = ParamSpec("P")
@@ -28,11 +36,8 @@ A_TURN = "It is a turn: session.start, loop, retry and compact begin one, and wa
 NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
 
 
-class Reader(Protocol):
-    """Reads what stands behind a form's name; None where the line is a prompt. Raises OptionError."""
-
-    def __call__(self, rest: str, /) -> "Operation | Mapping[str, Any] | None":
-        """Return the operation, or its arguments."""
+Reader = Callable[[str], "Operation | Mapping[str, Any] | None"]
+"""Reads what stands behind a form's name: returns the operation or its arguments, None where the line is a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +45,14 @@ class Form:
     """One way to write an operation behind ``%agent``."""
 
     name: str
-    help: str
+    help: str = ""
     """What it is for, in one line."""
     takes: tuple[str, ...] = ()
     """The fields that may follow: a bool as ``--name``, one with fixed values as a keyword, text as a word."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Fields that this form decides."""
     read: Reader | None = None
-    """Reads what follows, where the fields do not say how."""
+    """Reads what follows, where the fields do not say how; raises OptionError."""
     missing: str = ""
     """The error message where nothing follows; empty where nothing need follow."""
     keywords: tuple[str, ...] = ()
@@ -57,18 +62,14 @@ class Form:
     in_panel: bool = False
     """The panel runs it when it is typed behind a slash; what others tell needs the output of a cell."""
     in_cell: bool = True
+    in_terminal: bool = False
+    """It is a command of ``palimpsest``, with the fields of ``takes``; ``modules.py`` says what it does."""
+    has_rows: bool = False
+    """There its answer has rows, for Markdown and for conditions."""
+    in_project: bool = False
+    """There a person may name the project's folder."""
     button: str = ""
     """The label of a button of the panel that asks for this form, and shows what a cell would show as text."""
-
-
-class Forms(tuple[Form, ...]):
-    """The ways to write an operation behind ``%agent``."""
-
-    __slots__ = ()
-
-    def __new__(cls, *forms: Form) -> "Forms":
-        """Return them in order."""
-        return super().__new__(cls, forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,10 @@ class Desk:
     """Drops a session that was deleted."""
     publish: Callable[[BaseModel], None] = _ignore
     """Sends a notice to the pages."""
+    progress: Callable[[int, int], None] | None = None
+    """Told how much of a source is read, and all of it, in bytes; None tells the pages."""
+    imports: "ImportPlace | None" = None
+    """The project that sessions are imported into; None means the kernel's."""
     turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[SessionAnswer]] | None" = None
     """Awaits a turn that belongs to no cell."""
 
@@ -136,6 +141,26 @@ class AsItIs:
         return core_schema.any_schema()
 
 
+def _named(name: object, check: ValidatorFunctionWrapHandler) -> object:
+    check(name.encode(errors="replace").decode() if isinstance(name, str) else name)
+    return name
+
+
+FileName = Annotated[str, WrapValidator(_named)]
+"""A name of a file as the system gave it, which need not be text."""
+
+
+class Argument:
+    """How a field is written behind ``palimpsest``: marks it in ``Annotated``, with what ``add_argument`` takes.
+
+    A field with a default is an option of its name. Its help is its docstring, or is given here.
+    """
+
+    def __init__(self, metavar: str, *flags: str, **options: Any) -> None:
+        self.flags = flags
+        self.options = {"metavar": metavar, **options}
+
+
 InKernel = Annotated[T, AsItIs(), Field(exclude=True)]
 """A field of an answer for the kernel alone: a value of any class, which no page is sent."""
 
@@ -168,8 +193,7 @@ class Operation(CommandBase):
     """
 
     id: str = Field(default="", min_length=1, max_length=200)
-    model_config = ConfigDict(ignored_types=(Forms,))
-    forms: ClassVar[Forms] = Forms()
+    forms: ClassVar[tuple[Form, ...]] = ()
     in_page: ClassVar[bool] = True
     """Pages may send it."""
     ends_with_cell: ClassVar[bool] = False
@@ -189,9 +213,23 @@ class Operation(CommandBase):
         """Do it and return the answer, which pages are sent as it is; on the engine's loop. Raises UserError."""
         raise NotImplementedError
 
+    def done_at_once(self, at: Desk) -> Any:
+        """Do it on this thread and return the answer, where it awaits nothing."""
+        work = self.run(at)
+        try:
+            work.send(None)
+        except StopIteration as ended:
+            return ended.value
+        work.close()
+        raise RuntimeError(f"The operation {type(self).__name__!r} awaits something there.")
+
     def output(self, answer: Any) -> Any:
         """Return what a cell shows of the answer: sentences and tables, or a ``CommandOutput``."""
         return answer
+
+    def report(self, answer: Any) -> "CommandReport":
+        """Return what ``palimpsest`` writes of the answer."""
+        raise NotImplementedError
 
 
 class TurnOperation(Operation):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation, Reader
+from palimpsest.frontends.operations.operation import Desk, Form, Operation, Reader
 from palimpsest.session.revert.operations import Reverts
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
@@ -63,7 +63,7 @@ class Revert(Operation):
     """Files to overwrite although they were changed outside the session."""
     in_conflict: bool = False
     """``overwrite`` names files that must be in a conflict; none, or ``all``, are all that are."""
-    forms = Forms(
+    forms = (
         Form(
             "revert",
             "revert the newest prompt, or from ID on, with its files: %agent revert [ID] [--preview]",

@@ -21,7 +21,6 @@ from palimpsest.frontends.operations.operation import (
     Desk,
     Done,
     Form,
-    Forms,
     InKernel,
     Operation,
     SessionAnswer,
@@ -126,13 +125,13 @@ class ListSessions(Operation):
     number: int = Field(default=1, ge=1)
     """The number of the page, where there is no cursor."""
     limit: int | None = Field(default=None, ge=1, le=1_000)
-    forms = Forms(
+    forms = (
         Form(
             "sessions",
             "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
             fixed={"limit": PAGE},
             read=_query,
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> ListedSessions:
@@ -168,12 +167,12 @@ class ListChildren(Operation):
 
     type: Literal["children"] = "children"
     session: Annotated[str | None, SESSION] = None
-    forms = Forms(
+    forms = (
         Form(
             "children",
             "the sessions that tasks of this one began: %agent children [ID]",
             ("session",),
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> ListedSessions:
@@ -192,7 +191,7 @@ class OpenSession(Operation):
 
     type: Literal["open"] = "open"
     session: Annotated[str, SESSION]
-    forms = Forms(
+    forms = (
         Form(
             "open",
             "go on with another session: %agent open ID",
@@ -225,7 +224,7 @@ class NewSession(Operation):
     parent: str | None = None
     permission: dict[str, Any] | str | None = None
     """Permission rules in the form of the settings, for this session alone."""
-    forms = Forms(Form("new", "begin a new session", in_panel=True, in_cell=False))
+    forms = (Form("new", "begin a new session", in_panel=True, in_cell=False),)
 
     async def run(self, at: Desk) -> OpenedSession:
         session = await at.services.workspace.new(
@@ -243,12 +242,12 @@ class Retitle(Operation):
     session: str | None = None
     title: str | None = Field(default=None, max_length=1_000)
     """None only tells what it is called."""
-    forms = Forms(
+    forms = (
         Form(
             "title",
             "call this session otherwise: %agent title NEW TITLE",
             read=lambda rest: None if rest.startswith("--") else {"title": rest or None},
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> SessionTitle:
@@ -270,7 +269,7 @@ class Archive(Operation):
     type: Literal["archive"] = "archive"
     session: Annotated[str | None, SESSION] = None
     archived: bool = True
-    forms = Forms(
+    forms = (
         Form(
             "archive",
             "put a session away: %agent archive [ID]; %agent unarchive ID fetches it back",
@@ -317,13 +316,13 @@ class Delete(Operation):
     session: Annotated[str, SESSION]
     preview: bool = False
     """Only say what would be deleted."""
-    forms = Forms(
+    forms = (
         Form(
             "delete",
             "delete a session for good: %agent delete ID --yes",
             ("session",),
             read=_deleted,
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> DeletedSessions:
@@ -371,14 +370,14 @@ class Fork(Operation):
     """Its place in the session, from 1, or its id."""
     model: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     """The model that goes on with the fork."""
-    forms = Forms(
+    forms = (
         Form(
             "fork",
             "begin a session with all of this one, or before a message or request: "
             "%agent fork [ID] [at MESSAGE|at request N]",
             ("session",),
             read=_forked,
-        )
+        ),
     )
 
     @field_validator("request", "model", mode="before")
@@ -410,13 +409,13 @@ class ListBranches(Operation):
 
     type: Literal["branches"] = "branches"
     session: Annotated[str | None, SESSION] = None
-    forms = Forms(
+    forms = (
         Form(
             "branches",
             "the session and its forks side by side since they part: answers, cost, context; "
             "%agent branches [ID]",
             ("session",),
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> ListedBranches:

@@ -6,20 +6,28 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
+from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Done, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import (
+    Argument,
+    Desk,
+    Done,
+    FileName,
+    Form,
+    Operation,
+)
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
-from palimpsest.render.content.phrases import count, size_text
-from palimpsest.session.sharing.exports import form_of
-from palimpsest.store.exchange.importer import Imported
+from palimpsest.render.content.phrases import count, size_text, some
+from palimpsest.store.exchange.importer import ImportControl, Imported
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Value
+from palimpsest.transcript.visible_text import visible_line
 
 PROGRESS_SECONDS = 0.2
 """Between two notices of an import: often enough for a bar that moves."""
@@ -49,6 +57,8 @@ class ImportedSessions(Value):
 
     imported: tuple[Imported, ...]
     unreadable: tuple[Problem, ...]
+    project: str = Field(default="", exclude=True)
+    """The project's folder."""
 
 
 class FileOperation(Operation):
@@ -72,7 +82,7 @@ class Share(FileOperation):
     """Write a page of the session that can be given to others, or write it anew."""
 
     type: Literal["share"] = "share"
-    forms = Forms(Form("share", "make a page of this session that can be passed on"))
+    forms = (Form("share", "make a page of this session that can be passed on"),)
 
     async def run(self, at: Desk) -> ExportedFile:
         session_id = await at.session_id(self.session)
@@ -92,7 +102,7 @@ class Unshare(Operation):
 
     type: Literal["unshare"] = "unshare"
     session: str | None = None
-    forms = Forms(Form("unshare", "delete that page"))
+    forms = (Form("unshare", "delete that page"),)
 
     async def run(self, at: Desk) -> Done:
         session_id = await at.session_id(self.session)
@@ -105,6 +115,8 @@ class Unshare(Operation):
 
 
 def _exported(rest: str) -> dict[str, Any] | None:
+    from palimpsest.session.sharing.exports import form_of
+
     words = _split(rest)
     form = form_of(words[0]) if words and not set(words[0]) & set("./") else None
     if form is not None:
@@ -124,13 +136,13 @@ class Export(FileOperation):
     path: str | None = Field(default=None, max_length=1000)
     prompts: Literal["markdown", "cells"] = "markdown"
     """In a notebook: the prompts as text, or as ``%%agent`` cells."""
-    forms = Forms(
+    forms = (
         Form(
             "export",
             "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
             read=_exported,
             keywords=("md", "ipynb", "json", "html", "opencode", "atif"),
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> ExportedFile:
@@ -158,31 +170,36 @@ def _imported(rest: str) -> dict[str, Any] | None:
 
 
 class Import(Operation):
-    """Import sessions from a file or folder inside the project."""
+    """Import sessions from a file or folder; a page names one inside the project."""
 
     type: Literal["import"] = "import"
-    path: str = Field(min_length=1, max_length=1000)
-    forms = Forms(
+    path: Annotated[FileName, Argument("PATH", help="a recording, or a folder of recordings")] = (
+        Field(min_length=1, max_length=4_096)
+    )
+    forms = (
+        Form("import", takes=("path",), in_cell=False, in_terminal=True, in_project=True),
         Form(
             "import",
             "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",
             read=_imported,
-        )
+        ),
     )
     ends_with_cell: ClassVar[bool] = True
 
     async def run(self, at: Desk) -> ImportedSessions:
         stopped = _RUNNING[self.id] = threading.Event()
+        place = at.imports or at.services.workspace.sharing.imports
+        control = ImportControl(at.progress or self._progress(at.publish), stopped.is_set)
         try:
-            report = await at.services.workspace.sharing.import_sessions(
-                self.path,
-                inside=at.is_page,
-                progress=self._progress(at.publish),
-                stopped=stopped.is_set,
-            )
+            found = await at.aside(place.import_from, self.path, control, inside=at.is_page)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
         finally:
             _RUNNING.pop(self.id, None)
-        return ImportedSessions(imported=report.sessions, unreadable=report.problems)
+        return ImportedSessions(
+            imported=found.sessions, unreadable=found.problems, project=str(place.root)
+        )
 
     def _progress(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
         """Return what tells the pages how far it is, a few times a second; called on the import's thread."""
@@ -200,8 +217,7 @@ class Import(Operation):
 
     def output(self, answer: ImportedSessions) -> CommandOutput:
         lines = [
-            f"{one.id} ({one.title}), "
-            f"{'1 message' if one.messages == 1 else f'{count(one.messages)} messages'}: {OUTCOMES[one.outcome]}."
+            f"{one.id} ({one.title}), {some(one.messages, 'message')}: {OUTCOMES[one.outcome]}."
             for one in answer.imported
         ]
         if answer.imported:
@@ -213,6 +229,25 @@ class Import(Operation):
         if len(answer.unreadable) > len(shown):
             lines.append(f"{count(len(answer.unreadable) - len(shown))} more could not be read.")
         return close_lines(lines)
+
+    def report(self, answer: ImportedSessions) -> CommandReport:
+        imported, project = answer.imported, answer.project
+        words = [
+            f"{one.outcome:<8} {one.id}  {one.messages:>6,} messages  {visible_line(one.title)}"
+            for one in imported
+        ]
+        words.append(f"{len(imported)} sessions are in {project}.")
+        sessions = [
+            {
+                "session": one.id,
+                "title": one.title,
+                "outcome": one.outcome,
+                "messages": one.messages,
+            }
+            for one in imported
+        ]
+        values = {"project": project, "sessions": sessions}
+        return CommandReport("import", values, problems=answer.unreadable, words=words)
 
 
 class StopImport(Operation):

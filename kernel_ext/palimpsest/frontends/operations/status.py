@@ -13,7 +13,7 @@ from palimpsest.frontends.operation_text.revert_text import revert_state_text
 from palimpsest.frontends.operation_text.todo_text import todo_text
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.definitions import default_model
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, Operation
 from palimpsest.frontends.protocol.project import SettingRow
 from palimpsest.render.content.phrases import about_money, count, money, some
 from palimpsest.render.reports.table import Basis
@@ -49,9 +49,7 @@ class ShowStatus(Operation):
 
     type: Literal["status"] = "status"
     in_page: ClassVar[bool] = False
-    forms = Forms(
-        Form("status", "the session of this notebook, its model, what runs and what waits")
-    )
+    forms = (Form("status", "the session of this notebook, its model, what runs and what waits"),)
 
     async def run(self, at: Desk) -> Lines:
         session = await at.find(None)
@@ -159,7 +157,7 @@ class ListTodos(Operation):
 
     type: Literal["todo"] = "todo"
     in_page: ClassVar[bool] = False
-    forms = Forms(Form("todo", "what the agent has to do in this session"))
+    forms = (Form("todo", "what the agent has to do in this session"),)
 
     async def run(self, at: Desk) -> ListedTodos:
         return ListedTodos(todos=(await at.find(None)).snapshot(messages=False).todos)
@@ -173,7 +171,7 @@ class HideCell(Operation):
 
     type: Literal["private"] = "private"
     in_page: ClassVar[bool] = False
-    forms = Forms(Form("private", "keep the next cell, its output and its errors from the agent"))
+    forms = (Form("private", "keep the next cell, its output and its errors from the agent"),)
 
     async def run(self, at: Desk) -> str:
         runs = at.services.notebook_runs
@@ -189,12 +187,12 @@ class SwitchReplay(Operation):
     type: Literal["replay"] = "replay"
     on: Literal["", "on", "off"] = ""
     in_page: ClassVar[bool] = False
-    forms = Forms(
+    forms = (
         Form(
             "replay",
             "whether cells show their recorded answers; %agent replay off lets each ask again, on ends that",
             ("on",),
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> str:
@@ -212,7 +210,7 @@ class ListedSettings(Value):
 
     settings: tuple[SettingRow, ...]
     remarks: tuple[str, ...] = ()
-    """Settings that are wrong, not used yet or wait for trust."""
+    """Settings that are wrong or wait for trust."""
     titled: tuple[tuple[str, tuple[str, ...]], ...] = Field(exclude=True)
     """The remarks under their titles."""
 
@@ -229,14 +227,14 @@ class ListSettings(Operation):
     """List every setting and where it came from."""
 
     type: Literal["config"] = "config"
-    forms = Forms(
+    forms = (
         Form(
             "config",
             "every setting and where it came from; %agent config trust believes this project's file",
             read=lambda rest: SETTINGS.get(rest.strip()),
             keywords=("trust", "distrust"),
             begins_no_prompt=True,
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> ListedSettings:

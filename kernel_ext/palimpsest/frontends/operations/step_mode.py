@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
-from palimpsest.frontends.operations.operation import Desk, Done, Form, Forms, Operation
+from palimpsest.frontends.operations.operation import Desk, Done, Form, Operation
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.step_mode import NO_NEW_SUMMARY, NONE_PUT_ASIDE
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -47,14 +47,14 @@ class SetStepMode(Operation):
     session: str | None = None
     on: bool | None = None
     """None only tells it."""
-    forms = Forms(
+    forms = (
         Form(
             "step",
             "hold each request until you let it go: %agent step on, off, status, send, another or older",
             read=_step,
             keywords=("on", "off", "status", "send", "another", "older"),
             begins_no_prompt=True,
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> SteppingAnswer:

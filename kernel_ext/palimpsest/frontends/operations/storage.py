@@ -9,7 +9,7 @@ from pydantic import Field
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection, Rows
 from palimpsest.frontends.operation_text.session_list import day
 from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Form, Forms, InKernel, Operation
+from palimpsest.frontends.operations.operation import Desk, Form, InKernel, Operation
 from palimpsest.frontends.protocol.project import StorageReport, StorageRow
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.session.config.settings import RetentionSettings
@@ -90,14 +90,14 @@ class ShowStorage(Operation):
     """Delete the sessions that may be deleted, for good."""
     prune: bool = False
     """A cell shows what may be deleted, instead of what there is."""
-    forms = Forms(
+    forms = (
         Form(
             "storage",
             "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
             read=_prune,
             keywords=("prune",),
             begins_no_prompt=True,
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> MeasuredStorage:
@@ -173,15 +173,17 @@ def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Line
     said: list[str | PolicySection] = [PolicySection("", ("what", "takes", ""), rows)]
     found = sorted(session_trees(summaries, sizes), key=lambda one: -one.bytes)
     if found:
-        head = ("session", "title", "takes", "last used")
-        told: Rows = [
-            (one.summary.id, one.summary.title, size_text(one.bytes), day(one.updated))
-            for one in found[:MOST_ROWS]
-        ]
-        said.append(PolicySection("The largest sessions, with what only they need", head, told))
+        said.append(_used("The largest sessions, with what only they need", found[:MOST_ROWS]))
     if len(found) > MOST_ROWS:
         said.append(f"{count(len(found) - MOST_ROWS)} smaller ones are not listed.")
     return said
+
+
+def _used(title: str, found: Sequence[SessionTree]) -> PolicySection:
+    rows = [
+        (one.summary.id, one.summary.title, size_text(one.bytes), day(one.updated)) for one in found
+    ]
+    return PolicySection(title, ("session", "title", "takes", "last used"), rows)
 
 
 def plan_lines(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
@@ -198,12 +200,7 @@ def plan_lines(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
         if left:
             said.append(f"{_sessions(left)} came into use meanwhile and stayed.")
     elif found.due:
-        head = ("session", "title", "takes", "last used")
-        rows: Rows = [
-            (one.summary.id, one.summary.title, size_text(one.bytes), day(one.updated))
-            for one in found.due
-        ]
-        said.append(PolicySection(f"Would go ({limits})", head, rows))
+        said.append(_used(f"Would go ({limits})", found.due))
         said.append(
             f"{_sessions(found.due)}, {size_text(found.freed)}. The same with --yes deletes "
             f"{'it' if len(found.due) == 1 else 'them'}, for good."

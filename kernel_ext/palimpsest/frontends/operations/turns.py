@@ -11,7 +11,6 @@ from palimpsest.frontends.operations.operation import (
     Desk,
     Done,
     Form,
-    Forms,
     Operation,
     TurnOperation,
 )
@@ -67,7 +66,7 @@ class Prompt(PromptBase):
     """Send a prompt; while a turn runs it waits behind it."""
 
     type: Literal["prompt"] = "prompt"
-    forms = Forms(
+    forms = (
         Form(
             "fix",
             "mend the newest error, or that of a cell: %agent fix [NUMBER]",
@@ -98,7 +97,7 @@ class Cancel(Operation):
 
     type: Literal["cancel"] = "cancel"
     session: str | None = None
-    forms = Forms(Form("stop", "stop the turn that runs", in_panel=True))
+    forms = (Form("stop", "stop the turn that runs", in_panel=True),)
 
     async def run(self, at: Desk) -> Done:
         return Done(late=not (await at.find(self.session)).cancel(STOPPED))
@@ -111,7 +110,7 @@ class Join(TurnOperation):
     """Await the end of the running turn; if none runs, answer a prompt that a killed kernel left."""
 
     type: Literal["loop"] = "loop"
-    forms = Forms(Form("wait", "wait for the turn that runs, and show its answer"))
+    forms = (Form("wait", "wait for the turn that runs, and show its answer"),)
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
         return session.loop()
@@ -121,8 +120,8 @@ class Retry(TurnOperation):
     """Send the newest turn's request again, because it failed."""
 
     type: Literal["retry"] = "retry"
-    forms = Forms(
-        Form("retry", "send the newest turn's request again, because it failed", in_panel=True)
+    forms = (
+        Form("retry", "send the newest turn's request again, because it failed", in_panel=True),
     )
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
@@ -142,13 +141,13 @@ class Withdraw(Operation):
     session: str | None = None
     prompt_id: str | None = None
     which: Literal["newest", "all"] = "newest"
-    forms = Forms(
+    forms = (
         Form(
             "withdraw",
             "take waiting prompts back: the newest, or %agent withdraw all",
             read=lambda rest: {"": {}, "all": {"which": "all"}}.get(rest),
             keywords=("all",),
-        )
+        ),
     )
 
     async def run(self, at: Desk) -> Withdrawn:
@@ -199,7 +198,7 @@ class Compact(TurnOperation):
     """The model that writes this one summary."""
     auto: bool = False
     """The agent goes on by itself after the summary."""
-    forms = Forms(
+    forms = (
         Form(
             "compact",
             "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
@@ -208,7 +207,7 @@ class Compact(TurnOperation):
             keywords=("focus",),
             begins_no_prompt=True,
             in_panel=True,
-        )
+        ),
     )
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:

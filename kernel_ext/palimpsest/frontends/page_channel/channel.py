@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from palimpsest import __version__
+from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import without_cell
 from palimpsest.frontends.kernel.main_thread import MainThread
@@ -28,7 +29,7 @@ from palimpsest.frontends.operations.turns import PromptBase
 from palimpsest.frontends.page_channel.notices import new_records, resynced
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
-from palimpsest.frontends.page_channel.typed_commands import RefusedCommand, typed_command
+from palimpsest.frontends.page_channel.typed_commands import typed_command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
@@ -89,8 +90,8 @@ class Channel:
         """Called with how many cells a page sends together; set by ``frontends/frontend.py``."""
         self._presence = PagePresence(self.watches.fresh, lambda: self._send(PingNotice()))
         self.cells = PageCells(self._send)
+        self.parts = KernelParts(services, main_thread, self)
         self._services = services
-        self._main_thread = main_thread
         self._shell = shell
         self._sessions: dict[str, KernelSession] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -251,8 +252,6 @@ class Channel:
 
         own = await asyncio.to_thread(own_commands, self._services)
         typed = typed_command(command.text, own)
-        if isinstance(typed, RefusedCommand):
-            raise UserError(typed.sentence)
         if isinstance(typed, str):
             return await command.model_copy(update={"text": typed}).run(self._desk())
         named = {"id": command.id, "session": command.session}
@@ -266,7 +265,7 @@ class Channel:
     ) -> SessionAnswer:
         """Await a turn that belongs to no cell."""
         session.take_withheld()  # a page has shown it
-        answer = await without_cell(self._main_thread, self, session, turn, AWAY_SECONDS)
+        answer = await without_cell(self.parts, session, turn, AWAY_SECONDS)
         # An error is shown in the message where it happened; this turn has no message to show it in.
         if answer.error is not None and answer.turn_id != "" and not answer.messages:
             raise UserError(answer.error.message)
@@ -286,18 +285,13 @@ class Channel:
         return Done(late=not is_ours)
 
     async def _find_current(self) -> None:
-        session = await self._services.workspace.current(self._notebook())
-        self.adopt(session)
+        await self._session(None)
 
     async def _session(self, identifier: str | None) -> KernelSession:
         """Return a session that this kernel has open, or open it."""
         if identifier is not None and identifier in self._sessions:
             return self._sessions[identifier]
-        workspace = self._services.workspace
-        if identifier is None:
-            session = await workspace.current(self._notebook())
-        else:
-            session = await workspace.open(identifier, self._notebook())
+        session = await self._services.workspace.meant(identifier, self._notebook())
         self.adopt(session)
         return session
 
@@ -381,8 +375,8 @@ def _command(content: dict[str, Any]) -> CommandBase:
     """Return the command of a message; raises UserError for one that is not known, and ValidationError."""
     kind = str(content.get("type"))
     kind = FORMER_TYPES.get(kind, kind)
-    found = CONNECTION_COMMANDS.get(kind) or TABLE.in_page.get(kind)
-    if found is None:
+    found = CONNECTION_COMMANDS.get(kind) or TABLE.find(kind)
+    if found is None or not getattr(found, "in_page", True):
         known = ", ".join((*CONNECTION_COMMANDS, *TABLE.in_page))
         raise UserError(f"Unknown command {content.get('type')!r}. Known commands: {known}.")
     return found.model_validate({"id": None, **content, "type": kind})

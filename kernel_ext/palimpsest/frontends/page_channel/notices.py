@@ -5,8 +5,8 @@ Border: values to values; publishing is the channel's work.
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from palimpsest.frontends.operation_text.session_head import head_in
 from palimpsest.frontends.protocol.context import ContextFill
@@ -18,9 +18,9 @@ from palimpsest.frontends.protocol.page_records import (
 from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
-from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import Record
 
+ItemT = TypeVar("ItemT")
 NOTICE_CHARS = 250_000
 """About the size of one notice; a browser can draw between two of them."""
 
@@ -42,15 +42,7 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
     """Yield a session's whole state in notices of bounded size."""
     picture = session.snapshot()
     head = head_in(session, picture)
-    pieces: list[list[Message]] = [[]]
-    room = NOTICE_CHARS
-    for message in picture.messages:
-        size = len(message.model_dump_json())
-        if size > room and pieces[-1]:
-            pieces.append([])
-            room = NOTICE_CHARS
-        pieces[-1].append(message)
-        room -= size
+    pieces = list(in_batches(picture.messages, lambda one: len(one.model_dump_json()))) or [()]
     decisions = tuple(with_sentence(one) for one in session.decisions())
     for number, piece in enumerate(pieces):
         last = number == len(pieces) - 1
@@ -59,7 +51,7 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
             resync=resync,
             seq=picture.seq,
             head=head,
-            messages=tuple(piece),
+            messages=piece,
             todos=picture.todos,
             inbox=picture.inbox,
             info=picture.session,
@@ -74,14 +66,14 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
 
 def new_records(session_id: str, records: Sequence[Record]) -> Iterator[RecordsNotice]:
     """Yield records as they are written, in notices of bounded size without what they replace themselves."""
-    for batch in in_batches([page_record(record) for record in records]):
+    for batch in in_batches(map(page_record, records), _json_chars):
         yield RecordsNotice(session=session_id, records=without_replaced(batch))
 
 
 def records_since(session: KernelSession, after: int, resync: str) -> Iterator[RecordsNotice]:
     """Yield a session's records after a sequence number in notices of bounded size, read from its log."""
-    records = [page_record(record) for record in session.records_after(after)]
-    batches = list(in_batches(records)) or [()]
+    records = map(page_record, session.records_after(after))
+    batches = list(in_batches(records, _json_chars)) or [()]
     for number, batch in enumerate(batches):
         last = number == len(batches) - 1
         yield RecordsNotice(
@@ -99,16 +91,20 @@ async def resynced(
     return await asyncio.to_thread(lambda: list(records_since(session, after, resync)))
 
 
-def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:
-    """Yield records in batches of bounded size; one huge record is a batch of its own."""
-    batch: list[dict[str, Any]] = []
+def _json_chars(record: dict[str, Any]) -> int:
+    return len(json.dumps(record))
+
+
+def in_batches(items: Iterable[ItemT], size: Callable[[ItemT], int]) -> Iterator[tuple[ItemT, ...]]:
+    """Yield items in batches of bounded size; one huge item is a batch of its own. ``size`` is in characters."""
+    batch: list[ItemT] = []
     room = NOTICE_CHARS
-    for record in records:
-        size = len(json.dumps(record))
-        if batch and size > room:
+    for item in items:
+        chars = size(item)
+        if batch and chars > room:
             yield tuple(batch)
             batch, room = [], NOTICE_CHARS
-        batch.append(record)
-        room -= size
+        batch.append(item)
+        room -= chars
     if batch:
         yield tuple(batch)

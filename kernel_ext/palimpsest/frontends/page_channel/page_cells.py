@@ -9,6 +9,7 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
 from pydantic import BaseModel
 
@@ -76,14 +77,7 @@ class PageCells:
         request = uuid.uuid4().hex
         self._questions[request] = question
         try:
-            self._send(
-                CellsRequestNotice(
-                    request=request,
-                    cell=wanted.cell,
-                    output_chars=wanted.output_chars,
-                    images=wanted.images,
-                )
-            )
+            self._send(CellsRequestNotice(request=request, **asdict(wanted)))
             await self._answers(question, seconds)
         finally:
             del self._questions[request]

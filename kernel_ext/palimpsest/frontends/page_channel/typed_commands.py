@@ -9,7 +9,6 @@ Border: pure; works on text only. What a command does, ``channel.py`` and the ma
 import difflib
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 
 from palimpsest.frontends.magic.line_parser import operation_of, parse
@@ -18,6 +17,7 @@ from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operations.grammar import OptionError
 from palimpsest.frontends.operations.operation import Operation
 from palimpsest.session.prompts.prompt_syntax import command_in
+from palimpsest.transcript.errors import UserError
 
 WHERE = {
     "model": "choose the model below the text",
@@ -33,15 +33,8 @@ _NAME = re.compile(r"[^\W\d_][\w-]*")
 _MOST_QUOTED = 60
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedCommand:
-    """A text that is not sent, and why, in one sentence that says what to do."""
-
-    sentence: str
-
-
-def typed_command(text: str, own: Collection[str]) -> Operation | RefusedCommand | str:
-    """Return the command in a text, why it is not sent, or the prompt to send.
+def typed_command(text: str, own: Collection[str]) -> Operation | str:
+    """Return the command in a text, or the prompt to send; raises UserError that says why a text is not sent.
 
     Args:
         text: What was typed.
@@ -53,7 +46,7 @@ def typed_command(text: str, own: Collection[str]) -> Operation | RefusedCommand
     if not stripped.startswith("/"):
         return text
     if stripped == "/":
-        return RefusedCommand(
+        raise UserError(
             "Write a command's name behind /; %agent help in a cell lists them, and %agent commands your own."
         )
     found = command_in(stripped)
@@ -62,19 +55,21 @@ def typed_command(text: str, own: Collection[str]) -> Operation | RefusedCommand
     word = stripped[1:].split(maxsplit=1)[0]
     if _NAME.fullmatch(word) is None:
         near = _near(word, own) if "/" in word.strip("/") else None
-        return _unknown(stripped, word, near) if near else text
+        if near:
+            raise _unknown(stripped, word, near)
+        return text
     name, arguments = word.lower(), " ".join(found[1].split())
     if name in TABLE.panel_forms or name in TABLE.forms:
         return _built_in(stripped, name, arguments)
     if name in WHERE or name in same_commands():
         says = WHERE.get(name) or f"did you mean /{same_commands()[name]}?"
-        return _refused(stripped, f"/{name} is no command here: {says}")
+        raise _refused(stripped, f"/{name} is no command here: {says}")
     near = _near(name, (*own, *TABLE.forms, *TABLE.panel_forms))
     if near is None and name in INSTEAD:
-        return _refused(
+        raise _refused(
             stripped, f"/{name} is no command here: write %agent {INSTEAD[name]} in a cell"
         )
-    return _unknown(stripped, word, near)
+    raise _unknown(stripped, word, near)
 
 
 @cache
@@ -87,10 +82,10 @@ def same_commands() -> dict[str, str]:
     }
 
 
-def _built_in(text: str, name: str, arguments: str) -> Operation | RefusedCommand:
+def _built_in(text: str, name: str, arguments: str) -> Operation:
     runs = name in TABLE.panel_forms
     if name == "new" and arguments:
-        return _refused(text, "/new takes no words: send it alone, and then the prompt")
+        raise _refused(text, "/new takes no words: send it alone, and then the prompt")
     if name == "compact" and arguments and not arguments.startswith(("-", "focus on")):
         arguments = f"focus on {arguments}"
     rest = f"{name} {arguments}".strip()
@@ -100,28 +95,28 @@ def _built_in(text: str, name: str, arguments: str) -> Operation | RefusedComman
             parse(rest)  # says what is wrong, unless it is a prompt
     except OptionError as error:
         said = str(error).partition(" To send ")[0]
-        return _refused(text, said.replace("%agent ", "/") if runs else said)
+        raise _refused(text, said.replace("%agent ", "/") if runs else said) from None
     if operation is None:
         does = f"%agent {name} in a cell does it ({TABLE.help[name]})"
-        return _refused(text, f"/{name} is a prompt of a cell: {does}")
+        raise _refused(text, f"/{name} is a prompt of a cell: {does}")
     if runs and "--preview" not in arguments:
         return operation
     where = WHERE.get(name) or f"write %agent {rest} in a cell"
-    return _refused(text, f"The panel does not show what /{name} tells: {where}")
+    raise _refused(text, f"The panel does not show what /{name} tells: {where}")
 
 
 def _near(word: str, names: Collection[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, sorted(set(names)), 1, CLOSE_ENOUGH)), None)
 
 
-def _unknown(text: str, word: str, near: str | None) -> RefusedCommand:
+def _unknown(text: str, word: str, near: str | None) -> UserError:
     proposal = f" Did you mean /{near}?" if near else ""
     return _refused(text, f"There is no command /{_short(word)}.{proposal}")
 
 
-def _refused(text: str, why: str) -> RefusedCommand:
+def _refused(text: str, why: str) -> UserError:
     end = "" if why.endswith((".", "?")) else "."
-    return RefusedCommand(f"{why}{end} To send it as a prompt, write -- {_short(text)}")
+    return UserError(f"{why}{end} To send it as a prompt, write -- {_short(text)}")
 
 
 def _short(text: str) -> str:

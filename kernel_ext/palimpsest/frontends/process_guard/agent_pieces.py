@@ -7,6 +7,7 @@ Border: says and collects; refuses nothing.
 """
 
 import asyncio
+import functools
 import os
 import threading
 import weakref
@@ -83,6 +84,24 @@ def current_piece() -> Piece | None:
     """Return the piece whose code calls, in this process; None for the user's code."""
     piece = PIECE.get()
     return None if piece is None or piece.in_child else piece
+
+
+def for_pieces(call: Callable[..., Any], act: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is ``act(call, piece, ...)`` where a piece calls it, and ``call`` for everybody else."""
+
+    @functools.wraps(call)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
+        if (piece := current_piece()) is None:
+            return call(*arguments, **options)
+        return act(call, piece, *arguments, **options)
+
+    return checked
+
+
+def change_for_pieces(target: Any, name: str, act: Callable[..., Any]) -> None:
+    """Have a function of an object act as ``for_pieces`` says, as long as the process lives."""
+    setattr(target, name, for_pieces(getattr(target, name), act))
 
 
 _OF_THREAD = threading.local()

@@ -3,37 +3,37 @@
 Border: standard library only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
-def patch(target: Any, name: str, value: Any) -> Callable[[], None]:
-    """Set an attribute on one instance or module; returns a function that undoes it."""
+@contextmanager
+def patched(target: Any, name: str, value: Any) -> Iterator[None]:
+    """Set an attribute on one instance or module until the end of the block."""
     missing = object()
     before = vars(target).get(name, missing)
     setattr(target, name, value)
-
-    def take_back() -> None:
+    try:
+        yield
+    finally:
         if before is missing:
             vars(target).pop(name, None)
         else:
             setattr(target, name, before)
 
-    return take_back
-
 
 PUT_BACK = "This replaced {name}; it was put back."
 
 
-def swap(
-    target: Any, name: str, shown: str, value: Any
-) -> Callable[[Callable[[str], object]], None]:
-    """Set an attribute as ``patch`` does; what undoes it says so where other code had replaced it meanwhile."""
-    take_back = patch(target, name, value)
-
-    def put_back(tell: Callable[[str], object]) -> None:
-        if getattr(target, name, None) is not value:
-            tell(PUT_BACK.format(name=shown))
-        take_back()
-
-    return put_back
+@contextmanager
+def swapped(
+    target: Any, name: str, shown: str, value: Any, tell: Callable[[str], object]
+) -> Iterator[None]:
+    """Set an attribute as ``patched`` does; ``tell`` gets a sentence where other code had replaced it meanwhile."""
+    with patched(target, name, value):
+        try:
+            yield
+        finally:
+            if getattr(target, name, None) is not value:
+                tell(PUT_BACK.format(name=shown))

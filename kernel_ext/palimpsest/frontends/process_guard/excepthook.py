@@ -11,7 +11,7 @@ from typing import Any
 from IPython.core import interactiveshell
 
 from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
-from palimpsest.frontends.process_guard.attribute_patches import PUT_BACK, patch
+from palimpsest.frontends.process_guard.attribute_patches import PUT_BACK, patched
 
 NAME = "excepthook"
 
@@ -43,8 +43,5 @@ def excepthook_watched(shell: Any, piece: Piece, tell: Callable[[str], object]) 
             if len(known) == 3:  # the first that is not known
                 tell(PUT_BACK.format(name=f"sys.{NAME}"))
 
-    take_back = patch(interactiveshell, "sys", _WatchedSys(look))
-    try:
+    with patched(interactiveshell, "sys", _WatchedSys(look)):
         yield
-    finally:
-        take_back()

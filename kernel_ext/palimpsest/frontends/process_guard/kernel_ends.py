@@ -16,14 +16,13 @@ from typing import Any
 from IPython.core import interactiveshell
 
 from palimpsest.frontends.process_guard.agent_pieces import Kept, Piece
-from palimpsest.frontends.process_guard.attribute_patches import patch
+from palimpsest.frontends.process_guard.attribute_patches import patched
 from palimpsest.frontends.process_guard.lasting_guards import (
     KEPT,
     SET_HANDLER,
     SHUT_DOWN,
     STAND_INS,
     TIMERS,
-    guard,
 )
 from palimpsest.frontends.process_guard.late_callbacks import guard_handlers
 from palimpsest.frontends.process_guard.process_settings import signal_handlers
@@ -52,92 +51,94 @@ def exit_text(raised: SystemExit) -> str:
     return f"SystemExit{shown}\n{KEPT}"
 
 
-class KernelEnds:
-    """Catches what would end the kernel, while a piece of code runs.
+@contextmanager
+def kernel_kept(shell: Any, piece: Piece) -> Iterator[None]:
+    """Catch what would end the kernel in a piece, until the end of the block.
 
-    Responsibilities: put back what was removed; take the requests to the page; say each to the piece.
+    What was removed is put back, the requests to the page are taken, and each is said to the piece.
     """
-
-    def __init__(self, piece: Piece) -> None:
-        self._piece = piece
-
-    @contextmanager
-    def installed(self, shell: Any) -> Iterator[None]:
-        """Catch the ends that the code of the block asks for; what it needs is imported before."""
-        guard(shell)
-        modules, names = dict(sys.modules), dict(vars(builtins))
-        kept = {name: getattr(shell, name) for name in _FLAGS if hasattr(shell, name)}
-        asked = list(shell.payload_manager.read_payload())
-        handlers = signal_handlers()
-        undo = patch(interactiveshell, "warn", _without_advice(interactiveshell.warn))
-        timers = self._timers()
+    modules, names = dict(sys.modules), dict(vars(builtins))
+    kept = {name: getattr(shell, name) for name in _FLAGS if hasattr(shell, name)}
+    asked = list(shell.payload_manager.read_payload())
+    handlers = signal_handlers()
+    with patched(interactiveshell, "warn", _without_advice(interactiveshell.warn)):
+        timers = _take_timers(piece)
         try:
             yield
         finally:
-            self._put_back(sys.modules, modules, NEEDED)
-            self._put_back(vars(builtins), names, tuple(names))
+            _put_back(piece, sys.modules, modules, NEEDED)
+            _put_back(piece, vars(builtins), names, tuple(names))
             for name, value in kept.items():
                 if getattr(shell, name) != value:
                     if name in ("exit_now", "keep_running"):
-                        self._piece.refuse(SHUT_DOWN)
+                        piece.refuse(SHUT_DOWN)
                     setattr(shell, name, value)
-            undo()
-            self._end_timers(timers)
-            guard_handlers(handlers, self._piece)
-            self._take_payloads(shell.payload_manager, asked)
+            _end_timers(piece, timers)
+            guard_handlers(handlers, piece)
+            _take_payloads(piece, shell.payload_manager, asked)
 
-    def _timers(self) -> list[tuple[signal.Signals, int]]:
-        """Take the signals of timers that have no handler; returns them with their timers' numbers."""
-        taken: list[tuple[signal.Signals, int]] = []
-        if threading.current_thread() is not threading.main_thread():
-            return taken
 
-        def gone_off(number: int, _frame: object) -> None:
-            self._piece.refuse(ALARMED.format(name=signal.Signals(number).name))
-
-        for name, timer in TIMERS:
-            one = getattr(signal, name, None)
-            if one is not None and signal.getsignal(one) is signal.SIG_DFL:
-                SET_HANDLER(one, gone_off)
-                STAND_INS.append(gone_off)
-                taken.append((one, getattr(signal, timer)))
+def _take_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
+    """Take the signals of timers that have no handler; returns them with their timers' numbers."""
+    taken: list[tuple[signal.Signals, int]] = []
+    if threading.current_thread() is not threading.main_thread():
         return taken
 
-    def _end_timers(self, taken: list[tuple[signal.Signals, int]]) -> None:
-        for one, timer in taken:
-            if signal.getsignal(one) in (signal.SIG_DFL, *STAND_INS):
-                if signal.getitimer(timer)[0]:
-                    signal.setitimer(timer, 0)
-                    self._piece.refuse(CANCELLED.format(name=one.name))
-                SET_HANDLER(one, signal.SIG_DFL)
-        if taken:
-            STAND_INS.clear()
+    def gone_off(number: int, _frame: object) -> None:
+        piece.refuse(ALARMED.format(name=signal.Signals(number).name))
 
-    def _put_back(self, table: dict[str, Any], before: dict[str, Any], needed: Any) -> None:
-        gone = [name for name in needed if name in before and name not in table]
-        if gone:
-            for name, value in before.items():
-                table.setdefault(name, value)
-            self._piece.refuse(RESTORED.format(names=", ".join(gone[:5])))
+    for name, timer in TIMERS:
+        one = getattr(signal, name, None)
+        if one is not None and signal.getsignal(one) is signal.SIG_DFL:
+            SET_HANDLER(one, gone_off)
+            STAND_INS.append(gone_off)
+            taken.append((one, getattr(signal, timer)))
+    return taken
 
-    def _take_payloads(self, manager: Any, before: list[dict[str, Any]]) -> None:
-        """Leave the page the requests from before the code ran; those of the code are told."""
-        after = list(manager.read_payload())
-        made = [one for one in after if one not in before and one.get("source") != "page"]
-        if not made:
-            return
+
+def _end_timers(piece: Piece, taken: list[tuple[signal.Signals, int]]) -> None:
+    for one, timer in taken:
+        if signal.getsignal(one) in (signal.SIG_DFL, *STAND_INS):
+            if signal.getitimer(timer)[0]:
+                signal.setitimer(timer, 0)
+                piece.refuse(CANCELLED.format(name=one.name))
+            SET_HANDLER(one, signal.SIG_DFL)
+    if taken:
+        STAND_INS.clear()
+
+
+def _put_back(piece: Piece, table: dict[str, Any], before: dict[str, Any], needed: Any) -> None:
+    gone = [name for name in needed if name in before and name not in table]
+    if gone:
+        for name, value in before.items():
+            table.setdefault(name, value)
+        piece.refuse(RESTORED.format(names=", ".join(gone[:5])))
+
+
+def taken_payloads(manager: Any, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    """Take requests to the page out of those that wait, and return them."""
+    waiting = list(manager.read_payload())
+    taken = [one for one in waiting if wanted(one)]
+    if taken:
         manager.clear_payload()
-        for one in after:
-            if one not in made:
+        for one in waiting:
+            if one not in taken:
                 manager.write_payload(one, single=False)
-        for one in made:
-            source = one.get("source")
-            if source == "set_next_input":
-                self._piece.refuse(NEXT_INPUT.format(text=one.get("text", "")))
-            elif source == "ask_exit":
-                self._piece.refuse(SHUT_DOWN)
-            else:
-                self._piece.refuse(OTHER_PAYLOAD.format(source=source))
+    return taken
+
+
+def _take_payloads(piece: Piece, manager: Any, before: list[dict[str, Any]]) -> None:
+    """Leave the page the requests from before the code ran; those of the code are told."""
+    for one in taken_payloads(
+        manager, lambda one: one not in before and one.get("source") != "page"
+    ):
+        source = one.get("source")
+        if source == "set_next_input":
+            piece.refuse(NEXT_INPUT.format(text=one.get("text", "")))
+        elif source == "ask_exit":
+            piece.refuse(SHUT_DOWN)
+        else:
+            piece.refuse(OTHER_PAYLOAD.format(source=source))
 
 
 _FLAGS = ("exit_now", "keepkernel_on_exit", "keep_running")

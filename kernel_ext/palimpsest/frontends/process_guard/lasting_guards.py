@@ -22,7 +22,8 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     PIECE,
     Kept,
     Piece,
-    current_piece,
+    change_for_pieces,
+    for_pieces,
     on_main_thread,
     piece_thread,
 )
@@ -30,7 +31,6 @@ from palimpsest.frontends.process_guard.event_loop import STOPPED
 from palimpsest.frontends.process_guard.kept_builtins import keep_builtins
 from palimpsest.frontends.process_guard.late_callbacks import (
     LateFunction,
-    LateListener,
     guard_callbacks,
 )
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
@@ -159,52 +159,42 @@ def _guard_signals() -> None:
         (os, "killpg", _is_own_group),
         (signal, "pthread_kill", lambda _target: True),
     ):
-        send = getattr(module, name, None)
-        if send is not None:
-            setattr(module, name, _sender(send, own_target))
-    for module, name in ((signal, "raise_signal"), (_thread, "interrupt_main")):
-        setattr(module, name, _raiser(getattr(module, name)))
+        if hasattr(module, name):
+            change_for_pieces(module, name, _sender(own_target))
+    change_for_pieces(signal, "raise_signal", _raise)
+    change_for_pieces(_thread, "interrupt_main", _raise)
     for name in ("alarm", "setitimer"):
         if hasattr(signal, name):
-            setattr(signal, name, _timer(getattr(signal, name)))
-    signal.signal = _handler_setter(signal.signal)
-    dump = faulthandler.dump_traceback_later
+            change_for_pieces(signal, name, _set_timer)
+    change_for_pieces(signal, "signal", _set_handler)
+    change_for_pieces(faulthandler, "dump_traceback_later", _dump_later)
 
-    @functools.wraps(dump)
-    def dumped(*arguments: Any, **options: Any) -> None:
-        piece = current_piece()
-        if piece is not None and (options.get("exit") or any(arguments[3:])):
-            piece.refuse(DUMPED)
-        else:
-            dump(*arguments, **options)
 
-    faulthandler.dump_traceback_later = dumped
+def _dump_later(dump: Callable[..., None], piece: Piece, *arguments: Any, **options: Any) -> None:
+    if options.get("exit") or any(arguments[3:]):
+        piece.refuse(DUMPED)
+    else:
+        dump(*arguments, **options)
 
 
 def _guard_loop() -> None:
     """Have the kernel's loop go on where the agent's code stops it, from any thread."""
-    set_handler = asyncio.BaseEventLoop.set_exception_handler
+    change_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
+    change_for_pieces(asyncio.BaseEventLoop, "stop", _stop)
 
-    @functools.wraps(set_handler)
-    def handler_set(self: asyncio.BaseEventLoop, handler: Any) -> None:
-        piece = current_piece()
-        is_late = piece is not None and self is piece.loop and callable(handler)
-        set_handler(
-            self, LateFunction(handler, piece) if is_late and piece is not None else handler
-        )
 
-    asyncio.BaseEventLoop.set_exception_handler = handler_set  # type: ignore[method-assign]
-    stop = asyncio.BaseEventLoop.stop
+def _set_exception_handler(
+    set_handler: Callable[..., None], piece: Piece, loop: object, handler: Any
+) -> None:
+    is_late = loop is piece.loop and callable(handler)
+    set_handler(loop, LateFunction(handler, piece) if is_late else handler)
 
-    @functools.wraps(stop)
-    def stopped(self: asyncio.BaseEventLoop) -> None:
-        piece = current_piece()
-        if piece is not None and self is piece.loop:
-            piece.refuse(STOPPED)
-        else:
-            stop(self)
 
-    asyncio.BaseEventLoop.stop = stopped  # type: ignore[method-assign]
+def _stop(stop: Callable[[object], None], piece: Piece, loop: object) -> None:
+    if loop is piece.loop:
+        piece.refuse(STOPPED)
+    else:
+        stop(loop)
 
 
 def _is_own_process(pid: Any) -> bool:
@@ -219,29 +209,20 @@ def _is_own_group(group: Any) -> bool:
     return False
 
 
-def _sender(
-    send: Callable[[Any, Any], Any], own_target: Callable[[Any], bool]
-) -> Callable[[Any, Any], Any]:
-    @functools.wraps(send)
-    def checked(target: Any, number: Any) -> Any:
+def _sender(own_target: Callable[[Any], bool]) -> Callable[..., Any]:
+    def send_to(send: Callable[..., Any], piece: Piece, target: Any, number: Any) -> Any:
         __tracebackhide__ = True
-        piece = current_piece()
-        if piece is not None and own_target(target):
+        if own_target(target):
             _refuse_signal(piece, number)
         return send(target, number)
 
-    return checked
+    return send_to
 
 
-def _raiser(send: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(send)
-    def checked(signalnum: Any = signal.SIGINT) -> Any:
-        __tracebackhide__ = True
-        if (piece := current_piece()) is not None:
-            _refuse_signal(piece, signalnum)
-        return send(signalnum)
-
-    return checked
+def _raise(send: Callable[..., Any], piece: Piece, number: Any = signal.SIGINT) -> Any:
+    __tracebackhide__ = True
+    _refuse_signal(piece, number)
+    return send(number)
 
 
 def _refuse_signal(piece: Piece, number: Any) -> None:
@@ -257,100 +238,70 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
             end(piece, SIGNALLED.format(name=one.name))
 
 
-def _handler_setter(set_handler: Callable[..., Any]) -> Callable[..., Any]:
+def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, handler: Any) -> Any:
     """Leave the stand-in in its place where a piece asks for the default end by a timer."""
-    names = {getattr(signal, name) for name, _ in TIMERS if hasattr(signal, name)}
-
-    @functools.wraps(set_handler)
-    def checked(signalnum: Any, handler: Any) -> Any:
-        piece = current_piece()
-        is_end = handler in (signal.SIG_DFL, int(signal.SIG_DFL)) and signalnum in names
-        if piece is not None and is_end and not piece.ended and STAND_INS:
-            handler = STAND_INS[-1]
-        return set_handler(signalnum, handler)
-
-    return checked
+    is_end = handler in (signal.SIG_DFL, int(signal.SIG_DFL))
+    is_timer = any(number == getattr(signal, name, None) for name, _ in TIMERS)
+    if is_end and is_timer and not piece.ended and STAND_INS:
+        handler = STAND_INS[-1]
+    return set_handler(number, handler)
 
 
-def _timer(set_timer: Callable[..., Any]) -> Callable[..., Any]:
+def _set_timer(set_timer: Callable[..., Any], piece: Piece, *arguments: Any) -> Any:
     """While a piece runs, timers without a handler are caught when they go off; later, when they are set."""
-    names = {getattr(signal, timer): name for name, timer in TIMERS if hasattr(signal, timer)}
-
-    @functools.wraps(set_timer)
-    def checked(*arguments: Any) -> Any:
-        piece = current_piece()
-        if piece is not None and piece.ended and arguments:
-            name = "SIGALRM" if len(arguments) == 1 else names.get(arguments[0], "")
-            sets = bool(arguments[-1 if len(arguments) == 1 else 1])
-            if name and sets and signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
-                end(piece, ALARMED.format(name=name))
-        return set_timer(*arguments)
-
-    return checked
+    if piece.ended and arguments:
+        which = signal.ITIMER_REAL if len(arguments) == 1 else arguments[0]
+        names = [name for name, timer in TIMERS if getattr(signal, timer, None) == which]
+        sets = bool(arguments[-1 if len(arguments) == 1 else 1])
+        if names and sets and signal.getsignal(getattr(signal, names[0])) is signal.SIG_DFL:
+            end(piece, ALARMED.format(name=names[0]))
+    return set_timer(*arguments)
 
 
 def _guard_shell(shell: Any) -> None:
     """Keep a shell from being ended and emptied by the agent's code."""
-    _instead(shell, "ask_exit", lambda piece, *_a, **_o: _no_exit(piece))
-    _instead(shell, "reset", lambda piece, *_a, **_o: _no_reset(piece, "reset"))
+    change_for_pieces(shell, "ask_exit", _no_exit)
+    change_for_pieces(shell, "reset", _no_reset)
     if hasattr(shell, "_update_exit_now"):  # traitlets look it up by name on the instance
-        _instead(shell, "_update_exit_now", lambda piece, change: _keep_running(piece, change))
+        change_for_pieces(shell, "_update_exit_now", _keep_running)
     table = shell.magics_manager.magics["line"]
     for name in ("reset", "reset_selective"):
         if name in table:
-            table[name] = _guarded_call(
-                table[name], lambda piece, *_a, name=name: _no_reset(piece, name)
-            )
+            table[name] = for_pieces(table[name], functools.partial(_no_reset, name=name))
     guard_questions(shell)
-    register = shell.events.register
-
-    @functools.wraps(register)
-    def registered(event: str, function: Any) -> None:
-        piece = current_piece()
-        register(event, function if piece is None else LateListener(function, piece))
-
-    shell.events.register = registered
-    write = shell.payload_manager.write_payload
-
-    @functools.wraps(write)
-    def written(data: Any, *arguments: Any, **options: Any) -> None:
-        piece = current_piece()
-        if piece is not None and piece.ended:
-            source = data.get("source") if isinstance(data, dict) else ""
-            piece.refuse(PAYLOAD.format(source=source))
-        else:
-            write(data, *arguments, **options)
-
-    shell.payload_manager.write_payload = written
+    change_for_pieces(shell.events, "register", _register)
+    change_for_pieces(shell.payload_manager, "write_payload", _write_payload)
 
 
-def _instead(target: Any, name: str, refuse: Callable[..., Any]) -> None:
-    setattr(target, name, _guarded_call(getattr(target, name), refuse))
-
-
-def _guarded_call(call: Callable[..., Any], refuse: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(call)
-    def checked(*arguments: Any, **options: Any) -> Any:
-        __tracebackhide__ = True
-        piece = current_piece()
-        if piece is None:
-            return call(*arguments, **options)
-        return refuse(piece, *arguments, **options)
-
-    return checked
-
-
-def _no_exit(piece: Piece) -> NoReturn:
+def _no_exit(_exit: object, piece: Piece, *_arguments: Any, **_options: Any) -> NoReturn:
     end(piece, KEPT if on_main_thread() and not piece.ended else SHUT_DOWN)
 
 
-def _no_reset(piece: Piece, name: str) -> NoReturn:
+def _no_reset(
+    _reset: object, piece: Piece, *_arguments: Any, name: str = "reset", **_: Any
+) -> NoReturn:
     words = NO_RESET.format(name=name)
     if piece.ended or not on_main_thread():
         end(piece, words)
     raise usage_error(words)
 
 
-def _keep_running(piece: Piece, change: Any) -> None:
+def _keep_running(_update: object, piece: Piece, change: Any) -> None:
     if change.new:
         piece.refuse(SHUT_DOWN)
+
+
+def _register(register: Callable[..., None], piece: Piece, event: str, function: Any) -> None:
+    listener = LateFunction(function, piece)
+    piece.listeners.add(listener)
+    register(event, listener)
+
+
+def _write_payload(
+    write: Callable[..., None], piece: Piece, data: Any, *arguments: Any, **options: Any
+) -> None:
+    if piece.ended:
+        source = data.get("source") if isinstance(data, dict) else ""
+        piece.refuse(PAYLOAD.format(source=source))
+    else:
+        write(data, *arguments, **options)

@@ -66,7 +66,7 @@ def _say(piece: Piece, raised: BaseException) -> None:
 
 
 class LateFunction:
-    """A function of a piece that others call, in any context; it is equal to the function itself."""
+    """A function of a piece that others call, in any context; it is equal to the function itself, which unregisters a listener."""
 
     def __init__(self, function: Callable[..., Any], piece: Piece) -> None:
         functools.update_wrapper(self, function)
@@ -94,14 +94,6 @@ class LateFunction:
 
     def __hash__(self) -> int:
         return hash(self._function)
-
-
-class LateListener(LateFunction):
-    """A listener of IPython's events that a piece registered; as it is equal to the function, that unregisters it."""
-
-    def __init__(self, function: Callable[..., Any], piece: Piece) -> None:
-        super().__init__(function, piece)
-        piece.listeners.add(self)
 
 
 class LateHandler:

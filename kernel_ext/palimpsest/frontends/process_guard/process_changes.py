@@ -10,10 +10,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.attribute_patches import patch
+from palimpsest.frontends.process_guard.attribute_patches import patched
 from palimpsest.frontends.process_guard.process_settings import (
     TABLES,
     broad_filters,
@@ -59,16 +59,16 @@ class ProcessState:
         self._backend = figure_backend() or os.environ.get("MPLBACKEND")
         self._seeded: set[str] = set()
         self._numpy_seeded = numpy_is_seeded()
-        self._undo = [
-            patch(module, "seed", self._noting(name, module.seed))
-            for name in ("random", "numpy.random")
-            if (module := sys.modules.get(name)) is not None and hasattr(module, "seed")
-        ]
+        self._noted = ExitStack()
+        for name in ("random", "numpy.random"):
+            module: Any = sys.modules.get(name)
+            if hasattr(module, "seed"):
+                noting = self._noting(name, module.seed)
+                self._noted.enter_context(patched(module, "seed", noting))
 
     def changes(self) -> list[str]:
         """Return a line for each setting that differs now, and put the figure backend back."""
-        for take_back in self._undo:
-            take_back()
+        self._noted.close()
         found: list[str] = []
         for read in (
             self._plain_changes,
@@ -219,10 +219,8 @@ def _kept_back(name: str, before: Any, now: Any) -> str:
 
 def _way(back: str, before: Any) -> str:
     """Fill the old value into the code that sets it back."""
-    if back.startswith("{before:"):
-        on, _, off = back[len("{before:") : -1].partition("|")
-        return on if before else off
-    return back.replace("{before}", repr(before))
+    on, _, off = back.partition("|")
+    return off if off and not before else on.replace("{before}", repr(before))
 
 
 def _shown(value: Any) -> str:

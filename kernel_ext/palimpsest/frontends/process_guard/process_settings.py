@@ -18,11 +18,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 Setting = tuple[str, str]
-"""What a setting is called, and the code that sets it back, with the old value as ``{before}``."""
+"""What a setting is called, and the code that sets it back, with the old value as ``{before}``, or as ``on()|off()``."""
 
 
 def plain_settings() -> Iterator[tuple[Setting, Any]]:
@@ -46,13 +47,10 @@ def plain_settings() -> Iterator[tuple[Setting, Any]]:
         ("the thread switch interval", "sys.setswitchinterval({before})"),
         (sys.getswitchinterval()),
     )
-    yield ("gc.isenabled()", _switch("gc.enable()", "gc.disable()")), gc.isenabled()
+    yield ("gc.isenabled()", "gc.enable()|gc.disable()"), gc.isenabled()
     yield ("the garbage collector's threshold", "gc.set_threshold(*{before})"), gc.get_threshold()
     yield (
-        (
-            "faulthandler.is_enabled()",
-            _switch("faulthandler.enable()", "faulthandler.disable()"),
-        ),
+        ("faulthandler.is_enabled()", "faulthandler.enable()|faulthandler.disable()"),
         faulthandler.is_enabled(),
     )
     yield (
@@ -94,11 +92,6 @@ def hooks() -> dict[Setting, Any]:
             "asyncio.set_event_loop_policy(None)",
         ): getattr(sys.modules.get("asyncio.events"), "_event_loop_policy", None),
     }
-
-
-def _switch(on: str, off: str) -> str:
-    """Return the way back of a setting that is on or off."""
-    return f"{{before:{on}|{off}}}"
 
 
 def signal_handlers() -> dict[int, Any]:
@@ -149,28 +142,21 @@ def pandas_options() -> Table | None:
     return found
 
 
-def numpy_print_options() -> Table | None:
-    """Return how NumPy prints arrays."""
-    return _numpy_call("get_printoptions")
-
-
-def numpy_errors() -> Table | None:
-    """Return what NumPy does on floating-point errors."""
-    return _numpy_call("geterr")
-
-
 def _numpy_call(name: str) -> Table | None:
     read = getattr(sys.modules.get("numpy"), name, None)
     return dict(read()) if callable(read) else None
 
 
-def matplotlib_settings() -> Table | None:
-    """Return matplotlib's rcParams without its backend."""
+def _matplotlib_settings() -> dict[str, Any]:
+    """Return matplotlib's rcParams; empty while it is not imported."""
     settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
-    if not isinstance(settings, dict):
-        return None
     # dict's own methods: rcParams resolves an automatic backend when it is asked.
-    return {name: value for name, value in dict.items(settings) if name not in _BACKENDS}
+    return dict(dict.items(settings)) if isinstance(settings, dict) else {}
+
+
+def figure_settings() -> Table:
+    """Return matplotlib's rcParams without its backend."""
+    return {name: one for name, one in _matplotlib_settings().items() if name not in _BACKENDS}
 
 
 _BACKENDS = ("backend", "backend_fallback", "interactive")
@@ -178,10 +164,7 @@ _BACKENDS = ("backend", "backend_fallback", "interactive")
 
 def figure_backend() -> str | None:
     """Return matplotlib's backend, or None while it is not imported or not chosen."""
-    settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
-    if not isinstance(settings, dict):
-        return None
-    found = dict.get(settings, "backend")
+    found = _matplotlib_settings().get("backend")
     return found if isinstance(found, str) else None
 
 
@@ -202,11 +185,15 @@ def _options(old: Table) -> str:
 
 TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (
     ("pandas options", pandas_options, _options),
-    ("numpy's print options", numpy_print_options, _update("numpy.set_printoptions")),
-    ("numpy's error handling", numpy_errors, _update("numpy.seterr")),
+    (
+        "numpy's print options",
+        partial(_numpy_call, "get_printoptions"),
+        _update("numpy.set_printoptions"),
+    ),
+    ("numpy's error handling", partial(_numpy_call, "geterr"), _update("numpy.seterr")),
     (
         "matplotlib's rcParams",
-        matplotlib_settings,
+        figure_settings,
         lambda old: f"matplotlib.rcParams.update({dict(old)!r})",
     ),
 )

@@ -16,13 +16,18 @@ import os
 import pdb
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from IPython.core.error import StdinNotImplementedError
 
-from palimpsest.frontends.process_guard.agent_pieces import Piece, current_piece
-from palimpsest.frontends.process_guard.attribute_patches import swap
+from palimpsest.frontends.process_guard.agent_pieces import (
+    Piece,
+    change_for_pieces,
+    current_piece,
+    for_pieces,
+)
+from palimpsest.frontends.process_guard.attribute_patches import swapped
 
 NOBODY = "The code waited for keys ({name}), and nobody can answer there: it was ended. {instead}"
 ASK = "Put the value into the code, or ask the user for it in your answer."
@@ -44,15 +49,12 @@ def refuse_input(piece: Piece, name: str, instead: str = ASK) -> None:
     raise NobodyAnswers(words)
 
 
-def _checked(call: Callable[..., Any], name: str, instead: str = ASK) -> Callable[..., Any]:
-    @functools.wraps(call)
-    def checked(*arguments: Any, **options: Any) -> Any:
+def _refusing(name: str, instead: str = ASK) -> Callable[..., None]:
+    def refuse(_call: object, piece: Piece, *_arguments: Any, **_options: Any) -> None:
         __tracebackhide__ = True
-        if (piece := current_piece()) is not None:
-            refuse_input(piece, name, instead)
-        return call(*arguments, **options)
+        refuse_input(piece, name, instead)
 
-    return checked
+    return refuse
 
 
 def guard_questions(shell: Any) -> None:
@@ -60,33 +62,28 @@ def guard_questions(shell: Any) -> None:
     kernel = getattr(shell, "kernel", None)
     for name, shown in (("raw_input", "input()"), ("getpass", "getpass()")):
         if hasattr(kernel, name):
-            setattr(kernel, name, _checked(getattr(kernel, name), shown))
-    if (
-        kernel is None
-    ):  # a terminal, whose keys the functions themselves read, also after the end of a piece
+            change_for_pieces(kernel, name, _refusing(shown))
+    # A terminal's keys the functions themselves read, also after the end of a piece.
+    if kernel is None:
         for module, name, _, called in _asking():
-            setattr(module, name, _checked(getattr(module, name), called))
+            change_for_pieces(module, name, _refusing(called))
         for name in ("read", "readline", "readlines"):
             with suppress(AttributeError):  # a stream whose methods cannot be set, or none
-                method = getattr(sys.stdin, name)
-                setattr(sys.stdin, name, _checked(method, f"sys.stdin.{name}()"))
+                change_for_pieces(sys.stdin, name, _refusing(f"sys.stdin.{name}()"))
 
 
 def guard_debuggers() -> None:
     """Guard the entrances of Python's debugger, which those of IPython and others go through."""
     bdb.Bdb.set_trace = _without_keys(bdb.Bdb.set_trace)  # type: ignore[method-assign]
     pdb.Pdb.interaction = _without_keys(pdb.Pdb.interaction)  # type: ignore[method-assign]
-    hook = sys.breakpointhook
+    change_for_pieces(sys, "breakpointhook", _break)
 
-    @functools.wraps(hook)
-    def breaks(*arguments: Any, **options: Any) -> Any:
-        __tracebackhide__ = True
-        piece = current_piece()
-        if piece is not None and os.environ.get("PYTHONBREAKPOINT") != "0":
-            refuse_input(piece, "breakpoint()", PRINT)
-        return hook(*arguments, **options)
 
-    sys.breakpointhook = breaks
+def _break(hook: Callable[..., Any], piece: Piece, *arguments: Any, **options: Any) -> Any:
+    __tracebackhide__ = True
+    if os.environ.get("PYTHONBREAKPOINT") != "0":
+        refuse_input(piece, "breakpoint()", PRINT)
+    return hook(*arguments, **options)
 
 
 def _without_keys(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -153,14 +150,10 @@ class _NoKeys(io.TextIOBase):
 @contextmanager
 def nobody_answers(tell: Callable[[str], object]) -> Iterator[None]:
     """Refuse the functions that read keys in the code of the block; ``tell`` gets a sentence for each that it replaced."""
-    swaps = [
-        swap(module, name, shown, _checked(getattr(module, name), called))
-        for module, name, shown, called in _asking()
-    ]
-    if sys.stdin is not None:
-        swaps.append(swap(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin)))
-    try:
+    with ExitStack() as stack:
+        for module, name, shown, called in _asking():
+            checked = for_pieces(getattr(module, name), _refusing(called))
+            stack.enter_context(swapped(module, name, shown, checked, tell))
+        if sys.stdin is not None:
+            stack.enter_context(swapped(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), tell))
         yield
-    finally:
-        for put_back in reversed(swaps):
-            put_back(tell)

@@ -14,14 +14,7 @@ class ModelChoice(Value):
 
 
 class AgentChoice(Value):
-    """An agent that can answer here."""
-
-    name: str
-    description: str
-
-
-class ModeChoice(Value):
-    """A mode that a session can be in."""
+    """An agent that can answer here, or a mode, a command or a skill."""
 
     name: str
     description: str
@@ -41,7 +34,7 @@ class Choices(Value):
     """Texts that the model loads for one kind of task."""
     subagents: tuple[AgentChoice, ...] = ()
     """Agents that can be given a task; ``@name task`` is the prompt."""
-    modes: tuple[ModeChoice, ...] = ()
+    modes: tuple[AgentChoice, ...] = ()
     mode: str = ""
     """The mode of sessions for which none was chosen."""
     untrusted: tuple[str, ...] = ()

@@ -1,16 +1,20 @@
 """A segment of a turn's output in a cell."""
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from pydantic import Field
 
 from palimpsest.transcript.values import Value
 
 
-class SegmentCut(Value):
+@dataclass(frozen=True, slots=True)
+class SegmentCut:
     """A place in a turn: before the character ``offset`` of the part number ``part``."""
 
-    part: int = Field(ge=0)
-    offset: int = Field(default=0, ge=0)
-    joint: str = Field(default="", max_length=200)
+    part: Annotated[int, Field(ge=0)] = 0
+    offset: Annotated[int, Field(ge=0)] = 0
+    joint: Annotated[str, Field(max_length=200)] = ""
     """The text to insert at the cut, because it fell into a code fence."""
 
 

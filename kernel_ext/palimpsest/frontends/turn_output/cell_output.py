@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends import terminal
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode, status_line
 from palimpsest.frontends.turn_output.segments import (
     MOST_OUTPUTS,
-    Position,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -67,7 +67,7 @@ class CellOutput:
         self._clock = clock
         self._now_ms = now_ms
         self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
-        self._segment = Segment(0, Position())
+        self._segment = Segment(0, SegmentCut())
         self._displayed = -1
         """Index of the newest segment that has an output."""
         self._outputs = 0
@@ -170,7 +170,8 @@ class CellOutput:
         self._show(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
         if self._refused and not self._quiet:
             words = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
-            self._emit({"text/markdown": status_line(words), "text/plain": visible(words)}, None)
+            data = {"text/markdown": status_line(words), "text/plain": visible(words)}
+            self._publish(terminal.fitting_output(data), {})
 
     # Helpers
 
@@ -303,11 +304,8 @@ class CellOutput:
             return
         self._emit(data, segment.index)
 
-    def _emit(self, data: dict[str, Any], index: int | None) -> None:
+    def _emit(self, data: dict[str, Any], index: int) -> None:
         data = terminal.fitting_output(data)
-        if index is None:
-            self._publish(data, {})
-            return
         update = index <= self._displayed
         if not update:
             self._displayed = index

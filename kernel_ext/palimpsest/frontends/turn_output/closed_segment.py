@@ -10,21 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
-from palimpsest.frontends.turn_output.file_changes import turn_changes
-from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
-from palimpsest.frontends.turn_output.segments import Position, Segment, slices
+from palimpsest.frontends.turn_output.mime_bundle import bundle, ended_frame
+from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.frontends.turn_output.turn_feed import shown_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.session.engine import Snapshot
-from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 
 OVER = frozenset({"stop", "length", "content-filter", "error"})
 """Finish reasons after which a user message begins another turn."""
-
-
-class UnknownTurn(UserError):
-    """The session has no such turn."""
 
 
 def closed_bundle(
@@ -32,26 +27,18 @@ def closed_bundle(
 ) -> dict[str, Any]:
     """Return the MIME bundle of a segment of a turn that is over."""
     messages = turn_messages(snapshot.messages, command.turn)
-    start, end = _position(command.start), _position(command.end)
-    before = slices(messages, Segment(0, Position(), start))
+    start, end = command.start, command.end
+    before = slices(messages, Segment(0, SegmentCut(), start))
     shown = [part for message in before for part in message.parts]
     segment = Segment(
         index=0,
-        start=start or Position(),
+        start=start,
         end=end,
-        tail=command.end.joint if command.end is not None else "",
+        tail=end.joint if end is not None else "",
         caps=Caps().after(shown),
         first_step=command.first_step,
     )
-    seq = (command.first_seq, snapshot.seq)
-    changes = turn_changes(snapshot.messages, command.turn)
-    frame = Frame(
-        session=command.session,
-        turn=command.turn,
-        seq=seq,
-        mode=shown_mode(snapshot),
-        changes=changes,
-    )
+    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq)
     return bundle(messages, segment, frame, notes=notes, scrub=scrub)
 
 
@@ -59,7 +46,7 @@ def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
     """Return the messages that a turn shows, up to the user message that begins the next one."""
     places = [number for number, message in enumerate(messages) if message.id == turn]
     if not places:
-        raise UnknownTurn(f"This session has no turn {turn!r}; open the session that has it.")
+        raise NotFound(f"This session has no turn {turn!r}; open the session that has it.")
     found: list[Message] = []
     for message in shown_messages(messages[places[-1] + 1 :]):
         if isinstance(message.info, UserMessage) and _begins(message.info, found):
@@ -75,7 +62,3 @@ def _begins(info: UserMessage, before: Sequence[Message]) -> bool:
         return True
     last = before[-1].info if before else None
     return isinstance(last, AssistantMessage) and (last.error is not None or last.finish in OVER)
-
-
-def _position(cut: SegmentCut | None) -> Position | None:
-    return None if cut is None else Position(cut.part, cut.offset, cut.joint)

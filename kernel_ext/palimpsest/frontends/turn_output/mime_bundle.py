@@ -11,18 +11,20 @@ from functools import cache
 from typing import Any
 
 from palimpsest.frontends.protocol.page_records import with_sentence
-from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes
-from palimpsest.frontends.turn_output.segments import Position, Segment, slices
+from palimpsest.frontends.protocol.segments import SegmentCut
+from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes, turn_changes
+from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.call_outcomes import FAILURE_LINE, call_outcome
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff
-from palimpsest.transcript.values import Ask
+from palimpsest.transcript.values import Ask, Value
 
 MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
@@ -77,21 +79,15 @@ def bundle(
             "seq": list(frame.seq),
             "open": open_,
             "messages": _json(shown, segment.caps, scrub),
-            "asks": [
-                _scrubbed(ask.model_dump(mode="json", exclude_none=True), scrub)
-                for ask in frame.asks
-            ],
-            "questions": [
-                _scrubbed(asked.model_dump(mode="json", exclude_none=True), scrub)
-                for asked in frame.questions
-            ],
+            "asks": _wire(frame.asks, scrub),
+            "questions": _wire(frame.questions, scrub),
             "replies": _scrubbed(_replies(shown, notes), scrub),
-            "decisions": _scrubbed(_decisions(shown, notes), scrub),
+            "decisions": _wire(_decisions(shown, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
             **({"mode": frame.mode} if frame.mode else {}),
             "status": status,
-            "start": _place(segment.start, segment.start.lead),
+            "start": _place(segment.start, segment.start.joint),
             "end": _place(segment.end, segment.tail),
         },
         "text/markdown": _words(
@@ -109,7 +105,18 @@ def shown_mode(snapshot: Snapshot) -> str:
     return mode if mode is not None and mode != "ask" else ""
 
 
-def _place(position: Position | None, joint: str) -> list[Any] | None:
+def ended_frame(session: str, turn: str, snapshot: Snapshot, first_seq: int) -> Frame:
+    """Return the facts about a turn that is over."""
+    return Frame(
+        session,
+        turn,
+        seq=(first_seq, snapshot.seq),
+        mode=shown_mode(snapshot),
+        changes=turn_changes(snapshot.messages, turn),
+    )
+
+
+def _place(position: SegmentCut | None, joint: str) -> list[Any] | None:
     """Return where a segment is cut, so that a page can cut the messages it has in the same place."""
     return None if position is None else [position.part, position.offset, joint]
 
@@ -150,12 +157,12 @@ def _replies(shown: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
     }
 
 
-def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[dict[str, Any]]:
+def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
     """Return the decisions about these parts and messages, each with its sentence."""
     messages = {message.id for message in shown}
     parts = {part.id for message in shown for part in message.parts}
     return [
-        with_sentence(one).model_dump(mode="json", exclude_none=True)
+        with_sentence(one)
         for one in notes.decisions
         if (one.message_id in messages if one.part_id is None else one.part_id in parts)
     ]
@@ -224,6 +231,11 @@ def _shortened(value: Any, longest: int) -> Any:
     if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(longest, LINE_CHARS):
         return value
     return "[left out]"
+
+
+def _wire(values: Sequence[Value], scrub: Scrub) -> list[Any]:
+    """Return values as JSON values without secrets."""
+    return [_scrubbed(one.model_dump(mode="json", exclude_none=True), scrub) for one in values]
 
 
 def _scrubbed(value: Any, scrub: Scrub) -> Any:

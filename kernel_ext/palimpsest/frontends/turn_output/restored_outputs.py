@@ -10,12 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.closed_segment import turn_messages
-from palimpsest.frontends.turn_output.file_changes import turn_changes
-from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
+from palimpsest.frontends.turn_output.mime_bundle import bundle, ended_frame
 from palimpsest.frontends.turn_output.segments import (
     MOST_OUTPUTS,
-    Position,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -50,16 +49,9 @@ def turn_outputs(
     for piece in turn_pieces(session, turn, snapshot, records, scrub=scrub, picture=picture):
         found += [
             {"output_type": "display_data", "data": data, "metadata": {}}
-            for data in ([piece.data] if isinstance(piece, ShownSegment) else piece.figures)
+            for data in (piece.figures if isinstance(piece, ShownCall) else [piece])
         ]
     return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSegment:
-    """A segment of a turn as a MIME bundle."""
-
-    data: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +72,8 @@ def turn_pieces(
     scrub: Callable[[str], str],
     picture: Callable[[str], str],
     below: Collection[str] = (),
-) -> Iterator[ShownSegment | ShownCall]:
-    """Yield the segments of a turn that is over and, below its calls of Python, their places.
+) -> Iterator[dict[str, Any] | ShownCall]:
+    """Yield the segments of a turn that is over, as MIME bundles, and, below its calls of Python, their places.
 
     A call has a place if it has figures, or if its id is in ``below``.
     """
@@ -92,27 +84,21 @@ def turn_pieces(
         for record in records
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
-    frame = Frame(
-        session=session,
-        turn=turn,
-        seq=(next(delivered, 0), snapshot.seq),
-        mode=shown_mode(snapshot),
-        changes=turn_changes(snapshot.messages, turn),
-    )
+    frame = ended_frame(session, turn, snapshot, next(delivered, 0))
     for piece in _pieces(messages, picture, below):
         if not isinstance(piece, Segment):
             yield piece
             continue
         data = bundle(messages, piece, frame, notes=notes, scrub=scrub)
         if data["text/markdown"]:
-            yield ShownSegment(data)
+            yield data
 
 
 def _pieces(
     messages: Sequence[Message], picture: Callable[[str], str], below: Collection[str]
 ) -> Iterator[Segment | ShownCall]:
     """Yield the segments of a turn and, below their calls, the places of their outputs."""
-    segment, outputs = Segment(0, Position()), 0
+    segment, outputs = Segment(0, SegmentCut()), 0
     for call in parts_of(messages):
         if not isinstance(call, ToolPart) or (call.tool != "python" and call.call_id not in below):
             continue
@@ -138,7 +124,7 @@ def _pieces(
 
 def _ends(segment: Segment) -> tuple[int, int]:
     """Return where a closed segment ends, as a value that can be compared."""
-    end = segment.end or Position()
+    end = segment.end or SegmentCut()
     return end.part, end.offset
 
 

@@ -7,8 +7,9 @@ whose figures are shown between two segments, or at the end of a block of text.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.render.content.outline import Caps
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part, ReasoningPart, TextPart, ToolPart
@@ -25,22 +26,12 @@ _LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])\s")
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """A place in a turn: before the character ``offset`` of the part number ``part``."""
-
-    part: int = 0
-    offset: int = 0
-    lead: str = ""
-    """Text to insert first, because the cut fell inside a code fence."""
-
-
-@dataclass(frozen=True, slots=True)
 class Segment:
     """A piece of a turn that is one output, from ``start`` to ``end`` (None while it is open)."""
 
     index: int
-    start: Position
-    end: Position | None = None
+    start: SegmentCut
+    end: SegmentCut | None = None
     tail: str = ""
     """Text to append, because the cut fell inside a code fence."""
     caps: Caps = field(default_factory=Caps)
@@ -80,7 +71,7 @@ def cut_after_call(messages: Sequence[Message], segment: Segment, call_id: str) 
     """Close the segment after a tool call, or return None when the call is not in it."""
     for number, part in enumerate(parts_of(messages)):
         if isinstance(part, ToolPart) and part.call_id == call_id and number >= segment.start.part:
-            return _closed(segment, Position(number + 1))
+            return replace(segment, end=SegmentCut(number + 1))
     return None
 
 
@@ -90,7 +81,7 @@ def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | No
     for number, part in enumerate(parts_of(messages)):
         if number < segment.start.part:
             continue
-        begins = segment.start if number == segment.start.part else Position()
+        begins = segment.start if number == segment.start.part else SegmentCut()
         offset = begins.offset
         length = _length(part) - offset
         if grown + length <= SEGMENT_CHARS:
@@ -100,9 +91,9 @@ def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | No
             cut = _cut_text(part.text, begins, SEGMENT_CHARS - grown)
             if cut is not None:
                 place, tail, lead = cut
-                return _closed(segment, Position(number, place, lead), tail)
+                return replace(segment, end=SegmentCut(number, place, lead), tail=tail)
         if grown > 0 and not isinstance(part, TextPart):
-            return _closed(segment, Position(number))
+            return replace(segment, end=SegmentCut(number))
         grown += length
     return None
 
@@ -121,10 +112,6 @@ def following(messages: Sequence[Message], closed: Segment) -> Segment:
     )
 
 
-def _closed(segment: Segment, end: Position, tail: str = "") -> Segment:
-    return Segment(segment.index, segment.start, end, tail, segment.caps, segment.first_step)
-
-
 def _piece(part: Part, number: int, segment: Segment) -> Part | None:
     """Return the piece of a part that is inside the segment, or None."""
     start, end = segment.start, segment.end
@@ -138,7 +125,7 @@ def _piece(part: Part, number: int, segment: Segment) -> Part | None:
         return part
     first = start.offset if begins else 0
     last = end.offset if ends and end is not None else len(part.text)
-    text = (start.lead if begins else "") + part.text[first:last] + (segment.tail if ends else "")
+    text = (start.joint if begins else "") + part.text[first:last] + (segment.tail if ends else "")
     return part.model_copy(update={"text": text})
 
 
@@ -151,12 +138,12 @@ def _length(part: Part) -> int:
     return 240 if isinstance(part, ReasoningPart) else 80
 
 
-def _cut_text(text: str, begins: Position, room: int) -> tuple[int, str, str] | None:
+def _cut_text(text: str, begins: SegmentCut, room: int) -> tuple[int, str, str] | None:
     """Find where to cut a text: the offset, the text that closes the piece, the text that opens the next."""
     offset = begins.offset
     best = place = 0
-    inside = _FENCE.match(begins.lead.rstrip("\n"))
-    fence, opener = (inside[1], begins.lead) if inside else ("", "")
+    inside = _FENCE.match(begins.joint.rstrip("\n"))
+    fence, opener = (inside[1], begins.joint) if inside else ("", "")
     lines = text[offset:].splitlines(keepends=True)
     for number, line in enumerate(lines):
         place += len(line)

@@ -7,6 +7,7 @@ writer thread, the main thread reads; shared values are replaced, never changed 
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.engine import Snapshot
@@ -26,7 +27,6 @@ from palimpsest.transcript.session_record.events import (
     Record,
     SessionStatus,
 )
-from palimpsest.transcript.values import Reply
 
 CATCH_UP_SECONDS = 10.0
 """How long the end of a turn waits at most for its last records; on a disk that is not stuck they are
@@ -165,15 +165,12 @@ class TurnFeed:
                 self.turn_id = event.message_id
                 self.first_seq = record.seq
             case PermissionAsked():
-                self.notes = OutlineNotes((*notes.asks, event.ask), notes.replies, notes.decisions)
+                self.notes = replace(notes, asks=(*notes.asks, event.ask))
                 self.asking |= {event.ask.id}
                 self.notable += 1
             case PermissionReplied():
-                replies: tuple[tuple[str, Reply], ...] = (
-                    *notes.replies,
-                    (event.ask_id, event.reply),
-                )
-                self.notes = OutlineNotes(notes.asks, replies, notes.decisions)
+                replied = (event.ask_id, event.reply)
+                self.notes = replace(notes, replies=(*notes.replies, replied))
                 self.asking -= {event.ask_id}
                 self.notable += 1
             case QuestionAsked():
@@ -183,8 +180,7 @@ class TurnFeed:
                 self.asking -= {event.question_id}
                 self.notable += 1
             case DecisionMade():
-                decisions = (*notes.decisions, event.decision)
-                self.notes = OutlineNotes(notes.asks, notes.replies, decisions)
+                self.notes = replace(notes, decisions=(*notes.decisions, event.decision))
             case SessionStatus():
                 self.notable += 1
             case PartUpdated(part=StepFinishPart()):

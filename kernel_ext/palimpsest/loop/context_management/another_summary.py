@@ -11,7 +11,7 @@ from palimpsest.context.compaction.summary_grade import summary_put_aside, unuse
 from palimpsest.context.visible_messages import marker, marker_of
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import ANOTHER, OLDER, REDO, UNDO, Decision
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
@@ -23,13 +23,13 @@ NO_OTHER = (
 OLDER_USED = "The summary written first is used. Go on with the request that is not answered yet."
 
 
-def ask_for_another_summary(run_context: RunContext, user: UserMessage) -> str:
+def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
     """Put the new summary aside and write the marker that requests another; returns its id, empty without one.
 
     ``user`` is the newest user message, whose settings the marker has.
     """
-    state = run_context.log.state
-    report = unused_summary(run_context.view())
+    state = log.state
+    report = unused_summary(log.view())
     summary = state.message(report.message_id) if report and report.message_id else None
     if report is None or summary is None or not isinstance(summary.info, AssistantMessage):
         return ""
@@ -37,23 +37,23 @@ def ask_for_another_summary(run_context: RunContext, user: UserMessage) -> str:
     asked = marker(parent) if parent is not None else None
     if asked is None:
         return ""
-    run_context.log.append(DecisionMade(decision=_aside(run_context, report, {ANOTHER: True})))
+    log.append(DecisionMade(decision=_aside(log, report, {ANOTHER: True})))
     wanted = WantedSummary(asked.focus, asked.model, goes_on=True)
-    return write_marker(run_context, user, auto=False, overflow=asked.overflow, wanted=wanted).id
+    return write_marker(log, user, auto=False, overflow=asked.overflow, wanted=wanted).id
 
 
-def use_older_summary(run_context: RunContext, user: UserMessage) -> None:
+def use_older_summary(log: SessionLog, user: UserMessage) -> None:
     """Let the summary hold again that was put aside; a newer one is put aside in its place.
 
     ``user`` is the newest user message; where that is the marker of another summary, which was not requested then, the
     turn goes on with a message of its own.
     """
-    view = run_context.view()
+    view = log.view()
     older, newer = summary_put_aside(view), unused_summary(view)
     if older is None:
         return
     back = Decision(
-        id=run_context.ids.new("dec"),
+        id=log.ids.new("dec"),
         action="keep",
         rule=REDO,
         message_id=older.message_id,
@@ -62,16 +62,16 @@ def use_older_summary(run_context: RunContext, user: UserMessage) -> None:
     )
     if newer is not None:
         numbers: dict[str, Any] = {ANOTHER: True, OLDER: older.message_id}
-        run_context.log.append(DecisionMade(decision=_aside(run_context, newer, numbers)))
-    run_context.log.append(DecisionMade(decision=back))
+        log.append(DecisionMade(decision=_aside(log, newer, numbers)))
+    log.append(DecisionMade(decision=back))
     if marker_of(view.messages, user) is not None:
-        write_engine_message(run_context, user, OLDER_USED)
+        write_engine_message(log, user, OLDER_USED)
 
 
-def _aside(run_context: RunContext, report: Decision, numbers: dict[str, Any]) -> Decision:
+def _aside(log: SessionLog, report: Decision, numbers: dict[str, Any]) -> Decision:
     """Return the decision that puts a summary aside."""
     return Decision(
-        id=run_context.ids.new("dec"),
+        id=log.ids.new("dec"),
         action="restore",
         rule=UNDO,
         message_id=report.message_id,
@@ -81,6 +81,6 @@ def _aside(run_context: RunContext, report: Decision, numbers: dict[str, Any]) -
     )
 
 
-def go_on_without(run_context: RunContext, user: UserMessage) -> None:
+def go_on_without(log: SessionLog, user: UserMessage) -> None:
     """Continue the turn with the whole conversation after the other summary failed."""
-    write_engine_message(run_context, user, NO_OTHER)
+    write_engine_message(log, user, NO_OTHER)

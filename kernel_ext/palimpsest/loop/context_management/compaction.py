@@ -39,8 +39,10 @@ from palimpsest.loop.model_requests.engine_messages import engine_message, write
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
 from palimpsest.loop.model_requests.provider_window import with_refused_window
 from palimpsest.loop.model_requests.request_builder import remembered
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.paused_collection import collection_paused
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.tools.execution.variables import MOST_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.transcript.errors import (
@@ -58,7 +60,6 @@ from palimpsest.transcript.session_record.events import (
     MessageUpdated,
     PartUpdated,
     SessionCompacted,
-    SessionUpdated,
 )
 from palimpsest.transcript.values import ModelRef
 
@@ -77,7 +78,7 @@ class WantedSummary:
 
 
 def write_marker(
-    run_context: RunContext,
+    log: SessionLog,
     user: UserMessage,
     *,
     auto: bool,
@@ -87,20 +88,18 @@ def write_marker(
 ) -> UserMessage:
     """Write the marker that requests a compaction, as a user message with the settings of another."""
     wanted = wanted or WantedSummary()
-    marked = engine_message(run_context, user)
+    marked = engine_message(log, user)
     if origin is not None:
         marked = marked.model_copy(update={"origin": origin})
     part = CompactionPart(
-        id=run_context.ids.new("prt"),
-        session_id=marked.session_id,
-        message_id=marked.id,
+        **log.new_part(marked),
         auto=auto,
         overflow=overflow,
         focus=wanted.focus,
         model=wanted.model,
         goes_on=wanted.goes_on,
     )
-    run_context.log.append(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
+    log.append(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
     return marked
 
 
@@ -111,34 +110,36 @@ not requested, since a person took the summary back that was put aside for it.""
 
 async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMessage) -> Outcome:
     """Run the compaction that a marker requests, and return how the turn continues."""
-    part = marker_of(run_context.log.state.messages(), user)
+    requests, log = run_context.requests, run_context.requests.log
+    part = marker_of(log.state.messages(), user)
     if part is None:
         raise ValueError("A compaction needs its marker.")
-    setup = await with_compacting_hooks(run_context, setup, part)
+    setup = await with_compacting_hooks(requests, setup, part)
     state = run_context.turn.compactions
     state.counted = setup.policy.recovery.counted
     before = state.copied(
         lambda: history_snapshot(
-            run_context,
+            log,
             setup,
-            messages_before(run_context.log.state.messages(), user.id),
+            messages_before(log.state.messages(), user.id),
             "pre-compaction",
         )
     )
     state.started()
-    _note(run_context, run_context.clock())
+    _note(log, log.clock())
     error: ErrorValue | None = AbortedError()
     outcome: Outcome = "stop"
     try:
         made, error = await _summarise(run_context, setup, user.id, part)
         if error is None:
-            run_context.log.append(SessionCompacted(message_id=user.id), sync=True)
-            outcome = _go_on(run_context, setup, user, part, made)
+            log.append(SessionCompacted(message_id=user.id), sync=True)
+            outcome = _go_on(log, setup, user, part, made)
         else:
-            roll_back(run_context, setup, user.id, part, before, error)
+            roll_back(log, state, setup, user.id, part, before, error)
             outcome = _outcome_of(error)
     finally:
-        _note(run_context, None)
+        _note(log, None)
+        run_context.turn.may_write_again = error is None
         state.ended(
             retries=outcome == "continue",
             summary=error is None,
@@ -157,61 +158,58 @@ async def _summarise(
     run_context: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> tuple[CompactionPlan, ErrorValue | None]:
     """Plan, request the summary and check it; returns the plan, and what is wrong with the summary."""
-    show_marker_again(run_context, part)
-    made = _plan(run_context, setup, marker_id, part)
-    before = messages_tokens(
-        run_context, setup, messages_before(run_context.log.state.messages(), marker_id)
-    )
-    summary_system_prompt = SummaryWriter(run_context, setup, marker_id)
-    write_notices(run_context, summary_system_prompt.message)
+    requests, log = run_context.requests, run_context.requests.log
+    show_marker_again(log, part)
+    made = _plan(log, setup, marker_id, part)
+    before = messages_tokens(requests, setup, messages_before(log.state.messages(), marker_id))
+    writer = SummaryWriter(requests, setup, marker_id)
+    write_notices(requests, writer.message)
     error: ErrorValue | None = None
     try:
-        await summary_system_prompt.write()
-        unfit = await judge(run_context, setup, summary_system_prompt.message, before)
-        if unfit is not None and unfit.lacks and run_context.turn.compactions.may_write_again:
-            await summary_system_prompt.write_again(unfit.lacks)
-            unfit = await judge(run_context, setup, summary_system_prompt.message, before)
+        await writer.write()
+        unfit = await judge(run_context.tools, setup, writer.message, before)
+        if unfit is not None and unfit.lacks and run_context.turn.may_write_again:
+            await writer.write_again(unfit.lacks)
+            unfit = await judge(run_context.tools, setup, writer.message, before)
         if unfit is not None:
-            told = run_context.log.state.messages()
+            told = log.state.messages()
             problem = with_refused_window(unfit.problem, setup, told, marker_id)
             error = UnknownError(message=problem, explained=True)
     except Aborted:
-        error = AbortedError(message=run_context.abort.reason or "Stopped.")
+        error = AbortedError(message=requests.abort.reason or "Stopped.")
     except ModelFailed as failure:
         error = failure.error
     except asyncio.CancelledError:
-        summary_system_prompt.close(AbortedError())
+        writer.close(AbortedError())
         raise
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
-    summary_system_prompt.close(error)
-    add_to_session(run_context, summary_system_prompt.message)
+    writer.close(error)
+    add_to_session(requests, writer.message)
     return made, error
 
 
 @collection_paused()
 def _plan(
-    run_context: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
+    log: SessionLog, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> CompactionPlan:
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
-    seen = messages_seen_at(run_context.view(), marker_id, policy)
+    seen = messages_seen_at(log.view(), marker_id, policy)
     weigh = message_counter(policy, setup.info.ref, setup.count)
     made = compaction_plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
-    run_context.log.append(
-        PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id}))
-    )
+    log.append(PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id})))
     return made
 
 
-async def _observe(run_context: RunContext, marker_id: str) -> None:
+async def _observe(tools: RunTools, marker_id: str) -> None:
     """Write the kernel's variables beside the marker, as they are now: they are observed, not summarised."""
-    if run_context.tools.namespace is None:
+    if tools.namespace is None:
         return
-    named = mentioned_words(run_context.log.state.messages())
-    shown = ShownVariables(run_context.tools.extra.get("variables", TYPES.detail), named)
+    named = mentioned_words(tools.log.state.messages())
+    shown = ShownVariables(tools.extra.get("variables", TYPES.detail), named)
     try:
-        found = await asyncio.wait_for(run_context.tools.namespace.list(shown), KERNEL_SECONDS)
+        found = await asyncio.wait_for(tools.namespace.list(shown), KERNEL_SECONDS)
     except (TimeoutError, UserError):
         return
     told = [(one.name, one.told) for one in found[:MOST_VARIABLES]]
@@ -219,51 +217,51 @@ async def _observe(run_context: RunContext, marker_id: str) -> None:
     if not lines:
         return
     part = TextPart(
-        id=run_context.ids.new("prt"),
-        session_id=run_context.session_id,
+        id=tools.log.ids.new("prt"),
+        session_id=tools.log.session_id,
         message_id=marker_id,
         text=KERNEL.format(lines="\n".join(lines)),
         synthetic=True,
     )
-    run_context.log.append(PartUpdated(part=part))
+    tools.log.append(PartUpdated(part=part))
 
 
 def _go_on(
-    run_context: RunContext,
+    log: SessionLog,
     setup: StepSetup,
     user: UserMessage,
     part: CompactionPart,
     made: CompactionPlan,
 ) -> Outcome:
     """Write the synthetic message that continues the turn, where work is left."""
-    todos = run_context.log.state.todos
-    before = messages_before(run_context.log.state.messages(), user.id)
+    todos = log.state.todos
+    before = messages_before(log.state.messages(), user.id)
     left = work_left(before, todos)
     if not continues(part, left, setup.policy):
         return "stop"
     if made.replay is not None:
-        _say_again(run_context, user, made.replay)
+        _say_again(log, user, made.replay)
     else:
         words = continuation_text(
             setup.policy, made, unanswered(before), left, todos, refused=part.overflow
         )
-        write_engine_message(run_context, user, words, {CONTINUES: True})
+        write_engine_message(log, user, words, {CONTINUES: True})
     return "continue"
 
 
-def _say_again(run_context: RunContext, user: UserMessage, replay: Message) -> None:
+def _say_again(log: SessionLog, user: UserMessage, replay: Message) -> None:
     """Repeat a prompt after the summary, its files by name only."""
-    message = engine_message(run_context, user)
-    parts = [_again(run_context, part, message.id) for part in replay.parts]
-    run_context.log.append(
+    message = engine_message(log, user)
+    parts = [_again(log, part, message.id) for part in replay.parts]
+    log.append(
         MessageUpdated(info=message),
         *(PartUpdated(part=part) for part in parts if part is not None),
         sync=True,
     )
 
 
-def _again(run_context: RunContext, part: Part, message_id: str) -> Part | None:
-    ids: dict[str, Any] = {"id": run_context.ids.new("prt"), "message_id": message_id}
+def _again(log: SessionLog, part: Part, message_id: str) -> Part | None:
+    ids: dict[str, Any] = {"id": log.ids.new("prt"), "message_id": message_id}
     match part:
         case TextPart():
             return part.model_copy(update={**ids, "synthetic": True})
@@ -274,18 +272,16 @@ def _again(run_context: RunContext, part: Part, message_id: str) -> Part | None:
             return None
 
 
-def _note(run_context: RunContext, compacting: int | None) -> None:
+def _note(log: SessionLog, compacting: int | None) -> None:
     """Record on the session since when it is being compacted; None when it no longer is."""
-    session = run_context.log.state.session
+    session = log.state.session
     if session is not None:
-        time = session.time.model_copy(
-            update={"compacting": compacting, "updated": run_context.clock()}
-        )
-        run_context.log.append(SessionUpdated(session=session.model_copy(update={"time": time})))
+        time = session.time.model_copy(update={"compacting": compacting, "updated": log.clock()})
+        log.change(time=time)
 
 
 async def judge(
-    run_context: RunContext, setup: StepSetup, message: AssistantMessage, before: int
+    tools: RunTools, setup: StepSetup, message: AssistantMessage, before: int
 ) -> RejectedSummary | None:
     """Return why a summary is rejected; for a good one, journal its report and return None.
 
@@ -293,30 +289,28 @@ async def judge(
     a while to find, so that is done in another thread.
     """
     info, policy, count = setup.info, setup.policy, setup.count
-    rejected = rejected_summary(run_context.view(), message, policy, info, count, before)
+    rejected = rejected_summary(tools.log.view(), message, policy, info, count, before)
     if rejected is not None:
         return rejected
-    await _observe(run_context, message.parent_id)
-    view = run_context.view()
+    await _observe(tools, message.parent_id)
+    view = tools.log.view()
     # What the summary covers is among the texts only while no summary stands in its place.
-    earlier = run_context.view(messages_before(view.messages, message.parent_id))
+    earlier = tools.log.view(messages_before(view.messages, message.parent_id))
     view = dataclasses.replace(view, texts={**view.texts, **earlier.texts})
-    name = run_context.ids.new("dec")
+    name = tools.log.ids.new("dec")
     found = await asyncio.to_thread(
         summary_report, view, message, policy, info, count, before, name
     )
     if isinstance(found, RejectedSummary):
         return found
-    run_context.log.append(DecisionMade(decision=found))
+    tools.log.append(DecisionMade(decision=found))
     return None
 
 
 @collection_paused()
-def messages_tokens(run_context: RunContext, setup: StepSetup, messages: Messages) -> int:
+def messages_tokens(requests: RequestServices, setup: StepSetup, messages: Messages) -> int:
     """Return the tokens that these messages take in a request, without system prompt and tools."""
-    known = (
-        remembered(run_context, setup, messages) if run_context.requests.cache.is_filled else None
-    )
+    known = remembered(requests, setup, messages) if requests.cache.is_filled else None
     if known is not None:
         return known.projection.said
-    return size_of(run_context.view(messages), setup.policy, setup.info, setup.count)
+    return size_of(requests.log.view(messages), setup.policy, setup.info, setup.count)

@@ -13,12 +13,14 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.visible_messages import View, messages_before
 from palimpsest.loop.context_management.summary_writer import TIMED_OUT
 from palimpsest.loop.run_inputs.compaction_state import (
+    CompactionState,
     MessagesSnapshot,
     choose_snapshot,
     compaction_timed_out,
     is_answerable,
 )
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule, effective_reductions
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import Message, Messages
@@ -29,25 +31,26 @@ RULE: OwnRule = "compact/aside"
 
 
 def history_snapshot(
-    run_context: RunContext,
+    log: SessionLog,
     setup: StepSetup,
     messages: Messages,
     source: Literal["current", "pre-compaction"],
 ) -> MessagesSnapshot[Message]:
     """Return the messages that a request shows for a history."""
-    view = View(messages, run_context.log.state.decisions)
-    return MessagesSnapshot(view.folded(setup.policy.compact), run_context.session_id, source)
+    view = View(messages, log.state.decisions)
+    return MessagesSnapshot(view.folded(setup.policy.compact), log.session_id, source)
 
 
-def show_marker_again(run_context: RunContext, part: CompactionPart) -> None:
+def show_marker_again(log: SessionLog, part: CompactionPart) -> None:
     """Restore a marker that was dropped because its compaction failed, before that is tried again."""
-    hidden = effective_reductions(run_context.log.state.decisions).get(part.id)
+    hidden = effective_reductions(log.state.decisions).get(part.id)
     if hidden is not None and hidden.rule == RULE:
-        _decide(run_context, "restore", part, {})
+        _decide(log, "restore", part, {})
 
 
 def roll_back(
-    run_context: RunContext,
+    log: SessionLog,
+    state: CompactionState,
     setup: StepSetup,
     marker_id: str,
     part: CompactionPart,
@@ -61,7 +64,6 @@ def roll_back(
     """
     if not setup.policy.compact.judge:
         return
-    state = run_context.turn.compactions
     late = compaction_timed_out(
         timed_out=state.late or _ran_out(error),
         in_flight=state.in_flight,
@@ -71,14 +73,14 @@ def roll_back(
     if (
         not part.auto
         or work_left(
-            messages_before(run_context.log.state.messages(), marker_id),
-            run_context.log.state.todos,
+            messages_before(log.state.messages(), marker_id),
+            log.state.todos,
         )
         is None
     ):
         # The turn does not continue from here, so a model's answer may come last.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
-    current = history_snapshot(run_context, setup, run_context.log.state.messages(), "current")
+    current = history_snapshot(log, setup, log.state.messages(), "current")
     answerable = functools.partial(_can_be_answered, setup)
     chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=answerable)
     kept = _up_to(chosen, marker_id)
@@ -89,7 +91,7 @@ def roll_back(
             for one in message.parts:
                 if not isinstance(one, StepStartPart):
                     text = one.text if isinstance(one, TextPart) else ""
-                    _decide(run_context, "drop", one, numbers, setup.count(text) if text else 0)
+                    _decide(log, "drop", one, numbers, setup.count(text) if text else 0)
 
 
 def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapshot[Message]:
@@ -112,14 +114,14 @@ def _ran_out(error: ErrorValue) -> bool:
 
 
 def _decide(
-    run_context: RunContext,
+    log: SessionLog,
     action: Literal["drop", "restore"],
     part: Part,
     numbers: dict[str, Any],
     tokens_before: int = 0,
 ) -> None:
     decision = Decision(
-        id=run_context.ids.new("dec"),
+        id=log.ids.new("dec"),
         action=action,
         rule=RULE,
         message_id=part.message_id,
@@ -127,4 +129,4 @@ def _decide(
         numbers=numbers,
         tokens_before=tokens_before,
     )
-    run_context.log.append(DecisionMade(decision=decision))
+    log.append(DecisionMade(decision=decision))

@@ -35,7 +35,7 @@ from palimpsest.loop.model_requests.request_builder import (
     write_decisions,
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.provider_profile.request_limits import RequestLimits
@@ -55,9 +55,9 @@ class FitDriver:
     requested, and hold the generator that requested one until its outcome is known.
     """
 
-    def __init__(self, run_context: RunContext) -> None:
+    def __init__(self, requests: RequestServices) -> None:
         self.tries = FitAttempts()
-        self._run_context = run_context
+        self._requests = requests
         self._waiting: Fit[MessageRequest] | None = None
         """The generator that requested a summary, or cut results; the next request resumes it."""
         self._assembly: Assembly | None = None
@@ -72,7 +72,7 @@ class FitDriver:
             return None
         assembly, self._assembly = self._assembly, None
         return record(
-            self._run_context, setup, assembly, found.facts, found.route, message_id, parameters
+            self._requests, setup, assembly, found.facts, found.route, message_id, parameters
         )
 
     def within(
@@ -85,16 +85,16 @@ class FitDriver:
         made, _ = request.within_limits()
         if not made:
             return None
-        write_decisions(self._run_context, made, refused.record.facts)
+        write_decisions(self._requests.log, DecisionBatch(made, refused.record.facts))
         return self.again(setup, refused)
 
     def again(self, setup: StepSetup, refused: Assembled) -> Assembled:
         """Build a refused request anew, from the session and the setup as they are now."""
-        assembly = assembly_of(self._run_context, setup)
+        assembly = assembly_of(self._requests, setup)
         was = refused.record
         facts = was.facts.model_copy(update={"used_tokens": assembly.projection.total})
         return record(
-            self._run_context,
+            self._requests,
             setup,
             assembly,
             facts,
@@ -109,7 +109,7 @@ class FitDriver:
 
     def ask(self, setup: StepSetup, user: UserMessage) -> bool:
         """Request a summary whatever the size of the next request; false where none may be requested."""
-        messages = self._run_context.log.state.messages()
+        messages = self._requests.log.state.messages()
         if not self.tries.may_summarise("full", messages, setup.policy):
             return False
         return self._start(setup, user, "full") is not None
@@ -150,14 +150,14 @@ class FitDriver:
         """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
         told = resumed(running, outcome)
         while isinstance(told, DecisionBatch):
-            write_decisions(self._run_context, told.decisions, told.facts)
+            write_decisions(self._requests.log, told)
             told = resumed(running)
         self._waiting = running if isinstance(told, SummaryNeeded | ResultsShortened) else None
         match told:
             case SummaryNeeded(overflow=overflow):
-                write_marker(self._run_context, user, auto=True, overflow=overflow)
+                write_marker(self._requests.log, user, auto=True, overflow=overflow)
             case ResultsShortened():
-                write_engine_message(self._run_context, user, SHORTENED)
+                write_engine_message(self._requests.log, user, SHORTENED)
             case FittedRequest() | None:
                 pass
         return told
@@ -165,17 +165,17 @@ class FitDriver:
     def _request(self, setup: StepSetup) -> MessageRequest:
         def project(_view: View) -> Projection:
             # The view equals what is journaled by now, and the session caches its newest request.
-            self._assembly = assembly_of(self._run_context, setup)
+            self._assembly = assembly_of(self._requests, setup)
             return self._assembly.projection
 
-        return message_request(self._run_context, setup, project)
+        return message_request(self._requests.log, setup, project)
 
 
-def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
+def prune_after_turn(requests: RequestServices, setup: StepSetup) -> None:
     """Prune where the policy does that when a turn has ended."""
 
     def project(_view: View) -> Projection:
-        return assembly_of(run_context, setup).projection
+        return assembly_of(requests, setup).projection
 
-    for told in pruning(message_request(run_context, setup, project)):
-        write_decisions(run_context, told.decisions, told.facts)
+    for told in pruning(message_request(requests.log, setup, project)):
+        write_decisions(requests.log, told)

@@ -17,7 +17,7 @@ from palimpsest.context.reduction.picture_limits import (
 from palimpsest.context.request_assembly.fit import KEEPS_LIMITS
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.model_requests.request_builder import Assembled
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.limit_refusals import LimitKind, NamedLimit, named_limit
 from palimpsest.model.errors.response_body import read_body
 from palimpsest.transcript.context_values.decisions import (
@@ -47,7 +47,7 @@ class LimitRecovery:
     Responsibilities: read what a refusal names, once for each kind of limit; have the request built anew within it.
     """
 
-    run_context: RunContext
+    requests: RequestServices
     setup: StepSetup
     user: UserMessage
     room: FitDriver
@@ -69,32 +69,32 @@ class LimitRecovery:
     def _with_less_of_pictures(
         self, named: NamedLimit, refused: Assembled
     ) -> tuple[Assembled, str] | None:
-        run_context, info = self.run_context, self.setup.info
-        pictures = tuple(sent_pictures(run_context.view(), refused.projection.messages, info))
+        requests, info = self.requests, self.setup.info
+        pictures = tuple(sent_pictures(requests.log.view(), refused.projection.messages, info))
         learned = learned_from(named, pictures, _bytes(refused)) if pictures else None
         if learned is None:
             return None
-        known = len(run_context.log.state.decisions)
+        known = len(requests.log.state.decisions)
         made = self.room.within(self.setup, refused, learned)
         if made is None:
             return None
-        done = _done(run_context.log.state.decisions[known:])
+        done = _done(requests.log.state.decisions[known:])
         limit = limit_words(named.kind, learned)
         return made, PICTURES_TOLD.format(model=info.ref.id, limit=limit, done=done)
 
     async def _with_fewer_tools(
         self, named: NamedLimit, refused: Assembled
     ) -> tuple[Assembled, str] | None:
-        run_context, info = self.run_context, self.setup.info
+        requests, info = self.requests, self.setup.info
         most = named.most(len(self.setup.specs))
         decision = Decision(
-            id=run_context.ids.new("dec"),
+            id=requests.log.ids.new("dec"),
             action="keep",
             rule=TOOLS_RULE,
             numbers={"most": most, "model": info.ref.id},
         )
-        run_context.log.append(DecisionMade(decision=decision, facts=refused.record.facts))
-        setup = await run_context.setup(self.user)
+        requests.log.append(DecisionMade(decision=decision, facts=refused.record.facts))
+        setup = await requests.setup(self.user)
         if len(setup.specs) >= len(self.setup.specs):
             return None
         self.setup = setup

@@ -37,8 +37,9 @@ from palimpsest.loop.model_requests.request_builder import (
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.request_items import request_items
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     Facts,
@@ -76,32 +77,35 @@ class _Proposed:
 
 
 async def propose_step(
-    run_context: RunContext,
+    requests: RequestServices,
+    postponed: str,
     setup: StepSetup,
     tries: FitAttempts,
     cause: Cause = "size",
     *,
     last: bool = False,
 ) -> ProposedRequest:
-    """Return the request that a step would send now; ``cause`` says why the context must shrink first."""
-    view = run_context.view()
-    ids = _ids()
-    new_id = functools.partial(next, ids)
+    """Return the request that a step would send now; ``cause`` says why the context must shrink first.
+
+    ``postponed`` is where a turn ended whose pruning waits for this request; empty where none does.
+    """
+    view = requests.log.view()
+    new_id = functools.partial(next, _ids())
     made: list[Decision] = []
-    for batch in postponed_batches(run_context, setup, view, new_id):
+    for batch in postponed_batches(requests.log, postponed, setup, view, new_id):
         made += batch.decisions
-    if run_context.requests.hooks.any("decide"):
-        made += await hook_decisions(run_context, setup, ids)
-    own = await propose_own_policy(run_context, setup, view.decided(*made), new_id)
+    if requests.hooks.any("decide"):
+        made += (await hook_decisions(requests, setup, new_id)).decisions
+    own = await propose_own_policy(requests, setup, view.decided(*made), new_id)
     made += own.decisions
-    found = _fitted(run_context, setup, view, made, dataclasses.replace(tries), cause)
-    proposed = _described(run_context, setup, found, "step")
+    found = _fitted(requests.log, setup, view, made, dataclasses.replace(tries), cause)
+    proposed = _described(requests.log, setup, found, "step")
     summary = unused_summary(view)
     update = {
         "numbers": _numbers(setup.policy),
-        "hooked": run_context.requests.hooks.any("request"),
+        "hooked": requests.hooks.any("request"),
         "last": last,
-        "policy_problem": run_context.clean(own.problem),
+        "policy_problem": requests.log.clean(own.problem),
         "again": cause != "size",
         "new_summary": summary,
         "older_summary": summary_put_aside(view),
@@ -109,30 +113,28 @@ async def propose_step(
     return proposed.model_copy(update=update)
 
 
-def would_cut(run_context: RunContext, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
+def would_cut(log: SessionLog, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
     """Return whether results would be cut now for a cause; false where a summary is tried, or nothing is left."""
-    request = message_request(
-        run_context, setup, lambda seen: assembly_of_view(seen, setup).projection
-    )
+    request = message_request(log, setup, lambda seen: assembly_of_view(seen, setup).projection)
     running = fit(request, dataclasses.replace(tries), cause)
     return isinstance(resumed(running), DecisionBatch)
 
 
 def propose_summary(
-    run_context: RunContext, setup: StepSetup, marker_id: str, decision: Decision
+    log: SessionLog, setup: StepSetup, marker_id: str, decision: Decision
 ) -> ProposedRequest:
     """Return the request for a summary that would be sent now, with the decision about what it contains."""
-    view = run_context.view().decided(decision)
+    view = log.view().decided(decision)
     assembly = assembly_of_view(view, setup, marker_id)
-    facts = facts_for(run_context, setup, assembly.projection.total)
+    facts = facts_for(log, setup, assembly.projection.total)
     route = checked(assembly.projection.total, facts)
     found = _Proposed(assembly, facts, route, (decision,), view)
-    proposed = _described(run_context, setup, found, "compaction")
+    proposed = _described(log, setup, found, "compaction")
     return proposed.model_copy(update={"older_summary": summary_put_aside(view)})
 
 
 def _fitted(
-    run_context: RunContext,
+    log: SessionLog,
     setup: StepSetup,
     view: View,
     made: Sequence[Decision],
@@ -149,7 +151,7 @@ def _fitted(
         return assemblies[-1].projection
 
     new_id = functools.partial(next, _ids(len(decisions)))
-    request = message_request(run_context, setup, project, view, new_id)
+    request = message_request(log, setup, project, view, new_id)
     facts = request.facts
     if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
         cause = "full"
@@ -181,19 +183,19 @@ def _ids(first: int = 0) -> Iterator[str]:
 
 
 def _described(
-    run_context: RunContext, setup: StepSetup, found: _Proposed, purpose: Purpose
+    log: SessionLog, setup: StepSetup, found: _Proposed, purpose: Purpose
 ) -> ProposedRequest:
     """Return a proposal in numbers and words; ids and version are given by what holds it."""
-    state, facts, assembly = run_context.log.state, found.facts, found.assembly
+    state, facts, assembly = log.state, found.facts, found.assembly
     session, before = state.session, state.request
     alike = before is not None and before.model.ref == setup.info.ref
-    cache = _cache(run_context, setup, found)
+    cache = _cache(state, setup, found)
     tokens = _scaled(assembly.projection.total, facts)
-    items = tuple(_items(run_context, setup, found))
+    items = tuple(_items(log, setup, found))
     return ProposedRequest(
         id="",
-        session_id=run_context.session_id,
-        number=_number(run_context),
+        session_id=log.session_id,
+        number=_number(state),
         purpose=purpose,
         agent=setup.agent,
         subagent=session is not None and session.parent_id is not None,
@@ -219,9 +221,9 @@ def _described(
     )
 
 
-def _number(run_context: RunContext) -> int:
+def _number(state: GuardedState) -> int:
     """Return the place of the next request among those of the session's messages."""
-    messages = run_context.log.state.messages()
+    messages = state.messages()
     sent = sum(isinstance(part, StepStartPart) for one in messages for part in one.parts)
     return sent + 1
 
@@ -230,9 +232,9 @@ def _scaled(tokens: int, facts: Facts) -> int:
     return round(tokens * facts.calibration)
 
 
-def _cache(run_context: RunContext, setup: StepSetup, found: _Proposed) -> CacheForecast:
+def _cache(state: GuardedState, setup: StepSetup, found: _Proposed) -> CacheForecast:
     """Return what equals the beginning of the request before, as long as that may be cached."""
-    state, facts = run_context.log.state, found.facts
+    facts = found.facts
     before = state.request
     if before is None or facts.cache_age_seconds is None:
         return CacheForecast()
@@ -278,14 +280,14 @@ def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
     )
 
 
-def _items(run_context: RunContext, setup: StepSetup, found: _Proposed) -> Iterator[RequestItem]:
+def _items(log: SessionLog, setup: StepSetup, found: _Proposed) -> Iterator[RequestItem]:
     """Yield what it holds, in order, and of each piece whether it is new."""
-    projection, state = found.assembly.projection, run_context.log.state
+    projection, state = found.assembly.projection, log.state
     before = state.request
     known = {part for item in state.items for part in item.part_ids}
     known -= {one.part_id for one in found.decisions if one.part_id is not None}
     other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
-    for item in request_items(projection, found.view, setup.specs, setup.count, run_context.clean):
+    for item in request_items(projection, found.view, setup.specs, setup.count, log.clean):
         if item.kind == "tools":
             is_new = other_tools
         else:

@@ -17,9 +17,9 @@ from palimpsest.context.compaction.stages import DRAFT, REJECTED, StageProgress,
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.context_management.request_proposals import propose_summary
-from palimpsest.loop.model_requests.answer_stream import stream_answer, stream_services
+from palimpsest.loop.model_requests.answer_stream import output_cutter, stream_answer
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup, SummaryModel
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup, SummaryModel
 from palimpsest.model.interface import StepFinished
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -31,11 +31,6 @@ from palimpsest.transcript.errors import (
     ModelFailed,
     UnknownError,
     UserError,
-)
-from palimpsest.transcript.messages import (
-    AssistantMessage,
-    MessagePath,
-    MessageTime,
 )
 from palimpsest.transcript.parts import RetryPart, Span, TextPart
 from palimpsest.transcript.session_record.events import (
@@ -86,8 +81,9 @@ class SummaryWriter:
     session's model where the one set for summaries cannot be used; keep drafts, tokens and cost.
     """
 
-    def __init__(self, run_context: RunContext, setup: StepSetup, marker_id: str) -> None:
-        self._run_context = run_context
+    def __init__(self, requests: RequestServices, setup: StepSetup, marker_id: str) -> None:
+        self._requests = requests
+        self._log = requests.log
         self._setup = setup
         self._marker_id = marker_id
         self._processor: StreamProcessor | None = None
@@ -97,17 +93,8 @@ class SummaryWriter:
         """What the newest request contained, as the numbers of its decision."""
         self._refused = False
         """The model cannot be used at all: no key, no such model or server."""
-        self.message = AssistantMessage(
-            id=run_context.ids.new("msg"),
-            session_id=run_context.session_id,
-            parent_id=marker_id,
-            time=MessageTime(created=run_context.clock()),
-            agent=AGENT,
-            model=setup.info.ref,
-            path=MessagePath(cwd=str(run_context.tools.cwd), root=str(run_context.tools.root)),
-            summary=True,
-        )
-        run_context.log.append(MessageUpdated(info=self.message))
+        self.message = self._log.new_answer(marker_id, AGENT, setup.info.ref, summary=True)
+        self._log.append(MessageUpdated(info=self.message))
 
     async def write(self) -> None:
         """Request the summary, and leave its message open; raises ModelFailed, Aborted or UserError."""
@@ -129,7 +116,7 @@ class SummaryWriter:
         for part in self._written():
             metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
             aside = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._run_context.log.append(PartUpdated(part=aside))
+            self._log.append(PartUpdated(part=aside))
         numbers = {**self._told, "lacks": list(lacks)}
         await self._decide(self._summary_setup, numbers, lambda: numbers)
         await self._request(self._summary_setup, last=True)
@@ -141,10 +128,10 @@ class SummaryWriter:
             self._processor.close(error)
             self.message = self._processor.message
             return
-        time = self.message.time.model_copy(update={"completed": self._run_context.clock()})
+        time = self.message.time.model_copy(update={"completed": self._log.clock()})
         update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
         self.message = self.message.model_copy(update=update)
-        self._run_context.log.append(*answer_ended(self.message), sync=True)
+        self._log.append(*answer_ended(self.message), sync=True)
 
     # Which model writes
 
@@ -164,29 +151,27 @@ class SummaryWriter:
         """Write into the summary, for the user, that the model set for it could not be used."""
         if self._processor is not None:
             self._processor.discard_attempt(1)
-        now = self._run_context.clock()
+        now = self._log.clock()
         error = ApiError(message=NOT_USED.format(name=named.name, problem=problem))
         part = RetryPart(
-            id=self._run_context.ids.new("prt"),
-            session_id=self.message.session_id,
-            message_id=self.message.id,
+            **self._log.new_part(self.message),
             attempt=1,
             error=error,
             time=Span(start=now, end=now),
         )
-        self._run_context.log.append(PartUpdated(part=part))
+        self._log.append(PartUpdated(part=part))
 
     # How much a request contains
 
     async def _write(self, summary_setup: StepSetup) -> None:
         if summary_setup.info.ref != self.message.model:
             self._update(model=summary_setup.info.ref)
-        told = self._telling(summary_setup).whole(self._run_context.view())
+        told = self._telling(summary_setup).whole(self._log.view())
         if told.fits or not summary_setup.policy.compact.serialize:
             await self._decide(
                 summary_setup,
                 told.numbers,
-                lambda: self._telling(summary_setup).whole(self._run_context.view()).numbers,
+                lambda: self._telling(summary_setup).whole(self._log.view()).numbers,
             )
             await self._request(summary_setup, last=True)
         elif summary_setup.policy.compact.stages > 1:
@@ -195,11 +180,11 @@ class SummaryWriter:
             raise _too_long(summary_setup, told.tokens, told.limit)
 
     async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
-        parts = self._telling(summary_setup).parts(self._run_context.view(), result_chars)
+        parts = self._telling(summary_setup).parts(self._log.view(), result_chars)
         while True:
             # Each answer's usage recalibrates our estimate.
             telling = self._telling(summary_setup)
-            numbers = telling.part(self._run_context.view(), result_chars, parts)
+            numbers = telling.part(self._log.view(), result_chars, parts)
             if numbers is None or SummaryStage.of(numbers) is None:
                 raise _too_long(summary_setup, parts.total, telling.limit)
             remaining = functools.partial(self._part, summary_setup, result_chars, parts, numbers)
@@ -219,7 +204,7 @@ class SummaryWriter:
             summary_setup.info,
             summary_setup.policy,
             summary_setup.count,
-            calibration(self._run_context.log.state, summary_setup.info),
+            calibration(self._log.state, summary_setup.info),
         )
 
     def _part(
@@ -231,7 +216,7 @@ class SummaryWriter:
     ) -> dict[str, Any]:
         """Return what the next stage contains now; ``before`` where that no longer fits."""
         telling = self._telling(summary_setup)
-        return telling.part(self._run_context.view(), result_chars, parts) or before
+        return telling.part(self._log.view(), result_chars, parts) or before
 
     async def _decide(
         self,
@@ -240,54 +225,55 @@ class SummaryWriter:
         content: Callable[[], dict[str, Any]],
     ) -> dict[str, Any]:
         """Decide what the next request contains: ``content`` anew, where a person held it and let it go."""
-        run_context = self._run_context
+        requests = self._requests
 
         async def propose() -> ProposedRequest:
             decision = self._telling(summary_setup).decision("dec_proposed1", content())
-            return propose_summary(run_context, summary_setup, self._marker_id, decision)
+            return propose_summary(requests.log, summary_setup, self._marker_id, decision)
 
-        hold = run_context.turn.hold()
+        hold = requests.hold()
         if hold is not None:
-            if await hold.hold(propose, run_context.abort) == "older-summary":
+            if await hold.hold(propose, requests.abort) == "older-summary":
                 raise UserError(TAKEN_BACK.message)
-            if run_context.requests.afford is not None:
-                await run_context.requests.afford(summary_setup.info)
+            if requests.afford is not None:
+                await requests.afford(summary_setup.info)
             numbers = content()
         self._told = numbers
-        decision = self._telling(summary_setup).decision(self._run_context.ids.new("dec"), numbers)
-        facts = facts_for(self._run_context, summary_setup)
-        self._run_context.log.append(DecisionMade(decision=decision, facts=facts))
+        decision = self._telling(summary_setup).decision(self._log.ids.new("dec"), numbers)
+        facts = facts_for(self._log, summary_setup)
+        self._log.append(DecisionMade(decision=decision, facts=facts))
         return numbers
 
     # One request
 
     async def _request(self, summary_setup: StepSetup, *, last: bool) -> str:
         """Send the request that was decided and stream its answer; returns the request's id."""
-        run_context, self._summary_setup = self._run_context, summary_setup
+        requests, self._summary_setup = self._requests, summary_setup
         assembled = build(
-            run_context, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
+            requests, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.route.fits:
             raise _too_long(summary_setup, assembled.route.tokens, assembled.route.budget)
         self._processor = StreamProcessor(
-            stream_services(run_context, summary_setup, assembled.record.facts),
+            self._log,
             self.message,
+            output_cutter(self._log, summary_setup, assembled.record.facts),
             request_id=assembled.record.id,
             window=summary_setup.info.window,
         )
-        run_context.log.append(StepRequested(request=assembled.record), sync=True)
+        requests.log.append(StepRequested(request=assembled.record), sync=True)
         seconds = summary_setup.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
                 finished = await stream_answer(
-                    run_context, summary_setup.model, assembled, self._processor
+                    requests, summary_setup.model, assembled, self._processor
                 )
         except ModelFailed as failure:
             self._refused = _is_refusal(failure.error)
             raise
         except TimeoutError:
             # The timeout may have come during the wait before another attempt.
-            run_context.log.append(SessionStatus(status=Busy()))
+            requests.log.append(SessionStatus(status=Busy()))
             words = TOO_SLOW.format(seconds=seconds)
             error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
             raise ModelFailed(error) from None
@@ -316,7 +302,7 @@ class SummaryWriter:
             chars += len(part.text.strip())
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             kept = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._run_context.log.append(PartUpdated(part=kept))
+            self._log.append(PartUpdated(part=kept))
         if chars < (
             summary_setup.policy.compact.min_summary_chars
             if summary_setup.policy.compact.judge
@@ -326,7 +312,7 @@ class SummaryWriter:
 
     def _written(self) -> tuple[TextPart, ...]:
         """Return the texts that the newest request wrote."""
-        message = self._run_context.log.state.message(self.message.id)
+        message = self._log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
         texts = (part for part in parts if isinstance(part, TextPart))
         return tuple(part for part in texts if not part.ignored and not _failed(part))
@@ -336,7 +322,7 @@ class SummaryWriter:
 
     def _update(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
-        self._run_context.log.append(MessageUpdated(info=self.message))
+        self._log.append(MessageUpdated(info=self.message))
 
 
 def _summary_setup(setup: StepSetup, named: SummaryModel | None) -> StepSetup:

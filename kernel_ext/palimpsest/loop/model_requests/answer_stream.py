@@ -7,7 +7,6 @@ reload and a compaction.
 """
 
 import asyncio
-import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -15,43 +14,37 @@ from palimpsest.context.budget.window_guard import window_warning
 from palimpsest.context.reduction.truncation import left_to_tool, truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import wait_before_retry, write_resent
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepStarted
-from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.stream_services import StreamServices
-from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.stream_processor import StreamProcessor, Truncate
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.errors import (
     Aborted,
     ErrorValue,
     ModelFailed,
-    StorageFailed,
     UnknownError,
 )
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import (
-    PartUpdated,
-    SessionUpdated,
     StepRequested,
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
-from palimpsest.transcript.user_notices import user_notice
-from palimpsest.transcript.values import BlobRef, Usage
+from palimpsest.transcript.values import Usage
 
 WINDOW = "window"
 
 
-def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
+def add_to_session(requests: RequestServices, message: AssistantMessage) -> None:
     """Add the usage and cost of an answer to its session; an unknown price leaves the cost as it is."""
-    session = run_context.log.state.session
+    session = requests.log.state.session
     if session is None:
         return
     took = usage_cost(message.tokens, message.cost)
-    time = session.time.model_copy(update={"updated": run_context.clock()})
-    update = {**with_usage(session, took), "time": time}
-    run_context.log.append(SessionUpdated(session=session.model_copy(update=update)))
-    if run_context.requests.spent is not None:
-        run_context.requests.spent(took)
+    time = session.time.model_copy(update={"updated": requests.log.clock()})
+    requests.log.change(**with_usage(session, took), time=time)
+    if requests.spent is not None:
+        requests.spent(took)
 
 
 def usage_cost(usage: Usage, cost: float | None) -> Spent:
@@ -70,64 +63,30 @@ def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
     return changed
 
 
-def stream_services(run_context: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
-    """Return the functions with which a stream processor writes."""
+def output_cutter(log: SessionLog, setup: StepSetup, facts: Facts) -> Truncate:
+    """Return the function that decides what the model will be shown of a tool's output."""
 
-    def shorten(
+    def cut(
         message_id: str, part_id: str, text: str, metadata: Mapping[str, Any]
     ) -> Decision | None:
-        if left_to_tool(metadata, setup.policy.truncate):
+        policy = setup.policy.truncate
+        if left_to_tool(metadata, policy):
             return None
-        return truncate(
-            run_context.ids.new("dec"),
-            part_id,
-            message_id,
-            text,
-            setup.policy.truncate,
-            facts,
-            setup.count,
-        )
+        return truncate(log.ids.new("dec"), part_id, message_id, text, policy, facts, setup.count)
 
-    return StreamServices(
-        recorder=run_context.log.journal,
-        ids=run_context.ids,
-        clock=run_context.clock,
-        keep_output=functools.partial(_keep_output, run_context),
-        keep_attachment=functools.partial(_keep_attachment, run_context),
-        truncate=shorten,
-        clean=run_context.clean,
-    )
-
-
-def _keep_output(run_context: RunContext, text: str) -> tuple[str, BlobRef | None]:
-    try:
-        return keep_output(run_context.blobs, text)
-    except StorageFailed:
-        # The blob could not be stored, as on a full disk, so the whole text goes into the journal.
-        return text, None
-
-
-def _keep_attachment(run_context: RunContext, url: str) -> str:
-    try:
-        return keep_attachment(run_context.blobs, url)
-    except StorageFailed:
-        return url
+    return cut
 
 
 Mend = Callable[[ErrorValue, Assembled], Awaitable[tuple[Assembled, str] | None]]
 """Return another request in place of one that was refused with an error, and a sentence about it; None where there is none."""
 
 
-async def never_mended(_error: ErrorValue, _refused: Assembled) -> None:
-    """Return nothing: a refusal stays one."""
-
-
 async def stream_answer(
-    run_context: RunContext,
+    requests: RequestServices,
     model: Model,
     assembled: Assembled,
     processor: StreamProcessor,
-    mend: Mend = never_mended,
+    mend: Mend | None = None,
 ) -> StepFinished:
     """Stream the answer, retrying temporary failures and mending refusals; raises ModelFailed or Aborted."""
     attempt = 0
@@ -135,20 +94,20 @@ async def stream_answer(
     while True:
         attempt += 1
         try:
-            return await _stream(run_context, model, assembled, processor)
+            return await _stream(requests, model, assembled, processor)
         except ModelFailed as failure:
-            mended = await mend(failure.error, assembled)
+            mended = await mend(failure.error, assembled) if mend is not None else None
             if mended is None:
-                await wait_before_retry(run_context, processor, failure, attempt)
+                await wait_before_retry(requests, processor, failure, attempt)
                 continue
         assembled, words = mended
-        write_resent(run_context, processor, words, attempt)
-        run_context.log.append(StepRequested(request=assembled.record), sync=True)
+        write_resent(requests.log, processor, words, attempt)
+        requests.log.append(StepRequested(request=assembled.record), sync=True)
         processor.begin_again(assembled.record.id)
 
 
 async def _stream(
-    run_context: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
+    requests: RequestServices, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
     loop = asyncio.get_running_loop()
     reading = asyncio.create_task(_read(model, assembled.request, processor))
@@ -156,12 +115,12 @@ async def _stream(
     def stop() -> None:
         loop.call_soon_threadsafe(reading.cancel)
 
-    unregister = run_context.abort.on_abort(stop)
+    unregister = requests.abort.on_abort(stop)
     try:
         return await reading
     except asyncio.CancelledError:
-        if run_context.abort.is_set():
-            raise Aborted(run_context.abort.reason) from None
+        if requests.abort.is_set():
+            raise Aborted(requests.abort.reason) from None
         raise
     finally:
         unregister()
@@ -185,27 +144,23 @@ async def _read(model: Model, request: ModelRequest, processor: StreamProcessor)
     return finished
 
 
-def write_window_notice(
-    run_context: RunContext, setup: StepSetup, message: AssistantMessage
-) -> None:
+def write_window_notice(log: SessionLog, setup: StepSetup, message: AssistantMessage) -> None:
     """Write a warning about a small context window into an answer, once for each model; usually none."""
-    session, model = run_context.log.state.session, setup.info.ref.id
+    session, model = log.state.session, setup.info.ref.id
     words = window_warning(setup.info, setup.policy.guard)
     if words is None or session is None or model in session.warned_of:
         return
     if session.parent_id is not None:  # in a task's session the prompts are the engine's
         return
-    part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, WINDOW, words)
-    told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
-    run_context.log.append(PartUpdated(part=part), SessionUpdated(session=told))
+    log.write_notice(message, WINDOW, words)
+    log.change(warned_of=(*session.warned_of, model))
 
 
-def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
+def write_notices(requests: RequestServices, message: AssistantMessage) -> None:
     """Write pending notices for the user into an answer."""
-    first = run_context.requests.first_time(message.model.provider)
-    policy = [("policy", words) for words in run_context.requests.policy_notices]
-    run_context.requests.policy_notices.clear()
-    found = (*([("sent", first)] if first else []), *run_context.requests.hooks.told(), *policy)
+    first = requests.first_time(message.model.provider)
+    policy = [("policy", words) for words in requests.policy_notices]
+    requests.policy_notices.clear()
+    found = (*([("sent", first)] if first else []), *requests.hooks.told(), *policy)
     for about, words in found:
-        part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
-        run_context.log.append(PartUpdated(part=part))
+        requests.log.write_notice(message, about, words)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from palimpsest.context.engine_text.reminders import last_step
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import (
     MessageTime,
@@ -14,12 +15,12 @@ from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
 
 
-def engine_message(run_context: RunContext, user: UserMessage) -> UserMessage:
+def engine_message(log: SessionLog, user: UserMessage) -> UserMessage:
     """Return a new user message by the engine with the settings of another: same agent, model and tools."""
     return UserMessage(
-        id=run_context.ids.new("msg"),
+        id=log.ids.new("msg"),
         session_id=user.session_id,
-        time=MessageTime(created=run_context.clock()),
+        time=MessageTime(created=log.clock()),
         agent=user.agent,
         model=user.model,
         system=user.system,
@@ -31,31 +32,24 @@ def engine_message(run_context: RunContext, user: UserMessage) -> UserMessage:
 
 
 def write_engine_message(
-    run_context: RunContext, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
+    log: SessionLog, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
 ) -> UserMessage:
     """Write a user message by the engine that continues what another one asked."""
-    message = engine_message(run_context, user)
-    part = TextPart(
-        id=run_context.ids.new("prt"),
-        session_id=message.session_id,
-        message_id=message.id,
-        text=text,
-        synthetic=True,
-        metadata=metadata,
-    )
-    run_context.log.append(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
+    message = engine_message(log, user)
+    part = TextPart(**log.new_part(message), text=text, synthetic=True, metadata=metadata)
+    log.append(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
     return message
 
 
-def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue) -> None:
+def write_refusal(log: SessionLog, user: UserMessage, error: ErrorValue) -> None:
     """Write an answer that holds only an error: nothing was sent, or the turn can't be ended otherwise."""
-    message = run_context.new_answer(user, user.agent, user.model)
+    message = log.new_answer(user.id, user.agent, user.model)
     time = message.time.model_copy(update={"completed": message.time.created})
     message = message.model_copy(update={"time": time, "finish": "error", "error": error})
-    run_context.log.append(*answer_ended(message), sync=True)
+    log.append(*answer_ended(message), sync=True)
 
 
-def say_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
+def say_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that the turn has reached its step limit, under the role that the policy sets."""
     told = last_step(setup.max_steps, setup.policy.reminders)
-    return write_engine_message(run_context, user, told.text, told.metadata)
+    return write_engine_message(log, user, told.text, told.metadata)

@@ -6,18 +6,18 @@ journal without the hook.
 """
 
 import dataclasses
-import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, check_budget
 from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
 from palimpsest.context.reduction.applied_decisions import CLEARED
 from palimpsest.context.reduction.truncation import truncate
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View, whole_output
-from palimpsest.loop.model_requests.request_builder import Assembled, facts_for, write_decisions
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import (
     message_hash,
     prompt_text,
@@ -44,29 +44,13 @@ OPAQUE_KIND = "user"
 """The parts behind a hook's messages are unknown; tokens of roles without a kind count as this one."""
 
 
-async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
-    """Let hooks decide what the coming requests show, and journal the decisions under the hooks' names."""
-    facts, view = facts_for(run_context, setup), run_context.view()
-    ids = iter(functools.partial(run_context.ids.new, "dec"), None)
-    made = await _decided(run_context, setup, view, facts, ids)
-    if made:
-        write_decisions(run_context, made, facts)
-
-
 async def hook_decisions(
-    run_context: RunContext, setup: StepSetup, ids: Iterator[str]
-) -> list[Decision]:
-    """Return what hooks would decide now, with the given ids; nothing is journaled."""
-    facts, view = facts_for(run_context, setup), run_context.view()
-    return await _decided(run_context, setup, view, facts, ids)
-
-
-async def _decided(
-    run_context: RunContext, setup: StepSetup, view: View, facts: Facts, ids: Iterator[str]
-) -> list[Decision]:
-    hooks = run_context.requests.hooks
+    requests: RequestServices, setup: StepSetup, new_id: Callable[[], str]
+) -> DecisionBatch:
+    """Let hooks decide what the coming requests show, under their names; nothing is journaled yet."""
+    hooks, facts, view = requests.hooks, facts_for(requests.log, setup), requests.log.view()
     event = DecideEvent(
-        session_id=run_context.session_id,
+        session_id=requests.log.session_id,
         model=setup.info.ref.id,
         messages=view.messages,
         decisions=view.decisions,
@@ -76,13 +60,12 @@ async def _decided(
     )
     made: list[Decision] = []
     for wanted in await hooks.decide(event):
-        seen = view.decided(*made)
-        found = hook_decision(next(ids), wanted, seen, setup, facts)
+        found = hook_decision(new_id(), wanted, view.decided(*made), setup, facts)
         if isinstance(found, Decision):
             made.append(found)
         elif found:
             hooks.skipped(wanted.rule, found)
-    return made
+    return DecisionBatch(tuple(made), facts)
 
 
 def hook_decision(
@@ -172,15 +155,15 @@ def _text(part: Part, view: View) -> str:
 
 
 async def with_compacting_hooks(
-    run_context: RunContext, setup: StepSetup, part: CompactionPart
+    requests: RequestServices, setup: StepSetup, part: CompactionPart
 ) -> StepSetup:
     """Let hooks change what a summary keeps: their text goes into the policy that the request records."""
-    if not run_context.requests.hooks.any("compacting"):
+    if not requests.hooks.any("compacting"):
         return setup
     event = CompactingEvent(
-        run_context.session_id, run_context.log.state.messages(), part.focus or "", auto=part.auto
+        requests.log.session_id, requests.log.state.messages(), part.focus or "", auto=part.auto
     )
-    answer = await run_context.requests.hooks.compacting(event)
+    answer = await requests.hooks.compacting(event)
     if answer is None or not (answer.context or answer.prompt):
         return setup
     policy = setup.policy.compact
@@ -193,24 +176,24 @@ async def with_compacting_hooks(
 
 
 async def with_request_hooks(
-    run_context: RunContext, setup: StepSetup, assembled: Assembled
+    requests: RequestServices, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
     """Let hooks replace a request's messages; the result is stored whole, as an opaque request."""
     plain = tuple(without_marks(one) for one in assembled.request.messages)
-    answer = await run_context.requests.hooks.request(setup.info.ref.id, plain)
+    answer = await requests.hooks.request(setup.info.ref.id, plain)
     if answer is None:
         return assembled
     rule, given = answer
-    messages = redacted_value(given, run_context.clean)
+    messages = redacted_value(given, requests.log.clean)
     record = assembled.record
     weights = [MESSAGE_TOKENS + setup.count(prompt_text((one,))) for one in messages]
     tokens = sum(weights) + assembled.projection.tools_tokens
     decided = check_budget(tokens, record.facts)
     if not decided.fits:
-        run_context.requests.hooks.skipped(rule, "its messages do not fit into the model's window")
+        requests.hooks.skipped(rule, "its messages do not fit into the model's window")
         return assembled
     hashes = tuple(message_hash(one) for one in messages)
-    blob = run_context.blobs.put_blob(_json(messages), JSON)
+    blob = requests.log.blobs.put_blob(_json(messages), JSON)
     items = tuple(
         ContextItem(role=str(one["role"]), sha256=sha256, tokens=weight)
         for one, sha256, weight in zip(messages, hashes, weights, strict=True)

@@ -8,10 +8,12 @@ import functools
 from collections.abc import Callable, Iterator
 
 from palimpsest.context.budget.request_tokens import tools_tokens
+from palimpsest.context.request_assembly.fit import DecisionBatch
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import facts_for, write_decisions
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     Facts,
@@ -20,36 +22,36 @@ from palimpsest.transcript.context_values.decisions import (
 )
 
 
-async def run_own_policy(run_context: RunContext, setup: StepSetup, stage: PolicyStage) -> None:
+async def run_own_policy(requests: RequestServices, setup: StepSetup, stage: PolicyStage) -> None:
     """Let a person's own policy decide what the coming requests show."""
-    facts = facts_for(run_context, setup)
-    new_id = functools.partial(run_context.ids.new, "dec")
-    made = await stage.decide(_moment(run_context, setup, run_context.view(), facts, new_id))
-    run_context.requests.policy_notices.extend(stage.told())
+    facts = facts_for(requests.log, setup)
+    new_id = functools.partial(requests.log.ids.new, "dec")
+    made = await stage.decide(_moment(requests.log, setup, requests.log.view(), facts, new_id))
+    requests.policy_notices.extend(stage.told())
     if made:
-        write_decisions(run_context, made, facts)
+        write_decisions(requests.log, DecisionBatch(tuple(made), facts))
 
 
 async def propose_own_policy(
-    run_context: RunContext, setup: StepSetup, view: View, new_id: Callable[[], str]
+    requests: RequestServices, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> PolicyProposal:
     """Return what a person's own policy would decide about a view now; nothing is journaled."""
-    stage = run_context.requests.own_policy()
+    stage = requests.own_policy()
     if stage is None:
         return PolicyProposal()
-    facts = facts_for(run_context, setup)
-    return await stage.propose(_moment(run_context, setup, view, facts, new_id))
+    facts = facts_for(requests.log, setup)
+    return await stage.propose(_moment(requests.log, setup, view, facts, new_id))
 
 
 def _moment(
-    run_context: RunContext,
+    log: SessionLog,
     setup: StepSetup,
     view: View,
     facts: Facts,
     new_id: Callable[[], str],
 ) -> PolicyMoment:
     return PolicyMoment(
-        session_id=run_context.session_id,
+        session_id=log.session_id,
         view=view,
         compact=setup.policy.compact,
         model=setup.info,

@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 
 from palimpsest.context.budget.request_tokens import check_budget
-from palimpsest.context.visible_messages import View
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.loop.model_requests.request_builder import (
     Assembled,
@@ -17,14 +16,12 @@ from palimpsest.loop.model_requests.request_builder import (
     facts_for,
     record,
 )
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.response_body import read_body
 from palimpsest.model.wire.tool_call_text import tool_name
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.provider_profile.profile import profile
-from palimpsest.transcript.session_record.events import PartUpdated
-from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 ABOUT = "refused-tool"
@@ -80,11 +77,11 @@ def _said(error: ApiError) -> str:
 
 
 def without_refused_tool(
-    run_context: RunContext, setup: StepSetup, message: AssistantMessage, error: ErrorValue
+    requests: RequestServices, setup: StepSetup, message: AssistantMessage, error: ErrorValue
 ) -> StepSetup | None:
     """Leave out the tool that a refusal names and tell the user; None where it names none that may be left out."""
     name = refused_tool(error, setup.specs, setup.info)
-    taken = run_context.requests.refused_tools
+    taken = requests.refused_tools
     required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
     if name is None or required or len(taken) >= MOST_LEFT_OUT or not isinstance(error, ApiError):
         return None
@@ -92,8 +89,7 @@ def without_refused_tool(
     taken.add((setup.info.ref.provider, spec.model_dump_json()))
     said = " ".join(_said(error).split())[:LONGEST_SAID]
     words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=said)
-    part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, ABOUT, words)
-    run_context.log.append(PartUpdated(part=part))
+    requests.log.write_notice(message, ABOUT, words)
     return dataclasses.replace(setup, specs=accepted(setup.specs, setup.info, taken))
 
 
@@ -115,18 +111,16 @@ def refused_words(info: ModelInfo, refused: set[tuple[str, str]]) -> str:
 
 
 def request_again(
-    run_context: RunContext, setup: StepSetup, message: AssistantMessage, before: Assembled
+    requests: RequestServices, setup: StepSetup, message: AssistantMessage, before: Assembled
 ) -> Assembled:
     """Build the same request with the tools of ``setup``; ``message`` is the answer that was to come."""
-    state = run_context.log.state
-    messages = tuple(one for one in state.messages() if one.id != message.id)
-    view = View.of(messages, state.decisions, run_context.blobs.get_blob)
-    assembly = assembly_of_view(view, setup)
+    messages = tuple(one for one in requests.log.state.messages() if one.id != message.id)
+    assembly = assembly_of_view(requests.log.view(messages), setup)
     total = assembly.projection.total
-    facts = facts_for(run_context, setup, total)
+    facts = facts_for(requests.log, setup, total)
     parameters = dict(before.request.parameters)
     if not setup.specs:
         parameters.pop("tool_choice", None)
     return record(
-        run_context, setup, assembly, facts, check_budget(total, facts), message.id, parameters
+        requests, setup, assembly, facts, check_budget(total, facts), message.id, parameters
     )

@@ -15,7 +15,7 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
-from palimpsest.context.request_assembly.fit import MessageRequest
+from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.picture_shrinking import shrink_picture
@@ -26,13 +26,13 @@ from palimpsest.loop.run_inputs.request_chunks import (
     assemble,
     recorded_items,
 )
-from palimpsest.loop.run_inputs.run_context import GuardedState, RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.paused_collection import collection_paused
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.transcript.context_values.decisions import (
     ContextItem,
-    Decision,
     Facts,
     Purpose,
     StepRequest,
@@ -57,12 +57,12 @@ class Assembled:
     """The same before it was converted to the provider's format."""
 
 
-def facts_for(run_context: RunContext, setup: StepSetup, used_tokens: int | None = None) -> Facts:
+def facts_for(log: SessionLog, setup: StepSetup, used_tokens: int | None = None) -> Facts:
     """Return the facts that deciders use before a request, given its tokens so far: those of the one before by default."""
-    state = run_context.log.state
+    state = log.state
     if used_tokens is None:
         used_tokens = state.request.tokens if state.request is not None else 0
-    now = run_context.clock()
+    now = log.clock()
     return Facts(
         now=now,
         estimator=setup.policy.estimator,
@@ -94,7 +94,7 @@ def calibration(state: GuardedState, info: ModelInfo) -> float:
 
 
 def build(
-    run_context: RunContext,
+    requests: RequestServices,
     setup: StepSetup,
     message_id: str,
     parameters: dict[str, Any],
@@ -106,11 +106,11 @@ def build(
 
     For the purpose ``compaction``, ``marker_id`` names the marker that requests the summary.
     """
-    assembly = assembly_of(run_context, setup, marker_id)
+    assembly = assembly_of(requests, setup, marker_id)
     total = assembly.projection.total
-    facts = facts_for(run_context, setup, total)
+    facts = facts_for(requests.log, setup, total)
     return record(
-        run_context,
+        requests,
         setup,
         assembly,
         facts,
@@ -122,15 +122,11 @@ def build(
 
 
 @collection_paused()
-def assembly_of(run_context: RunContext, setup: StepSetup, marker_id: str = "") -> Assembly:
+def assembly_of(requests: RequestServices, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Convert the session as it is journaled now to its provider's format; nothing is recorded yet."""
-    state = run_context.log.state
-    messages = state.messages()
-    assembly = None if marker_id else remembered(run_context, setup, messages)
-    if assembly is not None:
-        return assembly
-    view = View.of(messages, state.decisions, run_context.blobs.get_blob)
-    return assembly_of_view(view, setup, marker_id)
+    messages = requests.log.state.messages()
+    assembly = None if marker_id else remembered(requests, setup, messages)
+    return assembly or assembly_of_view(requests.log.view(messages), setup, marker_id)
 
 
 def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assembly:
@@ -139,7 +135,7 @@ def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assem
 
 
 def record(
-    run_context: RunContext,
+    requests: RequestServices,
     setup: StepSetup,
     assembly: Assembly,
     facts: Facts,
@@ -151,20 +147,20 @@ def record(
     """Return a request ready to be journaled and sent, and whether it fits."""
     projection, items = assembly.projection, assembly.items
     cache_marks = cache_mark_positions([message["role"] for message in assembly.sent], setup.info)
-    same = _same(run_context.log.state.items, items)
+    same = _same(requests.log.state.items, items)
     longest = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": longest} | parameters
     made = StepRequest(
-        id=run_context.ids.new("req"),
+        id=requests.log.ids.new("req"),
         purpose=purpose,
         message_id=message_id,
         model=setup.info,
         parameters=parameters,
-        policy_blob=_kept(run_context, "policy", setup.policy),
+        policy_blob=_kept(requests, "policy", setup.policy),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=_kept(run_context, "system", setup.system),
-        tools=_kept(run_context, "tools", setup.specs),
+        system=_kept(requests, "system", setup.system),
+        tools=_kept(requests, "tools", setup.specs),
         same=same,
         items=items[same:],
         marks=cache_marks,
@@ -177,7 +173,7 @@ def record(
         messages=with_marks(assembly.sent, cache_marks),
         tools=setup.specs,
         parameters=parameters,
-        session_id=run_context.session_id,
+        session_id=requests.log.session_id,
         purpose=purpose,
         refusals=setup.policy.overflow.refusals,
     )
@@ -185,22 +181,22 @@ def record(
 
 
 def _kept(
-    run_context: RunContext, name: str, value: Policy | tuple[str | ToolSpec, ...]
+    requests: RequestServices, name: str, value: Policy | tuple[str | ToolSpec, ...]
 ) -> BlobRef:
     """Store a value that rarely changes as a blob, once for as long as it stays the same."""
 
     def keep() -> BlobRef:
         if isinstance(value, Policy):
-            return run_context.blobs.put_blob(json_bytes(value.model_dump()), JSON)
+            return requests.log.blobs.put_blob(json_bytes(value.model_dump()), JSON)
         plain = [one.model_dump() if isinstance(one, ToolSpec) else one for one in value]
-        return run_context.blobs.put_blob(json_bytes(plain), JSON)
+        return requests.log.blobs.put_blob(json_bytes(plain), JSON)
 
-    return run_context.requests.cache.kept(name, value, keep)
+    return requests.cache.kept(name, value, keep)
 
 
-def remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -> Assembly | None:
+def remembered(requests: RequestServices, setup: StepSetup, messages: Messages) -> Assembly | None:
     """Return the request of these messages as the session's cache goes on to it; None where it cannot."""
-    state = run_context.log.state
+    state = requests.log.state
 
     def alike() -> StepRequest | None:
         """Return the newest request if it has the same model and token counter as this one."""
@@ -214,13 +210,13 @@ def remembered(run_context: RunContext, setup: StepSetup, messages: Messages) ->
 
     def tools() -> int | None:
         request = alike()
-        if request is None or request.tools != _kept(run_context, "tools", setup.specs):
+        if request is None or request.tools != _kept(requests, "tools", setup.specs):
             return None
         return request.kinds.get("tools")
 
     terms = RequestTerms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
-    return run_context.requests.cache.assembly(
-        messages, state.decisions, terms, run_context.blobs.get_blob, known, tools
+    return requests.cache.assembly(
+        messages, state.decisions, terms, requests.log.blobs.get_blob, known, tools
     )
 
 
@@ -263,7 +259,7 @@ def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
 
 
 def message_request(
-    run_context: RunContext,
+    log: SessionLog,
     setup: StepSetup,
     project: Callable[[View], Projection],
     view: View | None = None,
@@ -271,21 +267,18 @@ def message_request(
 ) -> MessageRequest:
     """Return the next request, of a view where only that is proposed."""
     return MessageRequest(
-        view=view or run_context.view(),
+        view=view or log.view(),
         policy=setup.policy,
-        facts=facts_for(run_context, setup),
+        facts=facts_for(log, setup),
         count=setup.count,
         project=project,
-        new_id=new_id or functools.partial(run_context.ids.new, "dec"),
+        new_id=new_id or functools.partial(log.ids.new, "dec"),
         model=setup.info,
-        shrink=functools.partial(shrink_picture, run_context.blobs),
+        shrink=functools.partial(shrink_picture, log.blobs),
     )
 
 
-def write_decisions(run_context: RunContext, decisions: Sequence[Decision], facts: Facts) -> None:
+def write_decisions(log: SessionLog, batch: DecisionBatch) -> None:
     """Journal what one decider decided at once, the facts with its first decision."""
-    first, *others = decisions
-    run_context.log.append(
-        DecisionMade(decision=first, facts=facts),
-        *(DecisionMade(decision=decision) for decision in others),
-    )
+    first, *others = (DecisionMade(decision=decision) for decision in batch.decisions)
+    log.append(first.model_copy(update={"facts": batch.facts}), *others)

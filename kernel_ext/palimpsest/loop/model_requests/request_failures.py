@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages import turn_of
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.loop.run_inputs.run_context import RequestServices
 from palimpsest.model.errors.overflow_detection import may_be_overflow, observed_tokens
 from palimpsest.model.errors.response_body import read_body
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.render.content.phrases import duration
 from palimpsest.tools.calls.error_containment import until_abort
@@ -127,7 +128,7 @@ def _was_suspected(info: MessageInfo) -> bool:
 
 
 async def wait_before_retry(
-    run_context: RunContext, processor: StreamProcessor, failure: ModelFailed, attempt: int
+    requests: RequestServices, processor: StreamProcessor, failure: ModelFailed, attempt: int
 ) -> None:
     """Wait until the next attempt, visibly; raises the failure when there is to be none."""
     error = failure.error
@@ -135,45 +136,32 @@ async def wait_before_retry(
         raise failure
     if not isinstance(error, ApiError):
         error = ApiError(message=error.message, retryable=True)
-    now = run_context.clock()
-    wait_seconds = delay_seconds(attempt, error.headers, run_context.requests.jitter(), now / 1000)
+    now = requests.log.clock()
+    wait_seconds = delay_seconds(attempt, error.headers, requests.jitter(), now / 1000)
     if wait_seconds > LONGEST_WAIT_SECONDS:
         raise ModelFailed(_too_long(error, wait_seconds))
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)
-    run_context.log.append(
-        _failed(run_context, processor, attempt, error, Span(start=now, end=now + wait_ms)),
+    requests.log.append(
+        _failed(requests.log, processor, attempt, error, Span(start=now, end=now + wait_ms)),
         SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
     )
-    await until_abort(run_context.abort, asyncio.sleep(wait_ms / 1000))
-    run_context.log.append(SessionStatus(status=Busy()))
+    await until_abort(requests.abort, asyncio.sleep(wait_ms / 1000))
+    requests.log.append(SessionStatus(status=Busy()))
 
 
-def write_resent(
-    run_context: RunContext, processor: StreamProcessor, words: str, attempt: int
-) -> None:
+def write_resent(log: SessionLog, processor: StreamProcessor, words: str, attempt: int) -> None:
     """Write into an answer that its request was sent again at once, in another way."""
     processor.discard_attempt(attempt)
-    now, error = run_context.clock(), ApiError(message=words, retryable=True)
-    run_context.log.append(
-        _failed(run_context, processor, attempt, error, Span(start=now, end=now))
-    )
+    now, error = log.clock(), ApiError(message=words, retryable=True)
+    log.append(_failed(log, processor, attempt, error, Span(start=now, end=now)))
 
 
 def _failed(
-    run_context: RunContext, processor: StreamProcessor, attempt: int, error: ApiError, time: Span
+    log: SessionLog, processor: StreamProcessor, attempt: int, error: ApiError, time: Span
 ) -> PartUpdated:
-    part_id, message = run_context.ids.new("prt"), processor.message
-    return PartUpdated(
-        part=RetryPart(
-            id=part_id,
-            session_id=message.session_id,
-            message_id=message.id,
-            attempt=attempt,
-            error=error,
-            time=time,
-        )
-    )
+    fields = log.new_part(processor.message)
+    return PartUpdated(part=RetryPart(**fields, attempt=attempt, error=error, time=time))
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:

@@ -17,10 +17,11 @@ from palimpsest.context.request_kinds.turn_summary_request import project_turn_s
 from palimpsest.context.visible_messages import View, turn_of
 from palimpsest.loop.model_requests.request_builder import JSON, json_bytes
 from palimpsest.loop.run_inputs.request_chunks import assemble
-from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.retry import delay_seconds, retryable
 from palimpsest.model.interface import ModelRequest, StepFinished, TextDelta
 from palimpsest.model.wire.provider_messages import request_hash
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import Facts, Purpose, StepRequest
 from palimpsest.transcript.errors import ApiError, ModelFailed, UnknownError
 from palimpsest.transcript.session_record.events import StepRequested
@@ -43,21 +44,21 @@ class SideAnswer:
     cost: float | None
 
 
-def without_tools(run_context: RunContext, setup: StepSetup, agent: str, system: str) -> StepSetup:
+def without_tools(log: SessionLog, setup: StepSetup, agent: str, system: str) -> StepSetup:
     """Return the setup of a request outside of any turn: no tools, and its own system prompt."""
-    return dataclasses.replace(setup, agent=agent, system=(run_context.clean(system),), specs=())
+    return dataclasses.replace(setup, agent=agent, system=(log.clean(system),), specs=())
 
 
 async def run_side_request(
-    run_context: RunContext,
+    requests: RequestServices,
     setup: StepSetup,
     projection: Projection,
     purpose: Purpose,
     turns: tuple[str, ...] = (),
 ) -> SideAnswer:
     """Journal the request and send it; raises ModelFailed, or TimeoutError when it takes too long."""
-    request, record = _request(run_context, setup, projection, purpose, turns)
-    run_context.log.append(StepRequested(request=record), sync=True)
+    request, record = _request(requests.log, setup, projection, purpose, turns)
+    requests.log.append(StepRequested(request=record), sync=True)
     async with asyncio.timeout(SECONDS):
         for attempt in range(1, RETRIES + 1):
             try:
@@ -66,10 +67,8 @@ async def run_side_request(
                 if not retryable(failure.error):
                     raise
                 headers = failure.error.headers if isinstance(failure.error, ApiError) else None
-                now = run_context.clock() / 1000
-                await asyncio.sleep(
-                    delay_seconds(attempt, headers, run_context.requests.jitter(), now)
-                )
+                now = requests.log.clock() / 1000
+                await asyncio.sleep(delay_seconds(attempt, headers, requests.jitter(), now))
         return await _asked(setup, request)
 
 
@@ -87,16 +86,16 @@ async def _asked(setup: StepSetup, request: ModelRequest) -> SideAnswer:
 
 
 def _request(
-    run_context: RunContext,
+    log: SessionLog,
     setup: StepSetup,
     projection: Projection,
     purpose: Purpose,
     turns: tuple[str, ...],
 ) -> tuple[ModelRequest, StepRequest]:
     info, policy = setup.info, setup.policy
-    assembly = assemble(projection, info, setup.count, run_context.log.state.messages())
+    assembly = assemble(projection, info, setup.count, log.state.messages())
     facts = Facts(
-        now=run_context.clock(),
+        now=log.clock(),
         estimator=policy.estimator,
         window=info.window,
         reserve=reserve(policy, info),
@@ -110,10 +109,10 @@ def _request(
     }
 
     def kept(value: Any) -> BlobRef:
-        return run_context.blobs.put_blob(json_bytes(value), JSON)
+        return log.blobs.put_blob(json_bytes(value), JSON)
 
     record = StepRequest(
-        id=run_context.ids.new("req"),
+        id=log.ids.new("req"),
         purpose=purpose,
         turns=turns,
         model=info,
@@ -132,7 +131,7 @@ def _request(
         model=info,
         messages=assembly.sent,
         parameters=parameters,
-        session_id=run_context.session_id,
+        session_id=log.session_id,
         purpose=purpose,
         refusals=policy.overflow.refusals,
     )
@@ -140,28 +139,26 @@ def _request(
 
 
 async def run_title(
-    run_context: RunContext, setup: StepSetup, system: str | None = None
+    requests: RequestServices, setup: StepSetup, system: str | None = None
 ) -> SideAnswer:
     """Request the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
 
     ``system`` replaces our own system prompt for titles.
     """
-    asking = without_tools(run_context, setup, "title", system or TITLE_SYSTEM)
-    state = run_context.log.state
-    view = View.of(state.messages(), state.decisions, run_context.blobs.get_blob)
-    projection = project_title(view, system=asking.system, count=asking.count)
-    return await run_side_request(run_context, asking, projection, "title")
+    asking = without_tools(requests.log, setup, "title", system or TITLE_SYSTEM)
+    projection = project_title(requests.log.view(), system=asking.system, count=asking.count)
+    return await run_side_request(requests, asking, projection, "title")
 
 
 async def run_turn_summary(
-    run_context: RunContext, setup: StepSetup, turns: Sequence[str]
+    requests: RequestServices, setup: StepSetup, turns: Sequence[str]
 ) -> SideAnswer | None:
     """Request a summary of the last of ``turns``, ids of prompts, oldest first; None when it is gone.
 
     Raises ModelFailed, or TimeoutError when it takes too long.
     """
-    asking = without_tools(run_context, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
-    state = run_context.log.state
+    asking = without_tools(requests.log, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
+    state = requests.log.state
     messages = state.messages()
     there = tuple(one for one in turns if turn_of(messages, one))
     if turns[-1] not in there:
@@ -173,4 +170,4 @@ async def run_turn_summary(
         system=asking.system,
         count=asking.count,
     )
-    return await run_side_request(run_context, asking, projection, "turn-summary", there)
+    return await run_side_request(requests, asking, projection, "turn-summary", there)

@@ -35,16 +35,14 @@ class CompactionState:
         self.late = False
         """The turn has reached its time limit."""
         self._closed = False
-        self._waited: asyncio.Future[None] | None = None
-        self._landed: asyncio.Future[None] | None = None
+        self._settled = asyncio.Event()
+        self._landed = asyncio.Event()
         self.in_flight = False
         """A compaction runs."""
         self.retries = 0
         """Answers that are to be tried again because a compaction interrupted them."""
         self.count = 0
         """Compactions that count under the policy."""
-        self.may_write_again = True
-        """No summary failed in this turn, so one that lacks something may be requested once more."""
 
     @property
     def active(self) -> bool:
@@ -58,10 +56,9 @@ class CompactionState:
     def ended(self, *, retries: bool, summary: bool, aborted: bool = False) -> None:
         """Note that a compaction ended: with a summary or not, and whether an answer is tried again."""
         self.in_flight = False
-        self._land()
+        self._landed.set()
         counts = summary and not aborted if self.counted == "results" else not retries
         self.count += counts
-        self.may_write_again = summary
         if retries:
             self.retries += 1
         else:
@@ -74,13 +71,9 @@ class CompactionState:
 
     def close(self) -> None:
         """Raise ``Aborted`` in all callers that wait; closing twice does nothing more."""
-        if self._closed:
-            return
         self._closed = True
-        if self._waited is not None and not self._waited.done():
-            self._waited.set_exception(Aborted(CLOSED))
-        self._waited = None
-        self._land(Aborted(CLOSED))
+        self._settled.set()
+        self._landed.set()
 
     async def wait(self) -> None:
         """Return when nothing is active; a compaction that begins meanwhile is waited for too."""
@@ -92,21 +85,14 @@ class CompactionState:
             if self._closed:
                 raise Aborted(CLOSED_BEFORE)
         if self.active:
-            await asyncio.shield(self._promise())
+            await self._told_by(self._settled)
 
     async def landed(self) -> None:
         """Return when the running compaction has ended, without waiting for a retry after it."""
         if self._closed:
             raise Aborted(CLOSED_BEFORE)
         if self.in_flight:
-            if self._landed is None:
-                self._landed = _promise()
-            await asyncio.shield(self._landed)
-
-    def turn_began(self) -> None:
-        """Note that a turn begins: no time limit is reached, and no summary has failed."""
-        self.late = False
-        self.may_write_again = True
+            await self._told_by(self._landed)
 
     def turn_ended(self) -> None:
         """Note that a turn has ended: nothing of it is tried again any more."""
@@ -130,32 +116,16 @@ class CompactionState:
         was_active, made = self.active, copy()
         return None if was_active or self.active else made
 
-    def _promise(self) -> asyncio.Future[None]:
-        if self._waited is None:
-            self._waited = _promise()
-        return self._waited
-
-    def _land(self, refusal: Aborted | None = None) -> None:
-        if self._landed is not None and not self._landed.done():
-            if refusal is None:
-                self._landed.set_result(None)
-            else:
-                self._landed.set_exception(refusal)
-        self._landed = None
+    async def _told_by(self, event: asyncio.Event) -> None:
+        """Wait for an event, of which all that wait hear; raises Aborted where the session is closed first."""
+        event.clear()
+        await event.wait()
+        if self._closed and self.active:
+            raise Aborted(CLOSED)
 
     def _settle(self) -> None:
-        if self.active or self._waited is None:
-            return
-        if not self._waited.done():
-            self._waited.set_result(None)
-        self._waited = None
-
-
-def _promise() -> asyncio.Future[None]:
-    promise: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    # Retrieve the exception, so that asyncio does not log it where no caller waits any more.
-    promise.add_done_callback(lambda done: None if done.cancelled() else done.exception())
-    return promise
+        if not self.active:
+            self._settled.set()
 
 
 def compaction_timed_out(*, timed_out: bool, in_flight: bool, retries: bool) -> bool:

@@ -217,7 +217,8 @@ class _CachedRequest:
         )
         decisions = tuple(decision for _, decision in about)
         view = View(messages, decisions, read_texts(messages, read, decisions))
-        applied = apply_decisions(messages, view)
+        # Without decisions and stored texts, all of it is shown as it is journaled.
+        applied = apply_decisions(messages, view) if decisions or view.texts else messages
         for begin, end in _pieces(messages):
             self._pile.put(messages[begin:end], applied[begin:end])
 

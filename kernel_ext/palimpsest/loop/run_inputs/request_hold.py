@@ -26,6 +26,11 @@ class PostponedPruning:
     keep: Callable[[str], None] = lambda _until: None
     """Keeps it beyond the kernel, outside the log."""
 
+    def put(self, until: str) -> None:
+        """Postpone the pruning of the turn that ends with a message; empty where nothing waits any more."""
+        self.until = until
+        self.keep(until)
+
 
 class RequestHold(Protocol):
     """Holds the requests of one session.

@@ -29,11 +29,9 @@ from palimpsest.model.adapter.answer_events import (
     read_timeout,
 )
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
-from palimpsest.model.adapter.custom_stream import custom_deltas
 from palimpsest.model.adapter.provider_blocks import put_blocks_back, translatable
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
 from palimpsest.model.adapter.resend_guard import send_once
-from palimpsest.model.custom_provider import StreamingHandler
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import has_key, key_of
 from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
@@ -181,15 +179,6 @@ class LitellmModel:
 
     def __init__(self, *, read_timeout_seconds: float | None = None) -> None:
         self._read_timeout = read_timeout_seconds
-        self._custom: dict[str, StreamingHandler] = {}
-
-    def register_custom(self, provider: str, handler: StreamingHandler) -> None:
-        """Route ``<provider>/<name>`` to a model that runs in this process, without litellm."""
-        self._custom[provider] = handler
-
-    def runs(self, provider: str) -> bool:
-        """Tell whether a provider's models run in this process."""
-        return provider in self._custom
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""
@@ -197,13 +186,6 @@ class LitellmModel:
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
-        handler = self._custom.get(request.model.ref.provider)
-        if handler is not None:
-            deltas = custom_deltas(handler, request, tap)
-            async with aclosing(deltas), aclosing(breathing(deltas)) as paced:
-                async for delta in paced:
-                    yield delta
-            return
         try:
             litellm = await LIBRARY.get()
         except ImportError as error:

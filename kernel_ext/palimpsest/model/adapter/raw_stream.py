@@ -115,7 +115,7 @@ class StreamTap:
         response = getattr(raw, "response", None)
         if response is not None and hasattr(response, "aiter_bytes"):
             pieces = response.aiter_bytes
-            response.aiter_bytes = lambda: checked_bytes(pieces(), response, self._done)
+            response.aiter_bytes = lambda: checked_bytes(pieces(), response, self.mark_end)
         if hasattr(getattr(raw, "streaming_response", None), "aclose"):
             raw.streaming_response = checked_lines(raw.streaming_response)
         if hasattr(raw, "chunk_parser"):
@@ -156,7 +156,8 @@ class StreamTap:
 
         return parser
 
-    def _done(self) -> None:
+    def mark_end(self) -> None:
+        """Note that the stream's end marker came."""
         self.done = True
 
     def settle(self, stream: Any) -> None:

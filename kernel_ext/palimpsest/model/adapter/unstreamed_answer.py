@@ -28,6 +28,12 @@ LONGEST = 16_000_000
 """Bytes of an unstreamed answer that are read at most."""
 
 
+def is_stream(head: bytes) -> bool:
+    """Tell whether the first bytes of an answer are enough to show that it is an event stream."""
+    text = head.decode("utf-8", "ignore").lstrip(MARK).lstrip()
+    return begins_stream(text) and (len(text) >= ENOUGH or "\n" in text)
+
+
 def begins_stream(text: str) -> bool:
     """Tell whether a text is the beginning of an event stream.
 
@@ -52,9 +58,7 @@ async def checked_bytes(
         if END.search(tail):
             done()
         head += piece
-        if not passing:
-            text = head.decode("utf-8", "ignore").lstrip(MARK).lstrip()
-            passing = begins_stream(text) and (len(text) >= ENOUGH or "\n" in text)
+        passing = passing or is_stream(head)
         if passing:
             whole, head = _lines(head)
             yield whole

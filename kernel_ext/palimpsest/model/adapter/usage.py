@@ -105,6 +105,18 @@ def normalise(report: Any) -> Usage | None:
     )
 
 
+def openai_report(usage: Usage) -> dict[str, Any]:
+    """Return usage in OpenAI's format: prompt tokens include cached ones, completion tokens reasoning."""
+    completion = usage.output + usage.reasoning
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": completion,
+        "total_tokens": usage.prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
 def estimate(
     prompt: str,
     text: str,

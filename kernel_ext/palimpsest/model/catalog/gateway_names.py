@@ -7,7 +7,7 @@ is found only where the name says who that is.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -21,7 +21,7 @@ MAKERS = (
 )  # fmt: skip
 """Providers in litellm's list that sell models of their own, under names that mean these models anywhere."""
 CLOSED = frozenset({"openai", "anthropic", "gemini", "vertex_ai-language-models", "xai"})
-"""Makers whose models nobody else runs: a server of this machine with such a name is a gateway."""
+"""Makers whose models nobody else runs: a server of this machine with such a name is a gateway, and with others it is not."""
 VENDORS = {
     "google": "gemini", "x-ai": "xai", "mistralai": "mistral", "moonshotai": "moonshot", "z-ai": "zai", "zai-org": "zai",
     "deepseek-ai": "deepseek", "qwen": "dashscope", "alibaba": "dashscope", "amazon": "bedrock", "aws": "bedrock",
@@ -34,7 +34,6 @@ VERSION = re.compile(r":(?:latest|\d+)$")
 """What may be left out behind a colon; other words there (``:free``, ``:online``) change the price."""
 WORD_END = re.compile(r"--|[-._:]")
 """What joins a provider's name and a model's within one word: ``azure-gpt-4o``, ``anthropic--claude-opus-4-5``."""
-MODES = ("chat", "responses")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +47,9 @@ class MeantModel:
     """The list has the name, but of models with different prices or windows."""
 
 
-NONE = MeantModel()
-
-
-def meant_model(ref: ModelRef, *, own_server: bool = False) -> MeantModel:
-    """Return the model of litellm's list that a name means which is not in the list itself.
-
-    On a server of this machine that is one of a maker whose models nobody else runs, or none.
-    """
-    found = _meant(ref)
-    if own_server and found.facts.get("litellm_provider") not in CLOSED:
-        return NONE
-    return found
-
-
 @cache
-def _meant(ref: ModelRef) -> MeantModel:
+def meant_model(ref: ModelRef) -> MeantModel:
+    """Return the model of litellm's list that a name means which is not in the list itself."""
     found = next(_by_provider(ref.id.split("/")), None)
     if found is not None:
         return found
@@ -73,7 +59,7 @@ def _meant(ref: ModelRef) -> MeantModel:
         if found is not None and found.key is not None:
             return found
         several = several or found is not None
-    return MeantModel(several=several or _folded(ref.name.rpartition("/")[2]) in _names())
+    return MeantModel(several=several or bool(litellm_table.of_name(ref.name.rpartition("/")[2])))
 
 
 def remark(info: ModelInfo) -> str:
@@ -96,7 +82,7 @@ def _by_provider(pieces: list[str]) -> Iterator[MeantModel]:
         for name in _spellings("/".join(pieces[at + 1 :])):
             ref = ModelRef(provider=provider, name=name)
             found = litellm_table.find_model(ref)
-            if found is not None and found.get("mode") in MODES:
+            if found is not None and found.get("mode") in litellm_table.MODES:
                 yield MeantModel(_key(ref), found)
 
 
@@ -117,9 +103,11 @@ def _spellings(name: str) -> Iterator[str]:
 def _of_makers(name: str) -> MeantModel | None:
     """Return the model that its maker, or nobody but one provider, sells under exactly this name."""
     own = litellm_table.entry(name)
-    if own is not None and own.get("mode") in MODES:
+    if own is not None and own.get("mode") in litellm_table.MODES:
         return MeantModel(name, litellm_table.completed(name, own))
-    return _one_of(_makers_names().get(_folded(name), ()))
+    sold = {key: one.get("litellm_provider") for key, one in litellm_table.of_name(name).items()}
+    keys = [key for key, maker in sold.items() if maker in MAKERS and key.count("/") <= 1]
+    return _one_of(sorted(keys, key=lambda key: (MAKERS.index(sold[key]), key)))
 
 
 def _named_in_one_word(name: str) -> MeantModel | None:
@@ -131,14 +119,14 @@ def _named_in_one_word(name: str) -> MeantModel | None:
             continue
         ref = ModelRef(provider=provider, name=rest)
         found = litellm_table.find_model(ref)
-        if found is not None and found.get("mode") in MODES:
+        if found is not None and found.get("mode") in litellm_table.MODES:
             return MeantModel(_key(ref), found)
         if (meant := _of_makers(rest)) is not None:
             return meant
     return None
 
 
-def _one_of(keys: tuple[str, ...]) -> MeantModel | None:
+def _one_of(keys: Sequence[str]) -> MeantModel | None:
     """Return the one model that keys mean: several mean one where price and window are the same."""
     if not keys:
         return None
@@ -148,29 +136,6 @@ def _one_of(keys: tuple[str, ...]) -> MeantModel | None:
         return MeantModel(several=True)
     key, facts = entries[0]
     return MeantModel(key, litellm_table.completed(key, facts))
-
-
-def _folded(name: str) -> str:
-    return name.lower().replace(".", "-").replace("_", "-")
-
-
-@cache
-def _makers_names() -> dict[str, tuple[str, ...]]:
-    """Return the keys of models that their makers sell, by their names without the difference of dots and dashes."""
-    found: dict[str, list[str]] = {}
-    ordered = sorted(
-        (MAKERS.index(provider), key)
-        for key, provider in litellm_table.chat_models()
-        if provider in MAKERS and key.count("/") <= 1
-    )
-    for _, key in ordered:
-        found.setdefault(_folded(key.rpartition("/")[2]), []).append(key)
-    return {name: tuple(keys) for name, keys in found.items()}
-
-
-@cache
-def _names() -> frozenset[str]:
-    return frozenset(_folded(key.rpartition("/")[2]) for key, _ in litellm_table.chat_models())
 
 
 @cache

@@ -24,6 +24,8 @@ ENTRY = re.compile(r'^ {0,4}"([^"]+)": \{$', re.MULTILINE)
 """The beginning of an entry; one is not indented in litellm 1.106."""
 LONG_PROMPT = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 MILLION = 1_000_000
+MODES = ("chat", "responses")
+"""The modes of models that chat."""
 
 
 def path() -> Path | None:
@@ -69,6 +71,27 @@ def entry(key: str) -> dict[str, Any] | None:
         place = _places().get(key)
         _entries[key] = None if place is None else JSONDecoder().raw_decode(_text(), place)[0]
     return _entries[key]
+
+
+@cache
+def _keys_by_name() -> dict[str, list[str]]:
+    """Return the keys of all entries by their names, without providers and the difference of dots and dashes."""
+    found: dict[str, list[str]] = {}
+    keys = list(_places())
+    for key, folded in zip(keys, _folded("\n".join(keys)).split("\n"), strict=True):
+        found.setdefault(folded.rpartition("/")[2], []).append(key)
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace(".", "-").replace("_", "-")
+
+
+def of_name(name: str) -> dict[str, dict[str, Any]]:
+    """Return the entries by key of all models that chat and have this name, whoever serves them."""
+    keys = _keys_by_name().get(_folded(name), ())
+    found = {key: one for key in keys if (one := entry(key)) is not None}
+    return {key: one for key, one in found.items() if one.get("mode") in MODES}
 
 
 def find_model(ref: ModelRef) -> dict[str, Any] | None:
@@ -161,9 +184,7 @@ def _models() -> dict[str, tuple[str, ...]]:
         provider = next((one for one in FAMILIES if said.startswith(one)), said)
         head, _, tail = key.partition("/")
         name = tail if tail and head in (provider, said) else key
-        if value.get("mode") in {"chat", "responses"} and not (
-            tail and name == key and head in found
-        ):
+        if value.get("mode") in MODES and not (tail and name == key and head in found):
             found.setdefault(provider, []).append(name)
             if value.get("supports_function_calling"):
                 found.setdefault(f"{provider} tools", []).append(name)
@@ -176,7 +197,7 @@ def chat_models() -> tuple[tuple[str, str], ...]:
     return tuple(
         (key, str(value.get("litellm_provider") or ""))
         for key, value in json.loads(_text() or "{}").items()
-        if value.get("mode") in {"chat", "responses"}
+        if value.get("mode") in MODES
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
-from palimpsest.model.catalog.gateway_names import meant_model
+from palimpsest.model.catalog.gateway_names import CLOSED, meant_model
 from palimpsest.model.providers import (
     BASE_VARIABLES,
     DEFAULT_MODELS,
@@ -121,17 +121,19 @@ def _listed(ref: ModelRef, base: str | None) -> ModelInfo:
     found = litellm_table.find_model(ref)
     if found is not None:
         return _from_table(ref, found, base)
-    own_server = ref.provider in LOCAL_PROVIDERS or is_loopback(base)
-    meant = meant_model(ref, own_server=own_server)
-    if meant.key is None:
-        return ModelInfo(
-            ref=ref,
-            window=ASSUMED_WINDOW,
-            window_assumed=True,
-            output_limit=ASSUMED_OUTPUT,
-            api_base=base,
-        )
-    return _from_table(ref, meant.facts, base).model_copy(update={"listed_as": meant.key})
+    meant = meant_model(ref)
+    if meant.key is not None and (
+        meant.facts.get("litellm_provider") in CLOSED
+        or not (ref.provider in LOCAL_PROVIDERS or is_loopback(base))
+    ):
+        return _from_table(ref, meant.facts, base).model_copy(update={"listed_as": meant.key})
+    return ModelInfo(
+        ref=ref,
+        window=ASSUMED_WINDOW,
+        window_assumed=True,
+        output_limit=ASSUMED_OUTPUT,
+        api_base=base,
+    )
 
 
 def _local(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:

@@ -12,7 +12,6 @@ import json
 import os
 import sys
 import threading
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from types import ModuleType
@@ -20,9 +19,9 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from palimpsest.model.adapter.answer_events import (
-    LONGEST_BURST_SECONDS,
     PLACEHOLDER_KEY,
     answer_events,
+    breathing,
     read_timeout,
 )
 from palimpsest.model.adapter.litellm_model import LitellmModel, no_provider
@@ -107,8 +106,6 @@ class DirectModel:
     def reason(self, request: ModelRequest) -> str | None:
         """Return why a request goes through litellm; None where it does not."""
         model = request.model
-        if self._litellm.runs(model.ref.provider):
-            return "it runs in this process"
         direct = self._direct()
         return litellm_reason(model.ref, model.api_base, direct=direct) or request_reason(request)
 
@@ -142,9 +139,10 @@ class DirectModel:
         async with posted as answer:
             yield None
             begun = False
+            values = stream_values(answer.pieces, answer.response, tap.mark_end)
             try:
-                async with aclosing(_values(answer, tap)) as values:
-                    async for value in values:
+                async with aclosing(values), aclosing(breathing(values)) as paced:
+                    async for value in paced:
                         delta = read(value)
                         if delta is not None:
                             begun = True
@@ -157,21 +155,6 @@ class DirectModel:
                 await answer.read_rest()
             else:
                 answer.is_whole = True
-
-
-async def _values(answer: Any, tap: StreamTap) -> AsyncGenerator[Any, None]:
-    """Yield the values of a stream, and let other tasks run between those of a burst."""
-
-    def done() -> None:
-        tap.done = True
-
-    breath = time.monotonic()
-    async with aclosing(stream_values(answer.pieces, answer.response, done)) as values:
-        async for value in values:
-            if time.monotonic() - breath > LONGEST_BURST_SECONDS:
-                await asyncio.sleep(0)
-                breath = time.monotonic()
-            yield value
 
 
 async def _clients() -> Any:

@@ -13,7 +13,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
 from typing import Any
 
-from palimpsest.model.adapter.unstreamed_answer import ENOUGH, LONGEST, MARK, begins_stream, events
+from palimpsest.model.adapter.unstreamed_answer import LONGEST, MARK, events, is_stream
 
 END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 END_MARK = "[DONE]"
@@ -148,7 +148,7 @@ async def stream_values(
     async for piece in pieces:
         head += piece
         if not passing:
-            passing = _begins(head)
+            passing = is_stream(head)
             if not passing and len(head) > LONGEST:
                 break
             head = head.removeprefix(BYTE_MARK).lstrip() if passing else head
@@ -164,11 +164,6 @@ async def stream_values(
         yield value
     if decoder.done:
         done()
-
-
-def _begins(head: bytes) -> bool:
-    text = head.decode("utf-8", "ignore").lstrip(MARK).lstrip()
-    return begins_stream(text) and (len(text) >= ENOUGH or "\n" in text)
 
 
 def _unstreamed(head: bytes, response: Any, decoder: EventDecoder) -> Iterator[Any]:

@@ -7,8 +7,7 @@ writes the message.
 
 import re
 
-from palimpsest.model.custom_provider import CustomFailure
-from palimpsest.model.errors.connection_failures import causes_of, connection_failure
+from palimpsest.model.errors.connection_failures import connection_failure
 from palimpsest.model.errors.exception_details import (
     RETRYABLE_STATUS,
     ExceptionDetails,
@@ -96,11 +95,7 @@ def classify(
 
     ``refusals`` names the table of messages that mean that a request was too long.
     """
-    causes = tuple(causes_of(exception))
-    own = next((one for one in causes if isinstance(one, CustomFailure)), None)
-    if own is not None and own.final:
-        return UnknownError(message=own.message, explained=True)
-    seen = read_exception(own or exception)
+    seen = read_exception(exception)
     if type(exception).__name__ in {"CancelledError", "AbortError"}:
         return AbortedError()
     url = seen.url or api_base

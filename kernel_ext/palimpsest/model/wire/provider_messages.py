@@ -337,17 +337,16 @@ def _marked_for(message: Body, field: CacheMarks) -> Body:
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 """Created once: a request of a long session is written as hundreds of messages."""
-_ANSWER = {"role", "content", "tool_calls"}
-_CALL = {"id", "type", "function"}
-_FUNCTION = {"name", "arguments"}
-_SAID = (str, type(None))
 
 
 def canonical(value: Any) -> bytes:
     """Return the canonical JSON of a value, as UTF-8."""
-    # Nearly all values are messages of three kinds, which are written twice as fast by hand.
-    text = (type(value) is dict and (_saying(value) or _calling(value))) or _CANONICAL.encode(value)
-    return joined_surrogates(text).encode()
+    # Most values are messages of nothing but text, which are written twice as fast by hand.
+    text = (_saying(value) if type(value) is dict else None) or _CANONICAL.encode(value)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return joined_surrogates(text).encode()
 
 
 def _saying(value: dict[str, Any]) -> str | None:
@@ -362,28 +361,6 @@ def _saying(value: dict[str, Any]) -> str | None:
             f'{{"content":{quoted(content)},"role":{quoted(role)},"tool_call_id":{quoted(call)}}}'
         )
     return None
-
-
-def _calling(value: dict[str, Any]) -> str | None:
-    """Return the same JSON for an answer that calls one tool."""
-    if value.keys() != _ANSWER:
-        return None
-    content, calls = value["content"], value["tool_calls"]
-    call = calls[0] if type(calls) is list and len(calls) == 1 else None
-    if type(call) is not dict or call.keys() != _CALL:
-        return None
-    function = call["function"]
-    if type(function) is not dict or function.keys() != _FUNCTION:
-        return None
-    texts = (value["role"], call["id"], call["type"], function["name"], function["arguments"])
-    if not all(type(one) is str for one in texts) or type(content) not in _SAID:
-        return None
-    role, name, kind, tool, given = map(quoted, texts)
-    said = "null" if content is None else quoted(content)
-    return (
-        f'{{"content":{said},"role":{role},"tool_calls":[{{"function":{{"arguments":{given},'
-        f'"name":{tool}}},"id":{name},"type":{kind}}}]}}'
-    )
 
 
 def message_hash(message: Body) -> str:

@@ -6,7 +6,7 @@ here: the cell and the panel get them with the decision (``frontends/protocol/pa
 sentences for pruning are defined with its numbers, in ``transcript/context_values/prune_policy.py``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeGuard, assert_never
 
 from palimpsest.render.content.phrases import some
@@ -20,10 +20,8 @@ from palimpsest.transcript.context_values.decisions import (
     OWN_RULES,
     PICTURES,
     PICTURES_RULE,
-    TOOLS_RULE,
     Decision,
     OwnRule,
-    PersonRule,
     is_of_own_policy,
 )
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
@@ -63,7 +61,9 @@ def reason_from_numbers(decision: Decision) -> str:
     pruning = rule.removeprefix(PRUNE_RULE)
     if pruning != rule:
         return why_pruned(pruning, numbers) if is_prune_rule(pruning) else ""
-    return _why(rule, numbers) if _is_own(rule) else ""
+    if not _is_own(rule):
+        return ""
+    return COUNTED[rule](numbers) if rule in COUNTED else SENTENCES[rule]
 
 
 def decision_sentence(decision: Decision) -> str:
@@ -117,52 +117,25 @@ def _is_own(rule: str) -> TypeGuard[OwnRule]:
     return rule in OWN_RULES
 
 
-def _why(rule: OwnRule, numbers: Numbers) -> str:
-    match rule:
-        case "truncate":
-            return _truncate(numbers)
-        case "recover/oversized":
-            return _oversized(numbers)
-        case "limit/pictures" | "limit/tools":
-            return _limited(rule, numbers)
-        case "remind/steered":
-            return _steered(numbers)
-        case "remind/mode":
-            return (
-                "It said which mode the agent is in; that is said beside the newest prompt alone."
-            )
-        case "compact":
-            return _summary(numbers)
-        case "compact/aside":
-            return _aside(numbers)
-        case "compact/plan":
-            return "Another policy would have begun the newest turns here."
-        case "import":
-            return "It was cleared before the session was brought here."
-        case _:
-            return _by_hand(rule, numbers)
+SENTENCES: Mapping[OwnRule, str] = {
+    "remind/mode": "It said which mode the agent is in; that is said beside the newest prompt alone.",
+    "compact/plan": "Another policy would have begun the newest turns here.",
+    "import": "It was cleared before the session was brought here.",
+    "user/pin": "A person keeps this in every request.",
+    "user/unpin": "A person no longer keeps this in every request.",
+    "user/exclude": "A person left this out of what the model sees.",
+    "user/restore": "A person brought this back.",
+    "user/redo-compaction": "A person took this summary back, which had been put aside.",
+}
+"""The reasons that need no numbers."""
 
 
-def _by_hand(rule: PersonRule, numbers: Numbers) -> str:
-    match rule:
-        case "user/pin":
-            return "A person keeps this in every request."
-        case "user/unpin":
-            return "A person no longer keeps this in every request."
-        case "user/exclude":
-            return "A person left this out of what the model sees."
-        case "user/restore":
-            return "A person brought this back."
-        case "user/redo-compaction":
-            return "A person took this summary back, which had been put aside."
-        case "user/undo-compaction" if numbers.get(OLDER):
-            return "A person put this summary aside and took the one before it back."
-        case "user/undo-compaction" if numbers.get(ANOTHER):
-            return "A person put this summary aside and asked for another."
-        case "user/undo-compaction":
-            return "A person undid the compaction, so that the model sees again what it had summarised."
-        case _:
-            assert_never(rule)
+def _undone(numbers: Numbers) -> str:
+    if numbers.get(OLDER):
+        return "A person put this summary aside and took the one before it back."
+    if numbers.get(ANOTHER):
+        return "A person put this summary aside and asked for another."
+    return "A person undid the compaction, so that the model sees again what it had summarised."
 
 
 def _truncate(numbers: Numbers) -> str:
@@ -195,10 +168,12 @@ PICTURE_LIMITS = {
 """What a provider takes, by the name of the limit."""
 
 
-def _limited(rule: OwnRule, numbers: Numbers) -> str:
+def _tools(numbers: Numbers) -> str:
+    return f"The model's provider said that it takes {number(numbers, 'most')} tools at most."
+
+
+def _limited(numbers: Numbers) -> str:
     """Return what is sent smaller or not at all, and by which limit of the model's provider."""
-    if rule == TOOLS_RULE:
-        return f"The model's provider said that it takes {number(numbers, 'most')} tools at most."
     given = numbers.get(PICTURES)
     pictures = list(given.values()) if isinstance(given, Mapping) else []
     told = [one for one in pictures if isinstance(one, Mapping)]
@@ -318,3 +293,16 @@ def _steered(numbers: Numbers) -> str:
 def _aside(numbers: Numbers) -> str:
     why = "took too long" if numbers.get("timed_out") else "came to nothing"
     return f"It belongs to a compaction that {why}, so the history goes on as it was before."
+
+
+COUNTED: Mapping[OwnRule, Callable[[Numbers], str]] = {
+    "truncate": _truncate,
+    "recover/oversized": _oversized,
+    "limit/pictures": _limited,
+    "limit/tools": _tools,
+    "remind/steered": _steered,
+    "compact": _summary,
+    "compact/aside": _aside,
+    "user/undo-compaction": _undone,
+}
+"""The reasons that are made of a decision's numbers."""

@@ -218,13 +218,10 @@ def outline_parts(
     caps: Caps | None = None,
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
-    first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return the items that a reader sees of these parts, in order."""
     retries = retry_lines(parts, None, over=False)
-    teller = _OutlineBuilder(
-        caps or Caps(), scrub, notes or OutlineNotes(), first_step, retries=retries
-    )
+    teller = _OutlineBuilder(caps or Caps(), scrub, notes or OutlineNotes(), retries=retries)
     return tuple(item for part in parts for item in teller.items(part))
 
 
@@ -308,7 +305,7 @@ class _OutlineBuilder:
     caps: Caps
     scrub: Scrub
     notes: OutlineNotes
-    step: int
+    step: int = 1
     spent: int = field(default=0)
     ended: str = ""
     """The error message at the end of the answer, which a call that ended with it does not repeat."""

@@ -7,7 +7,7 @@ format has no field for are in ``extra``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
@@ -81,30 +81,27 @@ def atif_trajectory(
     return writer.trajectory()
 
 
+@dataclass(eq=False)
 class _TrajectoryWriter:
     """Collects steps and their sums."""
 
-    def __init__(
-        self,
-        head: TrajectoryHead,
-        when: Callable[[int], str | None],
-        shown: Mapping[str, Sequence[OutputShown]],
-        undone: frozenset[str],
-        children: Mapping[str, Json],
-    ) -> None:
-        self._head = head
-        self._when = when
-        self._shown = shown
-        self._undone = undone
-        self._children = children
-        self._steps: list[Json] = []
-        self._places: dict[str, int] = {}
-        """Where the step of each message is."""
-        self._marker: tuple[Message, CompactionPart] | None = None
-        self._sums = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
-        self._cost: float | None = None
-        if head.system is not None:
-            self._step("system", head.system)
+    _head: TrajectoryHead
+    _when: Callable[[int], str | None]
+    _shown: Mapping[str, Sequence[OutputShown]]
+    _undone: frozenset[str]
+    _children: Mapping[str, Json]
+    _steps: list[Json] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+    """Where the step of each message is."""
+    _marker: tuple[Message, CompactionPart] | None = None
+    _sums: Json = field(
+        default_factory=lambda: {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
+    )
+    _cost: float | None = None
+
+    def __post_init__(self) -> None:
+        if self._head.system is not None:
+            self._step("system", self._head.system)
 
     def _step(self, source: str, message: Any, **fields: Any) -> None:
         told = {name: value for name, value in fields.items() if value not in (None, [], {})}

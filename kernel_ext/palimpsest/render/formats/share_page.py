@@ -163,14 +163,13 @@ def share_page(
     embed: Embed,
     when: Callable[[int], str],
     notes: OutlineNotes | None = None,
-    caps: Caps = SHARE_CAPS,
     closing: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[str]:
     """Yield the page in pieces, in order; ``closing`` is called last and returns the lines of the footer."""
     yield from _head(front, scrub)
     body = _Body(scrub, embed, when, notes)
     yield '<main id="transcript" aria-label="Transcript">\n'
-    for message, left, step in in_turns(messages, caps):
+    for message, left, step in in_turns(messages, SHARE_CAPS):
         yield body.message(message, left, step)
     yield "</main>\n<footer>\n"
     for words in closing():

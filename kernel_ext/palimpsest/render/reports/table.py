@@ -4,7 +4,9 @@ Border: pure; values in, markup out. Facts and estimates are told apart in the h
 not by colour alone; a value that is not known is a dash, never 0.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal, TypeGuard
 
 from palimpsest.render.content.phrases import count, usd_digits, usd_text
@@ -34,6 +36,10 @@ class TableColumn:
     basis: Basis = ""
     about: str = ""
     """A sentence that says what it counts."""
+
+
+Told = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
+"""A column whose key names what a row's value has, or with a function that tells it."""
 
 
 class ShownInCell:
@@ -220,6 +226,20 @@ class ReportTable(ShownAsTable):
         for number in self.doubtful:
             shown[number][0] += f" {DOUBTFUL}"
         return shown
+
+
+def table_of(
+    title: str,
+    columns: Sequence[Told],
+    values: Sequence[Any],
+    notes: tuple[str, ...] = (),
+    links: Sequence[str] = (),
+    estimates: frozenset[tuple[int, str]] = frozenset(),
+) -> ReportTable:
+    """Return a table with a row for each value."""
+    told = [(one, attrgetter(one.key)) if isinstance(one, TableColumn) else one for one in columns]
+    rows = tuple(tuple(tell(value) for _, tell in told) for value in values)
+    return ReportTable(title, tuple(one for one, _ in told), rows, notes, tuple(links), estimates)
 
 
 def marked(text: str, is_estimate: bool) -> str:  # noqa: FBT001  reads as a sentence where it is called

@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.comparison.session_tables import table_of
 from palimpsest.review.replay.break_causes import (
     BreakCause,
     FoundCause,

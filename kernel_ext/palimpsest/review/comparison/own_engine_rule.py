@@ -57,7 +57,7 @@ def own_engine_rule(
     held = _policy_of_each(coming, policies)
     if not held:
         return None
-    different = _different(held)
+    different = tuple(dict.fromkeys(held))
     acts = [_acts(replay, policy, held) for policy in different]
     by_hand, recorded = compactions_of(timeline, failed=False)
     compacts = frozenset().union(*(one.compactions for one in acts))
@@ -99,14 +99,6 @@ def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[
         newest = policies.get(one.id, newest)
         if newest is not None:
             found.append(newest)
-    return found
-
-
-def _different(held: Sequence[Policy]) -> list[Policy]:
-    found: list[Policy] = []
-    for one in held:
-        if one not in found:
-            found.append(one)
     return found
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, Literal
 
 from palimpsest.render.content.phrases import some
@@ -225,23 +226,15 @@ def compare_policies(
 def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> PolicyFigures | None:
     """Return the figures that the session reported; None where it reported no usage."""
     grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
+    known = [one for one in timeline.requests if one.usage is not None]
     usage = grown.of(
-        timeline.requests,
+        known,
         {
-            "known": lambda one: one.usage is not None,
-            "prompt": lambda one: 0 if one.usage is None else one.usage.prompt,
-            "read": lambda one: 0 if one.usage is None else one.usage.cache_read,
-            "written": lambda one: 0 if one.usage is None else one.usage.cache_write,
-            "uncached": lambda one: (
-                0
-                if one.usage is None
-                else price.cost(
-                    one.usage.prompt,
-                    0,
-                    0,
-                    one.usage.output + one.usage.reasoning,
-                    terms=one.terms,
-                )
+            "prompt": attrgetter("usage.prompt"),
+            "read": attrgetter("usage.cache_read"),
+            "written": attrgetter("usage.cache_write"),
+            "uncached": lambda one: price.cost(
+                one.usage.prompt, 0, 0, one.usage.output + one.usage.reasoning, terms=one.terms
             ),
         },
         price,
@@ -256,7 +249,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
     end = "." if totals.cost_is_fact else "; the cost is an estimate."
     return PolicyFigures(
         name=REPORTED,
-        requests=sum(usage["known"]),
+        requests=len(known),
         input=total,
         peak=peak,
         cached=read / total,
@@ -267,7 +260,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         cost=totals.cost,
         cost_is_fact=totals.cost_is_fact,
         cost_uncached=sum(usage["uncached"]),
-        verdict=f"Facts of {some(sum(usage['known']), 'request')} with reported usage{end}",
+        verdict=f"Facts of {some(len(known), 'request')} with reported usage{end}",
     )
 
 

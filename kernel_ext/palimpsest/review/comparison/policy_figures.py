@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.figures import PolicyFigures
-from palimpsest.review.comparison.forgetting import forgotten, repair_cost
+from palimpsest.review.comparison.forgetting import forgotten
 from palimpsest.review.comparison.listed_limits import listed_limits
 from palimpsest.review.comparison.references import References
 from palimpsest.review.policies.measured import MEASURES
@@ -31,7 +31,6 @@ def policy_figures(
     peak = max(costs["total"], default=0.0)
     read = sum(costs["read"])
     broken = [one for one in sizes if one.first_changed is not None and one.read]
-    forgot = forgotten(simulation, references)
     over = requests_over(simulation)
     newest = simulation.probes[-1].probe if simulation.probes else None
     return PolicyFigures(
@@ -46,16 +45,13 @@ def policy_figures(
         rewrite=(total - read) / peak if peak else 0.0,
         cost=sum(costs["cost"]),
         summaries=sum(costs["summaries"]),
-        repair=repair_cost(simulation, forgot, price),
         cost_uncached=sum(costs["cost_uncached"]),
-        repeated=forgot.repeated_calls,
-        retention=forgot.retention,
         fired=len(simulation.fired),
         first_fired=simulation.fired[0] if simulation.fired else None,
         distance=newest.value / newest.threshold if newest and newest.threshold else None,
         verdict=f"{_too_large(over, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
-        retention_by_kind=forgot.retention_by_kind,
+        **forgotten(simulation, references, price)._asdict(),
     )
 
 

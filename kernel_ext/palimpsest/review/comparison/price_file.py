@@ -6,6 +6,7 @@ lifetime = "1h"
 """
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,7 +47,7 @@ def without_files(words: str | None) -> str | None:
 
 def _words(given: str | Path) -> Iterator[str]:
     named = str(given).strip()
-    path = Path(named).expanduser()
+    path = Path(os.path.expanduser(named))  # noqa: PTH111 - a Path of an unknown user raises
     if path.suffix.lower() not in SUFFIXES or ("=" in named and not path.is_file()):
         yield from named.split()
         return

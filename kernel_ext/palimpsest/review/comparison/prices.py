@@ -28,14 +28,6 @@ BY_COSTS = (
 )
 
 
-def profile(price: Price, name: str, *, writes_hour: bool = False) -> PriceProfile | None:
-    """Return a model's price as a profile; None where it is not known."""
-    rates = rates_of(price, writes_hour=writes_hour)
-    if rates is None:
-        return None
-    return PriceProfile(*rates, name=name, model_price=price, writes_hour=writes_hour)
-
-
 def profile_of(
     timeline: Timeline, price: str | PriceProfile | None, price_of: PriceOf
 ) -> PriceProfile:
@@ -186,12 +178,15 @@ def _by_items(timeline: Timeline, request: TimelineRequest) -> float:
 def _sourced(
     price: Price, model: str, *, writes_hour: bool = False, source: str | None = None
 ) -> PriceProfile | None:
-    """Return a model's prices with the list that they are from."""
-    found = profile(price, model, writes_hour=writes_hour)
-    if found is None or source is not None:
-        return found and replace(found, source=source or "")
-    listed = offline_price(model) == price
-    return replace(found, source=offline_source(model) if listed else OWN_PRICES)
+    """Return a model's price as a profile with the list that it is from; None where it is not known."""
+    rates = rates_of(price, writes_hour=writes_hour)
+    if rates is None:
+        return None
+    if source is None:
+        source = offline_source(model) if offline_price(model) == price else OWN_PRICES
+    return PriceProfile(
+        *rates, name=model, model_price=price, writes_hour=writes_hour, source=source
+    )
 
 
 def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:

@@ -16,6 +16,7 @@ from palimpsest.render.reports.table import (
     marked,
     shown_cell,
 )
+from palimpsest.review.comparison.request_totals import request_sizes
 from palimpsest.review.comparison.session_figures import SessionFigures, session_figures
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 
@@ -129,13 +130,7 @@ def compare_recorded(
 
 
 def _context(review: SessionReview) -> tuple[int, ...]:
-    table = review.requests
-    sizes: list[int] = []
-    has_usage = any(one.reported for one in review.timeline.requests)
-    for row in table.records():
-        value = row["input"] if has_usage else row["estimated"]
-        if isinstance(value, int | float):
-            sizes.append(round(value))
+    sizes = [round(one) for one in request_sizes(review.timeline, review.ruler)]
     if not sizes:
         return (0,) * GROWTH_POINTS
     last = len(sizes) - 1

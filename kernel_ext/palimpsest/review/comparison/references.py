@@ -41,10 +41,6 @@ class References:
     """The items that hold a name; None where that was not kept."""
     counted: UsedItems | None = field(default=None, compare=False, repr=False)
     """What ``used_by`` returns, where it is known already."""
-    counted_kinds: Mapping[str, int] | None = field(default=None, compare=False, repr=False)
-    """What ``needed`` returns, where it is known already."""
-    counted_items: Mapping[int, int] | None = field(default=None, compare=False, repr=False)
-    """What ``used`` returns, where it is known already."""
 
     def used_by(self, requests: int) -> UsedItems:
         """Return for each of so many requests the items that hold a name which its answer uses, ascending."""
@@ -63,15 +59,11 @@ class References:
     @cached_property
     def used(self) -> Mapping[int, int]:
         """The items that hold a name which a later answer used, with the last request whose answer did."""
-        if self.counted_items is not None:
-            return self.counted_items
         return {item: use.request for use in self.uses for item in use.sources}
 
     @cached_property
     def needed(self) -> Mapping[str, int]:
         """How many uses there are of names of each kind."""
-        if self.counted_kinds is not None:
-            return self.counted_kinds
         return Counter(kind_of_name(use.name) for use in self.uses)
 
     @cached_property
@@ -110,10 +102,6 @@ class GrowingReferences:
         self._named: set[int] = set()
         self._items: list[tuple[int, ...]] = []
         """The items that each of those requests uses."""
-        self._kinds: Counter[str] = Counter()
-        """Of the names of those uses."""
-        self._used: dict[int, int] = {}
-        """The items that they use, with the last request whose answer did."""
 
     def at(self, timeline: Timeline, settled: int) -> References:
         """Return the names of a timeline whose first ``settled`` items will not change any more."""
@@ -127,7 +115,6 @@ class GrowingReferences:
         count = len(timeline.items)
         newest = {index: _names(timeline, index) for index in range(settled, count)}
         last: list[NameUse] = []
-        used_last: dict[int, int] = {}
         items: list[tuple[int, ...]] = []
         for request in timeline.requests[self._requests :]:
             uses = [*self._uses_in(timeline, request, newest)]
@@ -138,18 +125,13 @@ class GrowingReferences:
                 self._requests += 1
                 self._uses.extend(uses)
                 self._items.append(found)
-                self._kinds.update(kind_of_name(one.name) for one in uses)
-                self._used.update(dict.fromkeys(found, request.index))
             else:
                 last.extend(uses)
                 items.append(found)
-                used_last.update(dict.fromkeys(found, request.index))
         return References(
             (*self._uses, *last),
             frozenset(self._named).union(index for index, names in newest.items() if names),
             (*self._items, *items),
-            self._kinds + Counter(kind_of_name(one.name) for one in last),
-            {**self._used, **used_last},
         )
 
     def _uses_in(

@@ -140,11 +140,7 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
         compactions=sum(one.kind == "compact" for one in timeline.events),
         seconds=_seconds(timeline),
         clock=clock_sentence(timeline),
-        recorded_cost=told.cost,
-        recorded_input=told.input,
-        recorded_cached=told.cached,
-        recorded_output=told.output,
-        recorded_requests=told.requests,
+        **{f"recorded_{name}": value for name, value in told._asdict().items()},
         recorded_words=recorded_words(told),
     )
 

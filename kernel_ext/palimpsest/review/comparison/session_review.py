@@ -37,7 +37,6 @@ from palimpsest.review.comparison.session_tables import (
     requests_table,
 )
 from palimpsest.review.comparison.subagents import (
-    ChildMeasures,
     ChildrenOf,
     SubagentRun,
     Subagents,
@@ -46,7 +45,7 @@ from palimpsest.review.comparison.subagents import (
     subagent_runs,
     subagents_of,
 )
-from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
+from palimpsest.review.comparison.sweep import PolicySweep
 from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.recorded_policy import RECORDED, RecordedPolicy
@@ -277,7 +276,7 @@ class SessionReview:
             ruler = _ruler_beside(child, sent)
             return ruler, with_models_of(profile, child, self._price_of, given)
 
-        return subagent_runs(self.timeline, self._children_of, ChildMeasures(self.ruler, measures))
+        return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
 
     @property
     def requests_with_subagents(self) -> ReportTable:
@@ -535,16 +534,15 @@ class SessionReview:
         if not isinstance(window, int):
             numbers, window = {**numbers, "window": window}, 0
         name, number, wanted = _swept(policy, values, numbers)
-        variants = [(value, self._get_policy(name, **{number: value})) for value in wanted]
         compared = self.compare(
-            [made for _, made in variants],
+            [self._get_policy(name, **{number: value}) for value in wanted],
             price=price,
             lifetime=lifetime,
             window=window,
             ruler=ruler,
             summary=summary,
         )
-        return sweep_policy(name, number, [value for value, _ in variants], compared)
+        return PolicySweep(name, number, wanted, compared)
 
 
 def _words_of(found: OwnRule | None) -> str:
@@ -567,17 +565,17 @@ def _kept_so_long(ruler: Ruler, seconds: float | None) -> Ruler:
 
 def _swept(
     policy: str, values: Sequence[Any] | None, numbers: Mapping[str, Sequence[Any]]
-) -> tuple[str, str, Sequence[Any]]:
+) -> tuple[str, str, tuple[Any, ...]]:
     """Return the policy, its number and the values, from either way of writing them."""
     if values is not None and not numbers:
         name, number = number_of(policy)
         if not name:
             name, _, number = policy.rpartition(".")
         if name:
-            return name, number, values
+            return name, number, tuple(values)
     if values is None and len(numbers) == 1:
         number, wanted = next(iter(numbers.items()))
-        return policy, number, wanted
+        return policy, number, tuple(wanted)
     raise UserError(
         "A sweep takes one number of one policy: sweep('opencode.prune.protect', [10_000, 20_000])."
     )

@@ -1,35 +1,24 @@
 """Requests, items and decisions of a session as tables."""
 
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from palimpsest.render.reports.table import ESTIMATED, Cell, Form, ReportTable, TableColumn
+from palimpsest.render.reports.table import (
+    ESTIMATED,
+    Cell,
+    Form,
+    ReportTable,
+    TableColumn,
+    Told,
+    table_of,
+)
 from palimpsest.review.comparison.links import link_to
-from palimpsest.review.comparison.request_totals import RequestCost, session_costs
+from palimpsest.review.comparison.request_totals import session_costs
 from palimpsest.review.replay.fit import added_up, recorded
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest, Transition
 
 LISTED_COSTS = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
-
-
-Told = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
-"""A column whose key names what a row's value has, or with a function that tells it."""
-
-
-def table_of(
-    title: str,
-    columns: Sequence[Told],
-    values: Sequence[Any],
-    notes: tuple[str, ...] = (),
-    links: Sequence[str] = (),
-    estimates: frozenset[tuple[int, str]] = frozenset(),
-) -> ReportTable:
-    """Return a table with a row for each value."""
-    told = [(one, attrgetter(one.key)) if isinstance(one, TableColumn) else one for one in columns]
-    rows = tuple(tuple(tell(value) for _, tell in told) for value in values)
-    return ReportTable(title, tuple(one for one, _ in told), rows, notes, tuple(links), estimates)
 
 
 def cost_column(unit: str) -> TableColumn:
@@ -38,13 +27,9 @@ def cost_column(unit: str) -> TableColumn:
     return TableColumn("cost", unit, form, "", "As recorded; with ~ the usage at a model's prices.")
 
 
-def estimated_costs(costs: Sequence[RequestCost | None]) -> frozenset[tuple[int, str]]:
-    """Return which rows have a cost that was not recorded."""
-    return frozenset(
-        (row, "cost")
-        for row, one in enumerate(costs)
-        if one is not None and one.basis == "estimate"
-    )
+def estimated_costs(estimates: Iterable[bool]) -> frozenset[tuple[int, str]]:
+    """Return which rows have a cost that was not recorded, given whether each has."""
+    return frozenset((row, "cost") for row, is_estimate in enumerate(estimates) if is_estimate)
 
 
 def of_usage(name: str) -> Callable[[Any], Cell]:
@@ -87,7 +72,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     )
     links = [link_to(timeline.session, one.index) for one in timeline.requests]
     title = f"{len(timeline.requests)} requests of {timeline.title or timeline.session}"
-    estimated = estimated_costs(costs)
+    estimated = estimated_costs(one is not None and one.basis == "estimate" for one in costs)
     notes = (ruler.words, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, timeline.requests, notes, links, estimated)
 

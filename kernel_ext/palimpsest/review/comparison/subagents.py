@@ -4,12 +4,19 @@ A subagent is a session of its own, with its own window and cache; its parent se
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import Form, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import (
+    Form,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    Told,
+    table_of,
+)
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.request_totals import (
     RequestCost,
@@ -19,11 +26,9 @@ from palimpsest.review.comparison.request_totals import (
 )
 from palimpsest.review.comparison.session_tables import (
     LISTED_COSTS,
-    Told,
     cost_column,
     estimated_costs,
     of_usage,
-    table_of,
 )
 from palimpsest.review.replay.ruler import PriceProfile, Ruler, money_words
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
@@ -43,15 +48,6 @@ FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"com
 def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
     """Return that a session began no others."""
     return ()
-
-
-@dataclass(frozen=True)
-class ChildMeasures:
-    """How sessions and their subagents are counted: each by the ruler that its own review has."""
-
-    own: Ruler
-    """Of the session whose subagents are told."""
-    of_child: MeasuresOf
 
 
 @dataclass(frozen=True)
@@ -146,9 +142,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         )
         links = [link_to(one.timeline.session) for one in self.runs]
         number = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
-        estimates = frozenset(
-            (row, "cost") for row, one in enumerate(self.runs) if not one.totals.cost_is_fact
-        )
+        estimates = estimated_costs(not one.totals.cost_is_fact for one in self.runs)
         title = f"{number} of {self.title}"
         return table_of(title, columns, self.runs, self._notes(), links, estimates)
 
@@ -194,16 +188,17 @@ def _totals(
 
 
 def subagent_runs(
-    timeline: Timeline, children_of: ChildrenOf, measures: ChildMeasures
+    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: MeasuresOf
 ) -> tuple[SubagentRun, ...]:
     """Return the subagents of a session, those of subagents behind the one that began them."""
-    return tuple(_runs(timeline, children_of, measures, (timeline.session,), None))
+    return tuple(_runs(timeline, children_of, ruler, measures_of, (timeline.session,), None))
 
 
 def _runs(
     parent: Timeline,
     children_of: ChildrenOf,
-    measures: ChildMeasures,
+    ruler: Ruler,
+    measures_of: MeasuresOf,
     above: tuple[str, ...],
     request: int | None,
 ) -> Iterator[SubagentRun]:
@@ -211,7 +206,6 @@ def _runs(
     depth = len(above)
     if depth > DEEPEST:
         return
-    ruler = measures.own
     found = []
     for child in children_of(parent.session):
         if child.session in above:
@@ -222,7 +216,7 @@ def _runs(
     for begun, _, child, calls in sorted(found, key=lambda one: one[:2]):
         result = _result(parent, child, calls)
         at = begun if request is None else request
-        own, profile = measures.of_child(child)
+        own, profile = measures_of(child)
         costs, totals = child.derived(
             f"totals {own} {profile}", partial(_totals, ruler=own, profile=profile)
         )
@@ -240,9 +234,7 @@ def _runs(
             else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
             words="" if result is None else _beginning(parent.read(result.index)),
         )
-        yield from _runs(
-            child, children_of, replace(measures, own=own), (*above, child.session), at
-        )
+        yield from _runs(child, children_of, own, measures_of, (*above, child.session), at)
 
 
 def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
@@ -329,7 +321,9 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     rows.sort(key=lambda one: one[:4])
     links = [link_to(one.session, one.own) for one in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
-    estimated = estimated_costs([one.cost for one in rows])
+    estimated = estimated_costs(
+        one.cost is not None and one.cost.basis == "estimate" for one in rows
+    )
     notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
     return table_of(title, columns, rows, notes, links, estimated)
 

@@ -1,6 +1,5 @@
 """One policy with several values of one of its numbers: how much a threshold matters."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -35,6 +34,7 @@ class PolicySweep(ShownAsTable):
                 for value, row in zip(self.values, own, strict=True)
             ),
             links=table.links[-len(own) :],
+            doubtful=frozenset(one - len(table.rows) + len(own) for one in table.doubtful),
         )
 
     @property
@@ -47,10 +47,3 @@ class PolicySweep(ShownAsTable):
     def json(self) -> dict[str, Any]:
         """Return the sweep as plain values."""
         return self.comparison.json() | self.table.json()
-
-
-def sweep_policy(
-    policy: str, number: str, values: Sequence[Any], comparison: PolicyComparison
-) -> PolicySweep:
-    """Return a comparison of the variants of one policy as a sweep."""
-    return PolicySweep(policy, number, tuple(values), comparison)

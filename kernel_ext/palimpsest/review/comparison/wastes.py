@@ -10,12 +10,12 @@ from functools import cached_property, partial
 from itertools import compress
 
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.comparison.cache_breaks import CacheBreak, cache_breaks
 from palimpsest.review.comparison.figures import Waste, WasteKind
 from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.references import References, names_in
-from palimpsest.review.comparison.session_tables import table_of
+from palimpsest.review.comparison.session_tables import estimated_costs
 from palimpsest.review.comparison.subagents import SubagentRun
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.growing_lists import GrownRows
@@ -58,9 +58,7 @@ class Wastes(ShownAsTable):
             ),
             self.wastes,
             links=[one.link for one in self.wastes],
-            estimates=frozenset(
-                (row, "cost") for row, one in enumerate(self.wastes) if not one.cost_is_fact
-            ),
+            estimates=estimated_costs(not one.cost_is_fact for one in self.wastes),
         )
 
     def __iter__(self) -> Iterator[Waste]:

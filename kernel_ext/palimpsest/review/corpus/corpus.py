@@ -6,11 +6,11 @@ run that was stopped goes on where it was, and a source that did not change is n
 
 import hashlib
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -28,22 +28,18 @@ from palimpsest.review.corpus.session_sources import (
     passed_over_in,
     sources_in,
 )
-from palimpsest.review.corpus.session_work import Rows, SessionResult, SessionWork
+from palimpsest.review.corpus.session_work import (
+    FIGURES,
+    ReplayOptions,
+    Rows,
+    SessionWork,
+)
 from palimpsest.review.recordings.preset_policies import policy_from_words
 from palimpsest.review.replay.moved_summaries import SummaryChoice
 from palimpsest.transcript.errors import UserError
 
 _FIGURES: TypeAdapter[list[SessionFigures]] = TypeAdapter(list[SessionFigures])
-FIGURES = "figures"
 Kept = tuple[Rows, tuple[str, ...]]
-
-
-class ReplayOptions(NamedTuple):
-    """How policies are replayed over every session."""
-
-    price: str | None
-    window: int = 0
-    summary: str | None = None
 
 
 class Corpus(ShownAsTable):
@@ -76,7 +72,7 @@ class Corpus(ShownAsTable):
     def _found(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
         figures: list[SessionFigures] = []
         problems: list[str] = []
-        found = self._reviewed((), ReplayOptions(self._price), figures=True)
+        found = self._reviewed({FIGURES: None}, ReplayOptions(self._price))
         for source in self.sources:
             rows, told = found[source][FIGURES]
             problems += _named(source, told)
@@ -148,8 +144,9 @@ class Corpus(ShownAsTable):
         if not made:
             raise UserError("Name at least one policy.")
         words = " ".join(filter(None, (self._price, price_words(price, lifetime))))
-        found = self._reviewed(made, ReplayOptions(words or None, window, summary))
         keys = [policy_key(one) for one in made]
+        asked = dict(zip(keys, made, strict=True))
+        found = self._reviewed(asked, ReplayOptions(words or None, window, summary))
         problems = [
             told
             for source in self.sources
@@ -165,60 +162,40 @@ class Corpus(ShownAsTable):
     # Work
 
     def _reviewed(
-        self,
-        policies: tuple[PolicyLike, ...],
-        options: ReplayOptions,
-        *,
-        figures: bool = False,
+        self, asked: Mapping[str, PolicyLike], options: ReplayOptions
     ) -> dict[SessionSource, dict[str, Kept]]:
         """Return for each source what was asked, by its key: kept earlier, or found now."""
-        asked: dict[str, PolicyLike] = {policy_key(one): one for one in policies}
-        wanted = [FIGURES] if figures else list(asked)
-        found: dict[SessionSource, dict[str, Kept]] = {}
-        works: list[SessionWork] = []
-        missing: dict[SessionSource, list[str]] = {}
-        for source in self.sources:
-            kept, lacks = self._kept(source, wanted, options)
-            found[source] = kept
-            if lacks:
-                missing[source] = lacks
-                tasks = tuple(asked[one] for one in lacks if one != FIGURES)
-                works.append(SessionWork(source, FIGURES in lacks, tasks, *options))
+        found = {source: self._kept(source, asked, options) for source in self.sources}
+        works = [
+            SessionWork(source, {key: asked[key] for key in asked if key not in kept}, options)
+            for source, kept in found.items()
+            if len(kept) < len(asked)
+        ]
         done = len(self.sources) - len(works)
         self._progress(done, len(self.sources))
         for result in results_of(works, self._executor):
             done += 1
-            self._take(result, found[result.source], missing[result.source], options)
+            into = found[result.source]
+            # What failed is not kept, and is tried again the next time.
+            for key in [one for one in asked if one not in into]:
+                into[key] = rows, problems = result.rows.get(key, []), result.problems
+                name = self._name(result.source, key, options)
+                if name and not result.failed:
+                    self._cache.put(name, rows, problems)
             self._progress(done, len(self.sources))
         return found
 
     def _kept(
-        self, source: SessionSource, wanted: Sequence[str], options: ReplayOptions
-    ) -> tuple[dict[str, Kept], list[str]]:
-        """Return what is kept about a source, and the keys of what is not."""
+        self, source: SessionSource, asked: Iterable[str], options: ReplayOptions
+    ) -> dict[str, Kept]:
+        """Return what is kept about a source."""
         kept: dict[str, Kept] = {}
-        for key in wanted:
+        for key in asked:
             name = self._name(source, key, options)
             rows = self._cache.get(name) if name else None
             if rows is not None and (key != FIGURES or _are_figures(rows[0])):
                 kept[key] = rows
-        return kept, [one for one in wanted if one not in kept]
-
-    def _take(
-        self,
-        result: SessionResult,
-        into: dict[str, Kept],
-        lacks: Sequence[str],
-        options: ReplayOptions,
-    ) -> None:
-        """Keep what was found of a source; what failed is not kept, and is tried again the next time."""
-        policies = iter(result.policies)
-        for key in lacks:
-            rows = result.figures if key == FIGURES else next(policies, [])
-            into[key] = rows, result.problems
-            name = self._name(result.source, key, options)
-            if name and not result.failed:
-                self._cache.put(name, rows, result.problems)
+        return kept
 
     def _name(self, source: SessionSource, key: str, options: ReplayOptions) -> str:
         """Return the name under which an answer is kept; empty where the source cannot be read."""

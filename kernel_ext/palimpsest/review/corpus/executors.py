@@ -101,7 +101,7 @@ def _without_main() -> Iterator[None]:
 
 def _is_local(works: Sequence[SessionWork]) -> bool:
     """Return whether a policy cannot be sent to a process that does not know the caller's script."""
-    for policy in works[0].policies:
+    for policy in works[0].asked.values():
         try:
             if b"__main__" in pickle.dumps(policy):
                 return True

@@ -3,28 +3,26 @@
 What goes wrong is returned as a sentence, so that one broken recording costs only itself.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.comparison.session_figures import session_figures
 from palimpsest.review.comparison.session_review import PolicyLike
 from palimpsest.review.corpus.session_sources import SessionSource
-from palimpsest.review.recordings.preset_policies import policy_from_words
 from palimpsest.review.recordings.recording import open_recording
 from palimpsest.transcript.errors import PalimpsestError
 
 Rows = list[dict[str, Any]]
+FIGURES = "figures"
+"""The key of a session's figures among what is asked."""
 
 
-@dataclass(frozen=True)
-class SessionWork:
-    """What is to be found out of one source."""
+class ReplayOptions(NamedTuple):
+    """How policies are replayed over every session."""
 
-    source: SessionSource
-    figures: bool = False
-    policies: tuple[PolicyLike, ...] = ()
-    price: str | None = None
+    price: str | None
     """What was given, as words, with the lifetime of the cache."""
     window: int = 0
     summary: str | None = None
@@ -32,12 +30,22 @@ class SessionWork:
 
 
 @dataclass(frozen=True)
-class SessionResult:
-    """What was found: rows of figures, and rows of each policy in the order that was asked for."""
+class SessionWork:
+    """What is to be found out of one source."""
 
     source: SessionSource
-    figures: Rows = field(default_factory=list)
-    policies: tuple[Rows, ...] = ()
+    asked: Mapping[str, PolicyLike]
+    """Policies by their keys, and ``FIGURES``."""
+    options: ReplayOptions
+
+
+@dataclass(frozen=True)
+class SessionResult:
+    """What was found."""
+
+    source: SessionSource
+    rows: Mapping[str, Rows] = field(default_factory=dict)
+    """Of each key that was asked for."""
     problems: tuple[str, ...] = ()
     """What could not be read of it, a sentence each."""
     failed: bool = False
@@ -59,20 +67,20 @@ def review_source(work: SessionWork) -> SessionResult:
 
 
 def _reviewed(work: SessionWork) -> SessionResult:
-    figures: Rows = []
-    policies: list[Rows] = [[] for _ in work.policies]
-    wanted = [policy_from_words(one) if isinstance(one, str) else one for one in work.policies]
+    rows: dict[str, Rows] = {key: [] for key in work.asked}
+    policies = {key: policy for key, policy in work.asked.items() if key != FIGURES}
+    price, window, summary = work.options
     # Subagents that are recordings of their own are sources of their own.
     with open_recording(
-        work.source.path, session=work.source.session, price=work.price, alone=True
+        work.source.path, session=work.source.session, price=price, alone=True
     ) as recording:
         problems = [one.sentence for one in recording.problems]
         for review in recording:
-            if work.figures:
-                figures.append(session_figures(review).json())
-            if not wanted or not review.timeline.requests:
+            if FIGURES in rows:
+                rows[FIGURES].append(session_figures(review).json())
+            if not policies or not review.timeline.requests:
                 continue
-            compared = review.compare(wanted, window=work.window, summary=work.summary)
+            compared = review.compare([*policies.values()], window=window, summary=summary)
             about = {
                 "session": review.timeline.session,
                 "title": review.timeline.title,
@@ -81,6 +89,6 @@ def _reviewed(work: SessionWork) -> SessionResult:
                 "unit": compared.price.unit,
             }
             replayed = [row for row in compared.table.records() if row["policy"] != REPORTED]
-            for rows, row in zip(policies, replayed, strict=True):
-                rows.append({**about, **row})
-    return SessionResult(work.source, figures, tuple(policies), tuple(problems))
+            for key, row in zip(policies, replayed, strict=True):
+                rows[key].append({**about, **row})
+    return SessionResult(work.source, rows, tuple(problems))

@@ -1,7 +1,8 @@
 """The steps of a replay over a timeline: sizes, decisions and summaries of each request, without its bytes."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from palimpsest.context.budget.window_guard import window_refusal
@@ -35,11 +36,11 @@ OWN_RULES = ("truncate", "prune/", "recover/")
 
 
 class WatchedPolicy:
-    """A policy whose states are kept, by request: they tell whether a request fits."""
+    """A policy of the engine whose states are kept, by request: they tell whether a request fits."""
 
-    def __init__(self, policy: ContextPolicy) -> None:
+    def __init__(self, policy: EnginePolicy, states: dict[int, EngineState]) -> None:
         self.policy = policy
-        self.states: dict[int, Any] = {}
+        self.states = states
         self.name = policy.name
         self.source = policy.source
         self.estimator = policy.estimator
@@ -70,7 +71,9 @@ class LightSteps:
     differ: frozenset[int] = frozenset()
     """The requests that show something otherwise than the recorded ones."""
     policy: ContextPolicy | None = None
-    states: dict[int, Any] = field(default_factory=dict)
+    states: Mapping[int, EngineState] = field(default_factory=dict)
+    recorded: bool = False
+    """The steps are those of the recording itself."""
 
     def steps(self) -> tuple[Step, ...]:
         """Return a step for each request."""
@@ -81,15 +84,9 @@ class LightSteps:
         """Return the tokens of each request, as the recording counted it where it was recorded here."""
         found = [round(one.total) for one in self.simulation.sizes]
         estimators = {one.estimator for one in self.timeline.requests} - {""}
-        weighed = self.simulation.ruler.estimator
-        own = self.policy is None
+        weighed = "" if self.recorded else self.simulation.ruler.estimator
         for estimator in estimators:
-            counted = counted_requests(
-                self.timeline,
-                self.timeline if own else self.simulation.timeline,
-                estimator,
-                "" if own else weighed,
-            )
+            counted = counted_requests(self.timeline, self._shown, estimator, weighed)
             for one in self.timeline.requests:
                 if one.estimator == estimator:
                     found[one.index] = counted[one.index]
@@ -103,7 +100,7 @@ class LightSteps:
         state = self.states.get(index)
         window, fits = request.window, True
         estimate, budget = tokens[index], max(request.window - request.reserve, 0)
-        if isinstance(state, EngineState):
+        if state is not None:
             estimate, budget, fits = state.estimate, state.budget, state.fits
         elif window:
             fits = tokens[index] <= window
@@ -116,7 +113,7 @@ class LightSteps:
             tokens=tokens[index],
             estimate=estimate,
             budget=budget,
-            fits=fits or self.policy is None,
+            fits=fits or self.recorded,
             cached=round(share * tokens[index - 1]) if index else 0,
             sha256=f"{request.id}{otherwise}",
             decisions=tuple(self._decisions(index)),
@@ -124,13 +121,13 @@ class LightSteps:
             refused=self._refused(request),
         )
 
-    def _transitions(self, request: int) -> Sequence[Transition]:
-        """Return what changed before a request: as it was recorded, with its rules, or as it was replayed."""
-        timeline = self.timeline if self.policy is None else self.simulation.timeline
-        return timeline.by_request.get(request, ())
+    @property
+    def _shown(self) -> Timeline:
+        """What requests showed: as it was recorded, with its rules, or as it was replayed."""
+        return self.timeline if self.recorded else self.simulation.timeline
 
     def _decisions(self, request: int) -> Iterator[Decision]:
-        for one in self._transitions(request):
+        for one in self._shown.by_request.get(request, ()):
             rule = self._rule(one)
             if not rule:
                 continue
@@ -153,38 +150,39 @@ class LightSteps:
         told = str(one.numbers.get("rule") or one.rule)
         if told.startswith(OWN_RULES):
             return told
-        if (
-            self.policy is None
-            or one.rule != self.policy.name
-            or self.timeline.items[one.item].continues
-        ):
+        decided = not self.recorded and one.rule == self.simulation.policy
+        if not decided or self.timeline.items[one.item].continues:
             return ""
         return f"{ACTIONS[one.state][1]}/{one.rule}"
 
     def _compactions(self, request: int, tokens: Sequence[int]) -> Iterator[Compaction]:
-        those = self._transitions(request)
+        those = self._shown.by_request.get(request, ())
         covered = {
             self.timeline.items[one.item].message for one in those if one.state == "summarised"
         }
         asked = round(self.simulation.sizes[request].summary_input) or (
             tokens[request - 1] if request else 0
         )
+        made = partial(
+            Compaction,
+            tokens_before=asked,
+            tokens_after=tokens[request],
+            requested=asked,
+            stand_in=False,
+        )
         for one in those:
             item = self.timeline.items[one.item]
             written = item.kind == "summary" and one.state == "whole"
             stand_in = one.state == "summarised" and bool(one.tokens)
             if written or stand_in:
-                yield _compaction(
-                    item.message, len(covered), asked, tokens[request], stand_in=stand_in
-                )
+                yield made(item.message, len(covered), stand_in=stand_in)
         state = self.states.get(request)
-        if isinstance(state, EngineState) and state.failed_at == request:
-            yield replace(_compaction("", 0, asked, tokens[request], stand_in=False), good=False)
-        if self.policy is None and covered:
-            for message in self.timeline.derived("summaries by request", _summaries).get(
-                request, ()
-            ):
-                yield _compaction(message, len(covered), asked, tokens[request], stand_in=False)
+        if state is not None and state.failed_at == request:
+            yield made("", 0, good=False)
+        if self.recorded and covered:
+            for item in self.timeline.items:
+                if item.kind == "summary" and item.entered == request:
+                    yield made(item.message, len(covered))
 
     def _refused(self, request: TimelineRequest) -> str:
         if not isinstance(self.policy, EnginePolicy):
@@ -196,22 +194,3 @@ class LightSteps:
             output_limit=request.output_limit,
         )
         return window_refusal(model, self.policy.engine.guard) or ""
-
-
-def _compaction(marker: str, covered: int, asked: int, after: int, *, stand_in: bool) -> Compaction:
-    return Compaction(
-        marker_id=marker,
-        covered=covered,
-        tokens_before=asked,
-        tokens_after=after,
-        requested=asked,
-        stand_in=stand_in,
-    )
-
-
-def _summaries(timeline: Timeline) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for item in timeline.items:
-        if item.kind == "summary":
-            found.setdefault(item.entered, []).append(item.message)
-    return found

@@ -13,19 +13,13 @@ from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.review.counterfactual.steps import Replay
 from palimpsest.review.counterfactual.whatif_result import WhatIf
 from palimpsest.review.policies.engine_policies import EnginePolicy
-from palimpsest.review.policies.policy import (
-    ContextPolicy,
-    Decided,
-    PolicyView,
-    SessionFacts,
-    When,
-)
+from palimpsest.review.policies.engine_state import EngineState
+from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.replay.first_difference import different_requests
 from palimpsest.review.replay.ruler import Ruler
-from palimpsest.review.replay.simulation import simulate
+from palimpsest.review.replay.simulation import RAW, simulate
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.timeline import CHARS4
 
 
 def light_whatif(
@@ -42,39 +36,24 @@ def light_whatif(
     """
     timeline, ruler = review.timeline, _ruler(review)
     chosen = _chosen(review, policy, summary_tokens)
-    was = LightSteps(timeline, simulate(timeline, RecordedPolicy(), ruler))
+    was = LightSteps(timeline, simulate(timeline, RecordedPolicy(), ruler), recorded=True)
     recorded = Replay(timeline.session, None, counterfactual=False, steps=was.steps())
     if isinstance(chosen, RecordedPolicy):
         other = Replay(timeline.session, None, counterfactual=True, steps=recorded.steps)
         return WhatIf(recorded, other, summary_tokens, proof=review.proof())
-    watched = WatchedPolicy(chosen)
+    states: dict[int, EngineState] = {}
+    watched = WatchedPolicy(chosen, states) if isinstance(chosen, EnginePolicy) else chosen
     simulation = simulate(timeline, watched, ruler, window)
     differ = frozenset(different_requests(timeline, simulation.timeline.transitions))
-    steps = LightSteps(timeline, simulation, differ, chosen, watched.states).steps()
-    shown = chosen.engine if isinstance(chosen, EnginePolicy) else chosen
+    steps = LightSteps(timeline, simulation, differ, chosen, states).steps()
+    shown = chosen.engine if isinstance(chosen, EnginePolicy) else chosen or RAW
     other = Replay(timeline.session, shown, counterfactual=True, steps=steps)
     return WhatIf(recorded, other, summary_tokens, proof=review.proof())
 
 
-class EverythingWhole:
-    """The policy ``raw``: it shows every item whole."""
-
-    name = "raw"
-    source = "none"
-    estimator = CHARS4
-    when: When = "request"
-
-    def start(self, facts: SessionFacts) -> None:
-        """Return no state."""
-
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        """Decide nothing."""
-        return Decided(state)
-
-
 def _chosen(
     review: SessionReview, policy: str | Policy | ContextPolicy | None, summary_tokens: int
-) -> ContextPolicy:
+) -> ContextPolicy | None:
     if policy is None:
         return RecordedPolicy()
     if isinstance(policy, Policy):
@@ -82,7 +61,7 @@ def _chosen(
     found = review.policy(policy)
     if isinstance(found, EnginePolicy) and isinstance(policy, str):
         found = found if "summary=" in policy else replace(found, summary=summary_tokens)
-    return EverythingWhole() if found is None else found
+    return found
 
 
 def _ruler(review: SessionReview) -> Ruler:

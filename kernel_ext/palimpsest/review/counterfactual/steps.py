@@ -66,8 +66,8 @@ class Replay:
     """A session's steps under one policy."""
 
     session_id: str
-    policy: Policy | ContextPolicy | None
-    """None where each step has the policy that it was recorded under."""
+    policy: Policy | ContextPolicy | str | None
+    """None where each step has the policy that it was recorded under; ``raw`` where every item is whole."""
     counterfactual: bool
     """No model answered these requests: the answers it would have given are unknown."""
     steps: tuple[Step, ...]

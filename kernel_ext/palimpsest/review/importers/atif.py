@@ -19,32 +19,18 @@ from palimpsest.review.importers.atif_files import (
     named_files,
 )
 from palimpsest.review.importers.atif_steps import (
-    Delegation,
     StepReader,
-    extra_of,
     joined_text,
-    management_of,
-    milliseconds,
     outputs_of,
     parts_of,
     usage_of_metrics,
 )
 from palimpsest.review.importers.chat_messages import full_model_name
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    cost_field,
-    fingerprint,
-    mapping,
-    mappings,
-    text,
-    token_field,
-    tool_specs,
-    whole_number,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue, fingerprint
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
-    Json,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -110,7 +96,8 @@ class _SessionReader:
         self._files = files
         self._report = report
         self._steps = StepReader()
-        self._delegations: list[Delegation] = []
+        self._delegations: list[tuple[JsonValue, str | None]] = []
+        """The references to subagents' trajectories, each with the call that it began with."""
         self._embedded: dict[str, Trajectory] = {}
         self._context: list[tuple[tuple[str, ...], bytes]] = []
         """The steps in the context: the messages that each became, and what it is recognised by."""
@@ -119,10 +106,10 @@ class _SessionReader:
 
     def _free_name(self, taken: set[str]) -> str:
         value = self._first.value
-        given = text(value.get("session_id")) or text(value.get("trajectory_id"))
+        given = value.text("session_id") or value.text("trajectory_id")
         wanted = given or recorded_name(self._first.path.stem)
         if wanted in taken:
-            wanted = text(value.get("trajectory_id")) or wanted
+            wanted = value.text("trajectory_id") or wanted
         name, number = wanted, 1
         while name in taken:
             number += 1
@@ -133,19 +120,21 @@ class _SessionReader:
     def read(self, parent: str | None, call: str | None) -> Iterator[Recorded]:
         """Yield the session."""
         value = self._first.value
-        agent = mapping(value.get("agent"))
-        steps = mappings(value.get("steps"))
+        agent = value.at("agent")
+        steps = value.objects("steps")
         system = self._system(steps)
         yield SessionBegin(
             id=self._name,
             format=AtifImporter.name,
-            format_version=text(value.get("schema_version")),
-            title=text(mapping(value.get("extra")).get("title")),
-            created=next(filter(None, (milliseconds(one.get("timestamp")) for one in steps)), None),
+            format_version=value.text("schema_version"),
+            title=value.text("extra", "title"),
+            created=next(
+                filter(None, (one.milliseconds("timestamp", whole=round) for one in steps)), None
+            ),
             model=full_model_name(agent.get("model_name")),
-            window=whole_number(mapping(agent.get("extra")).get("context_window")),
+            window=agent.whole("extra", "context_window"),
             system=system,
-            tools=tool_specs(agent.get("tool_definitions")),
+            tools=agent.tool_specs("tool_definitions"),
             parent=parent,
             parent_call=call,
         )
@@ -160,21 +149,20 @@ class _SessionReader:
     def children(self) -> list[Child]:
         """Return the subagents' trajectories, each with this session and the call that began it."""
         found: list[Child] = []
-        for one in self._delegations:
-            name = text(one.reference.get("trajectory_id"))
-            path = text(one.reference.get("trajectory_path"))
+        for reference, call in self._delegations:
+            name, path = reference.text("trajectory_id"), reference.text("trajectory_path")
             child = self._embedded.pop(name, None)
             if child is None and path:
                 child = self._files.beside(path, self._first.place)
             elif child is None:
                 self._report(self._first.place, f"The subagent {name!r:.80} is not in it.")
             if child is not None:
-                found.append((child, self._name, one.call))
+                found.append((child, self._name, call))
         return found + [(one, self._name, None) for one in self._embedded.values()]
 
-    def _system(self, steps: list[Json]) -> str | None:
-        first = steps[0] if steps else {}
-        plain = first.get("source") == "system" and not management_of(first)
+    def _system(self, steps: list[JsonValue]) -> str | None:
+        first = steps[0] if steps else NOTHING
+        plain = first.get("source") == "system" and not first.at("extra", "context_management")
         return joined_text(first.get("message")) if plain else None
 
     def _document(self, one: Trajectory, *, is_first: bool, has_system: bool) -> Iterator[Recorded]:
@@ -192,18 +180,20 @@ class _SessionReader:
             steps = yield from self._step(step, steps)
             self._delegations += self._steps.subagents(step)
 
-    def _checked(self, one: Trajectory) -> list[Json]:
-        found: list[Json] = []
-        for number, step in enumerate(one.value["steps"], 1):
-            if isinstance(step, dict) and step.get("source") in KINDS:
+    def _checked(self, one: Trajectory) -> list[JsonValue]:
+        found: list[JsonValue] = []
+        for number, step in enumerate(map(JsonValue, one.value.listed("steps")), 1):
+            if step.get("source") in KINDS:
                 found.append(step)
             else:
                 self._report(f"{one.place}, step {number}", "It is no step and was left out.")
         return found
 
-    def _step(self, step: Json, rest: list[Json]) -> Generator[Recorded, None, list[Json]]:
+    def _step(
+        self, step: JsonValue, rest: list[JsonValue]
+    ) -> Generator[Recorded, None, list[JsonValue]]:
         """Yield what a step records; returns the steps after it that are still to be read."""
-        management = management_of(step)
+        management = step.at("extra", "context_management")
         boundary = management.get("boundary") if step.get("source") == "system" else None
         if boundary == "replace":
             return (yield from self._compaction(step, rest))
@@ -223,7 +213,7 @@ class _SessionReader:
         self._count += 1
         return f"step-{self._count}"
 
-    def _shown_again(self, steps: list[Json]) -> Iterator[Recorded]:
+    def _shown_again(self, steps: list[JsonValue]) -> Iterator[Recorded]:
         """Yield copied steps as messages of the program: they are in the context, but no requests."""
         for step in steps:
             name = self._next_name()
@@ -231,32 +221,34 @@ class _SessionReader:
             self._context.append(((name,), _likeness(step)))
             yield MessageRead(name, "user", parts, by_program=True)
 
-    def _compaction(self, step: Json, rest: list[Json]) -> Generator[Recorded, None, list[Json]]:
+    def _compaction(
+        self, step: JsonValue, rest: list[JsonValue]
+    ) -> Generator[Recorded, None, list[JsonValue]]:
         """Yield a compaction; its summary is its observation, or else the user's message after it."""
         summary = words_of(outputs_of(step), "")
         if not summary and rest and rest[0].get("source") == "user":
             summary, rest = joined_text(rest[0].get("message")), rest[1:]
         copied, rest = _split_copied(rest)
         kept = self._shared_end(copied)
-        management, metrics = management_of(step), mapping(extra_of(step).get("metrics"))
+        management, metrics = (step.at("extra", one) for one in ("context_management", "metrics"))
         name = self._next_name()
         tail = self._context[len(self._context) - kept :]
         yield CompactionRead(
             name,
             summary,
             keeps_from=tail[0][0][0] if tail else None,
-            created=milliseconds(step.get("timestamp")),
+            created=step.milliseconds("timestamp", whole=round),
             auto=management.get("auto") is not False,
-            tokens_before=whole_number(management.get("tokens_before")),
-            tokens_after=whole_number(management.get("tokens_after")),
+            tokens_before=management.whole("tokens_before"),
+            tokens_after=management.whole("tokens_after"),
             usage=usage_of_metrics(metrics),
-            model=full_model_name(extra_of(step).get("model_name")),
+            model=full_model_name(step.get("extra", "model_name")),
         )
         self._context = [((name,), b""), *tail]
         yield from self._shown_again(copied[: len(copied) - kept])
         return rest
 
-    def _continued(self, copied: list[Json]) -> Iterator[Recorded]:
+    def _continued(self, copied: list[JsonValue]) -> Iterator[Recorded]:
         """Yield what changed between a trajectory and the one that continues it, by its copied steps."""
         likenesses = [_likeness(one) for one in copied]
         same = 0
@@ -278,37 +270,37 @@ class _SessionReader:
             yield RemovedRead(replaced)
             del self._context[same:end]
 
-    def _shared_end(self, copied: list[Json]) -> int:
+    def _shared_end(self, copied: list[JsonValue]) -> int:
         """Return how many of the last copied steps are the last ones in the context."""
         pairs = zip(reversed(copied), reversed(self._context), strict=False)
         alike = (_likeness(step) == likeness for step, (_, likeness) in pairs)
         return sum(1 for _ in takewhile(bool, alike))
 
-    def _pruned(self, management: Json) -> Iterator[Recorded]:
+    def _pruned(self, management: JsonValue) -> Iterator[Recorded]:
         """Yield reductions of outputs as our export names them; for others that they are not named."""
-        outputs = mappings(management.get("outputs"))
+        outputs = management.objects("outputs")
         for one in outputs:
-            call = self._steps.names.newest(text(one.get("tool_call_id")))
+            call = self._steps.names.newest(one.text("tool_call_id"))
             if call is not None:
                 yield ReducedRead(
                     call,
-                    text(one.get("shown")),
-                    text(one.get("rule")),
+                    one.text("shown"),
+                    one.text("rule"),
                     restored=one.get("restored") is True,
                 )
         if not outputs:
             yield GapRead(PRUNED)
 
 
-def totals_of(value: Json) -> RecordedTotals:
+def totals_of(value: JsonValue) -> RecordedTotals:
     """Return what ``final_metrics`` say of a trajectory's requests together."""
-    told = mapping(value.get("final_metrics"))
+    told = value.at("final_metrics")
     return RecordedTotals(
-        cost=cost_field(told, "total_cost_usd"),
+        cost=told.cost("total_cost_usd"),
         # Sums over steps without metrics are 0.
-        input=token_field(told, "total_prompt_tokens") or None,
-        cached=token_field(told, "total_cached_tokens") or None,
-        output=token_field(told, "total_completion_tokens") or None,
+        input=told.token_field("total_prompt_tokens") or None,
+        cached=told.token_field("total_cached_tokens") or None,
+        output=told.token_field("total_completion_tokens") or None,
     )
 
 
@@ -318,13 +310,13 @@ def _added(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
     return RecordedTotals(*(None if None in pair else sum(pair) for pair in pairs))
 
 
-def _split_copied(steps: list[Json]) -> tuple[list[Json], list[Json]]:
+def _split_copied(steps: list[JsonValue]) -> tuple[list[JsonValue], list[JsonValue]]:
     """Return the copied steps at the beginning, and the others."""
     copied = list(takewhile(lambda one: one.get("is_copied_context") is True, steps))
     return copied, steps[len(copied) :]
 
 
-def _likeness(step: Json) -> bytes:
+def _likeness(step: JsonValue) -> bytes:
     """Return the hash of what a step has in the context, by which a copy of it is recognised."""
     told = [step.get(name) for name in ("source", "message", "tool_calls", "observation")]
     return fingerprint(json.dumps(told))

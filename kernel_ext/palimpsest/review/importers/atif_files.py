@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import mapping, mappings, text
-from palimpsest.review.importing.recorded import Json
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.importing.sources import json_document
 from palimpsest.transcript.errors import UserError
 
@@ -22,7 +21,7 @@ MOST_FILES = 1_000
 class Trajectory:
     """One ATIF document, and where it lies."""
 
-    value: Json
+    value: JsonValue
     path: Path
     place: str
     """Its place in reports: a file's name, and the subagent in it."""
@@ -61,35 +60,34 @@ class TrajectoryFiles:
         one: Trajectory | None = first
         while one is not None:
             yield one
-            name = text(one.value.get("continued_trajectory_ref"))
+            name = one.value.text("continued_trajectory_ref")
             one = self.beside(name, one.place) if name else None
 
 
-def is_trajectory(value: object) -> bool:
+def is_trajectory(value: JsonValue) -> bool:
     """Return whether a value has what every ATIF document has."""
-    version = text(mapping(value).get("schema_version"))
-    return version.startswith("ATIF-v") and isinstance(mapping(value).get("steps"), list)
+    is_atif = value.text("schema_version").startswith("ATIF-v")
+    return is_atif and isinstance(value.get("steps"), list)
 
 
-def named_files(value: object) -> Iterator[str]:
+def named_files(trajectory: JsonValue) -> Iterator[str]:
     """Yield the names of the files that a trajectory, and those of its subagents inside it, refer to."""
-    trajectory = mapping(value)
-    names = [text(trajectory.get("continued_trajectory_ref"))]
-    for step in mappings(trajectory.get("steps")):
-        for one in mappings(mapping(step.get("observation")).get("results")):
-            references = mappings(one.get("subagent_trajectory_ref"))
-            names += [text(reference.get("trajectory_path")) for reference in references]
+    names = [trajectory.text("continued_trajectory_ref")]
+    for step in trajectory.objects("steps"):
+        for one in step.objects("observation", "results"):
+            references = one.objects("subagent_trajectory_ref")
+            names += [reference.text("trajectory_path") for reference in references]
     yield from (one for one in names if one)
-    for child in mappings(trajectory.get("subagent_trajectories")):
+    for child in trajectory.objects("subagent_trajectories"):
         yield from named_files(child)
 
 
 def embedded(trajectory: Trajectory, report: Report) -> dict[str, Trajectory]:
     """Return the subagents' trajectories inside a document by their ids."""
     found: dict[str, Trajectory] = {}
-    for number, value in enumerate(mappings(trajectory.value.get("subagent_trajectories")), 1):
+    for number, value in enumerate(trajectory.value.objects("subagent_trajectories"), 1):
         place = f"{trajectory.place}, subagent {number}"
-        name = text(value.get("trajectory_id")) or text(value.get("session_id")) or str(number)
+        name = value.text("trajectory_id") or value.text("session_id") or str(number)
         if not is_trajectory(value):
             report(place, "It is no trajectory and was left out.")
         elif name in found:

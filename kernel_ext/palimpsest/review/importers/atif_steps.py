@@ -1,27 +1,13 @@
 """Turn one step of an ATIF trajectory into what it records: a message with its calls, and their results."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from palimpsest.review.importers.chat_messages import CallNames, full_model_name
-from palimpsest.review.importing import json_fields
-from palimpsest.review.importing.json_fields import (
-    cost_field,
-    inner,
-    mapping,
-    mappings,
-    media_at,
-    normalised_usage,
-    text,
-    token_field,
-    whole_number,
-)
+from palimpsest.review.importing.json_fields import JsonValue, media_at, normalised_usage
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -45,26 +31,15 @@ CACHE_WRITES = (
 """Names under which writers put these subsets into ``metrics.extra``, for which ATIF has no field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delegation:
-    """A reference to a subagent's trajectory, and the call that it began with."""
-
-    reference: Json
-    call: str | None
-
-
-milliseconds = partial(json_fields.milliseconds, whole=round)
-
-
 def parts_of(content: Any) -> tuple[Text | Media, ...]:
     """Return a message's or result's content as parts; files are only named."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(
-        Text(text(one.get("text")))
+        Text(one.text("text"))
         if one.get("type") == "text"
-        else media_at(inner(one, "source", "path"), text(inner(one, "source", "media_type")))
-        for one in mappings(content)
+        else media_at(one.get("source", "path"), one.text("source", "media_type"))
+        for one in JsonValue(content).objects()
     )
 
 
@@ -73,24 +48,24 @@ def joined_text(content: Any) -> str:
     return words_of(parts_of(content), "")
 
 
-def usage_of_metrics(metrics: Json) -> Usage | None:
+def usage_of_metrics(metrics: JsonValue) -> Usage | None:
     """Return a step's usage; None where it has none. Cached tokens are part of the prompt's."""
-    prompt = token_field(metrics, "prompt_tokens")
-    answer = token_field(metrics, "completion_tokens")
+    prompt = metrics.token_field("prompt_tokens")
+    answer = metrics.token_field("completion_tokens")
     if prompt is None and answer is None:
         return None
-    extra = mapping(metrics.get("extra"))
+    extra = metrics.at("extra")
     return normalised_usage(
         prompt or 0,
         answer or 0,
-        token_field(metrics, "cached_tokens") or 0,
+        metrics.token_field("cached_tokens") or 0,
         _first_number(extra, CACHE_WRITES),
         _first_number(extra, REASONING),
     )
 
 
-def _first_number(values: Json, names: tuple[str, ...]) -> int:
-    found = (token_field(values, name) for name in names)
+def _first_number(values: JsonValue, names: tuple[str, ...]) -> int:
+    found = (values.token_field(name) for name in names)
     return next((one for one in found if one is not None), 0)
 
 
@@ -101,12 +76,12 @@ class StepReader:
         self.names = CallNames()
         """The calls so far."""
 
-    def message(self, step: Json, name: str) -> Iterator[Recorded]:
+    def message(self, step: JsonValue, name: str) -> Iterator[Recorded]:
         """Yield what a step of the user, of the agent or of the program around it records."""
         if step.get("source") != "agent":
             yield from self._spoken(step, name)
             return
-        requests = whole_number(step.get("llm_call_count"))
+        requests = step.whole("llm_call_count")
         calls = tuple(self._calls(step))
         if requests == 0 and not calls:
             yield from self._spoken(step, name)
@@ -121,52 +96,52 @@ class StepReader:
             yield GapRead(SEVERAL_REQUESTS.format(count=requests), message=name)
         yield from self._results(outputs, calls, name)
 
-    def _spoken(self, step: Json, name: str) -> Iterator[Recorded]:
-        program = step.get("source") != "user" or bool(extra_of(step).get("by_program"))
-        adds = management_of(step).get("boundary") == "append"
+    def _spoken(self, step: JsonValue, name: str) -> Iterator[Recorded]:
+        program = step.get("source") != "user" or bool(step.get("extra", "by_program"))
+        adds = step.get("extra", "context_management", "boundary") == "append"
         outputs = outputs_of(step)
         said = () if adds and outputs else parts_of(step.get("message"))
         parts = (*said, *_attached(step), *outputs)
-        created = milliseconds(step.get("timestamp"))
+        created = step.milliseconds("timestamp", whole=round)
         yield MessageRead(name, "user", parts, created=created, by_program=program)
 
     def _answer(
-        self, step: Json, name: str, calls: tuple[Call, ...], *, usage: bool
+        self, step: JsonValue, name: str, calls: tuple[Call, ...], *, usage: bool
     ) -> MessageRead:
-        metrics, extra = mapping(step.get("metrics")), extra_of(step)
-        thought = text(step.get("reasoning_content"))
+        metrics, extra = step.at("metrics"), step.at("extra")
+        thought = step.text("reasoning_content")
         effort = step.get("reasoning_effort")
         thinking = (Thinking(thought),) if thought else ()
         parts = (*thinking, *parts_of(step.get("message")), *_attached(step), *calls)
-        finish = text(extra.get("finish"))
+        finish = extra.text("finish")
         return MessageRead(
             name,
             "assistant",
             parts,
-            created=milliseconds(step.get("timestamp")),
-            completed=milliseconds(extra.get("completed")),
+            created=step.milliseconds("timestamp", whole=round),
+            completed=extra.milliseconds("completed", whole=round),
             model=full_model_name(step.get("model_name")),
             effort=None if effort is None or isinstance(effort, dict | list) else str(effort),
             usage=usage_of_metrics(metrics) if usage else None,
-            cost=cost_field(metrics, "cost_usd", free=True),
+            cost=metrics.cost("cost_usd", free=True),
             finish=finish or ("tool-calls" if calls else "stop"),
-            error=text(extra.get("error")) or None,
+            error=extra.text("error") or None,
         )
 
-    def _calls(self, step: Json) -> Iterator[Call]:
-        for one in mappings(step.get("tool_calls")):
+    def _calls(self, step: JsonValue) -> Iterator[Call]:
+        for one in step.objects("tool_calls"):
             yield Call(
-                self.names.new(text(one.get("tool_call_id"))),
-                text(one.get("function_name")) or "unknown",
-                mapping(one.get("arguments")),
+                self.names.new(one.text("tool_call_id")),
+                one.text("function_name") or "unknown",
+                one.fields("arguments"),
             )
 
     def _results(
-        self, outputs: list[Json], calls: tuple[Call, ...], name: str
+        self, outputs: list[JsonValue], calls: tuple[Call, ...], name: str
     ) -> Iterator[Recorded]:
-        unnamed = [one for one in outputs if not text(one.get("source_call_id"))]
+        unnamed = [one for one in outputs if not one.text("source_call_id")]
         for one in outputs:
-            source = text(one.get("source_call_id"))
+            source = one.text("source_call_id")
             call = self.names.answered(source) if source else None
             if source and call is not None:
                 yield self._result(one, call)
@@ -185,49 +160,39 @@ class StepReader:
                 f"{name}.{number}", "user", parts_of(one.get("content")), by_program=True
             )
 
-    def _result(self, result: Json, call: str) -> ResultRead:
+    def _result(self, result: JsonValue, call: str) -> ResultRead:
         parts = parts_of(result.get("content"))
-        extra = extra_of(result)
+        extra = result.at("extra")
         return ResultRead(
             call,
             words_of(parts, ""),
             is_error=extra.get("is_error") is True,
-            started=milliseconds(extra.get("started")),
-            ended=milliseconds(extra.get("ended")),
+            started=extra.milliseconds("started", whole=round),
+            ended=extra.milliseconds("ended", whole=round),
             media=(*(one for one in parts if isinstance(one, Media)), *_attached(result)),
         )
 
-    def subagents(self, step: Json) -> Iterator[Delegation]:
+    def subagents(self, step: JsonValue) -> Iterator[tuple[JsonValue, str | None]]:
         """Yield the references to subagents in a step, with the call that each belongs to."""
-        for one in mappings(mapping(step.get("observation")).get("results")):
-            source = text(one.get("source_call_id"))
-            for reference in mappings(one.get("subagent_trajectory_ref")):
-                yield Delegation(reference, self.names.newest(source) if source else None)
+        for one in step.objects("observation", "results"):
+            source = one.text("source_call_id")
+            for reference in one.objects("subagent_trajectory_ref"):
+                yield reference, self.names.newest(source) if source else None
 
 
-def outputs_of(step: Json) -> tuple[Text | Media, ...]:
+def outputs_of(step: JsonValue) -> tuple[Text | Media, ...]:
     """Return the content of all results of a step."""
     return tuple(part for one in _outputs(step) for part in parts_of(one.get("content")))
 
 
-def _outputs(step: Json) -> list[Json]:
+def _outputs(step: JsonValue) -> list[JsonValue]:
     """Return the results of a step that have content."""
-    results = mappings(mapping(step.get("observation")).get("results"))
+    results = step.objects("observation", "results")
     return [one for one in results if one.get("content") is not None]
 
 
-def extra_of(value: Json) -> Json:
-    """Return what a writer put beside the format's own fields."""
-    return mapping(value.get("extra"))
-
-
-def management_of(step: Json) -> Json:
-    """Return what a step says of the context before it."""
-    return mapping(extra_of(step).get("context_management"))
-
-
-def _attached(value: Json) -> Iterator[Media]:
+def _attached(value: JsonValue) -> Iterator[Media]:
     """Yield the files that have no form in ATIF, as our export writes them beside the content."""
-    for one in mappings(extra_of(value).get("attachments")):
-        made = media_at(one.get("path"), text(one.get("media_type")))
-        yield Media(made.mime, made.data, text(one.get("name")) or made.name)
+    for one in value.objects("extra", "attachments"):
+        made = media_at(one.get("path"), one.text("media_type"))
+        yield Media(made.mime, made.data, one.text("name") or made.name)

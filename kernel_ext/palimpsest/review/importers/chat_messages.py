@@ -7,15 +7,7 @@ missing.
 from collections.abc import Iterator
 from typing import Any
 
-from palimpsest.review.importing.json_fields import (
-    mapping,
-    mappings,
-    media_at,
-    normalised_usage,
-    text,
-    token_field,
-    tool_input,
-)
+from palimpsest.review.importing.json_fields import JsonValue, media_at, normalised_usage
 from palimpsest.review.importing.recorded import Call, Json, Media, Text, Thinking, words_of
 from palimpsest.transcript.values import Usage, priced_tier
 
@@ -37,7 +29,7 @@ MODEL_COMPANIES = (
 
 def full_model_name(name: Any) -> str:
     """Return ``provider/name`` for a model's name; the provider is ``unknown`` where nothing tells it."""
-    named = text(name).strip()
+    named = JsonValue(name).text().strip()
     if not named or "/" in named:
         return named
     company = next((who for start, who in MODEL_COMPANIES if named.startswith(start)), "unknown")
@@ -53,66 +45,51 @@ def content_parts(content: Any) -> tuple[Text | Media, ...]:
     """Return a message's content as parts; marks for a provider's cache are no content."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
-    if not isinstance(content, list):
-        return ()
-    return tuple(_parts(content))
+    parts = JsonValue(content).listed()
+    made = (Text(one) if isinstance(one, str) else _part(JsonValue(one)) for one in parts)
+    return tuple(one for one in made if one is not None)
 
 
-def _parts(content: list[Any]) -> Iterator[Text | Media]:
-    for one in content:
-        if isinstance(one, str):
-            yield Text(one)
-        elif isinstance(one, dict):
-            made = _part(one)
-            if made is not None:
-                yield made
-
-
-def _part(part: Json) -> Text | Media | None:
+def _part(part: JsonValue) -> Text | Media | None:
     match part.get("type"):
         case "text" | "input_text" | "output_text" | "refusal":
-            return Text(text(part.get("text")) or text(part.get("refusal")))
+            return Text(part.text("text") or part.text("refusal"))
         case "image_url" | "input_image":
-            image = part.get("image_url")
-            return media_at(text(mapping(image).get("url") or image), "image/png")
+            return media_at(part.text("image_url", "url") or part.text("image_url"), "image/png")
         case "input_audio":
-            audio = mapping(part.get("input_audio"))
-            return Media(f"audio/{text(audio.get('format')) or 'wav'}", text(audio.get("data")))
+            audio = part.at("input_audio")
+            return Media(f"audio/{audio.text('format') or 'wav'}", audio.text("data"))
         case "file" | "input_file":
-            file = mapping(part.get("file")) or part
-            made = media_at(text(file.get("file_data")), "application/octet-stream")
-            name = text(file.get("filename")) or text(file.get("file_id")) or made.name
+            file = part.at("file") or part
+            made = media_at(file.text("file_data"), "application/octet-stream")
+            name = file.text("filename") or file.text("file_id") or made.name
             return Media(made.mime, made.data, name)
         case _:
             return None
 
 
-def thinking_parts(message: Json) -> tuple[Thinking, ...]:
+def thinking_parts(message: JsonValue) -> tuple[Thinking, ...]:
     """Return the reasoning that a message has in one of the usual fields."""
-    blocks = mappings(message.get("thinking_blocks"))
+    blocks = message.objects("thinking_blocks")
     if blocks:
         return tuple(
-            Thinking(text(one.get("thinking")), encrypted=one.get("type") == "redacted_thinking")
+            Thinking(one.text("thinking"), encrypted=one.get("type") == "redacted_thinking")
             for one in blocks
         )
-    said = text(message.get("reasoning_content")) or text(message.get("reasoning"))
+    said = message.text("reasoning_content") or message.text("reasoning")
     return (Thinking(said),) if said else ()
 
 
-def recorded_calls(message: Json) -> Iterator[tuple[str, str, Json]]:
+def recorded_calls(message: JsonValue) -> Iterator[tuple[str, str, Json]]:
     """Yield the recorded id, tool and input of each call in an answer."""
-    for one in mappings(message.get("tool_calls")):
-        function = mapping(one.get("function"))
-        name = text(function.get("name")) or text(one.get("name"))
-        arguments = function.get("arguments", one.get("arguments"))
-        yield text(one.get("id")), name or "unknown", tool_input(arguments, ARGUMENTS)
-    function = mapping(message.get("function_call"))
-    if function:
-        yield (
-            "",
-            text(function.get("name")) or "unknown",
-            tool_input(function.get("arguments"), ARGUMENTS),
-        )
+    for one in message.objects("tool_calls"):
+        function = one.at("function")
+        name = function.text("name") or one.text("name")
+        holder = function if "arguments" in function else one
+        yield one.text("id"), name or "unknown", holder.tool_input("arguments", name=ARGUMENTS)
+    if function := message.at("function_call"):
+        name = function.text("name") or "unknown"
+        yield "", name, function.tool_input("arguments", name=ARGUMENTS)
 
 
 class CallNames:
@@ -156,7 +133,7 @@ class CallNames:
         return tuple(self._open)
 
 
-def calls_of(message: Json, names: CallNames) -> tuple[Call, ...]:
+def calls_of(message: JsonValue, names: CallNames) -> tuple[Call, ...]:
     """Return the calls of an answer, each with an id of its own."""
     return tuple(
         Call(names.new(recorded), tool, data) for recorded, tool, data in recorded_calls(message)
@@ -168,22 +145,22 @@ def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
 
     ``service_tier`` is what stands beside it in the answer.
     """
-    usage = mapping(value)
-    prompt = token_field(usage, "prompt_tokens" if "prompt_tokens" in usage else "input_tokens")
-    answer = token_field(
-        usage, "completion_tokens" if "completion_tokens" in usage else "output_tokens"
+    usage = JsonValue(value)
+    prompt = usage.token_field("prompt_tokens" if "prompt_tokens" in usage else "input_tokens")
+    answer = usage.token_field(
+        "completion_tokens" if "completion_tokens" in usage else "output_tokens"
     )
     if prompt is None and answer is None:
         return None
-    details = mapping(usage.get("prompt_tokens_details", usage.get("input_tokens_details")))
-    more = mapping(usage.get("completion_tokens_details", usage.get("output_tokens_details")))
-    read = token_field(details, "cached_tokens") or token_field(usage, "cache_read_input_tokens")
-    written = token_field(usage, "cache_creation_input_tokens") or token_field(
-        details, "cache_creation_tokens"
-    )
-    kept = mapping(usage.get("cache_creation", details.get("cache_creation_token_details")))
-    hour = token_field(kept, "ephemeral_1h_input_tokens")
-    reasoning = token_field(more, "reasoning_tokens")
+    details = usage.either("prompt_tokens_details", "input_tokens_details")
+    more = usage.either("completion_tokens_details", "output_tokens_details")
+    read = details.token_field("cached_tokens") or usage.token_field("cache_read_input_tokens")
+    written = usage.token_field("cache_creation_input_tokens")
+    written = written or details.token_field("cache_creation_tokens")
+    known = usage.at("cache_creation")
+    kept = known if "cache_creation" in usage else details.at("cache_creation_token_details")
+    hour = kept.token_field("ephemeral_1h_input_tokens")
+    reasoning = more.token_field("reasoning_tokens")
     found = normalised_usage(prompt or 0, answer or 0, read or 0, written or 0, reasoning or 0)
     return found.model_copy(
         update={

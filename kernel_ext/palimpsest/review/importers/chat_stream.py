@@ -6,26 +6,23 @@ already stands in the answer's text.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.review.importers.chat_messages import (
     CallNames,
     calls_of,
     content_parts,
-    text_of,
     thinking_parts,
 )
-from palimpsest.review.importing.json_fields import text
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
-    Json,
     MessageRead,
-    Recorded,
     ResultRead,
     Text,
     media_of,
+    words_of,
 )
 
 TEXT_CALLS = (
@@ -35,25 +32,15 @@ PROGRAM_ANSWERS = (
     "Answers that no recorded request asked for, such as those of a demonstration, are shown as "
     "messages of the program."
 )
-Facts = Callable[[Json], dict[str, Any]]
+Facts = Callable[[JsonValue], dict[str, Any]]
 """Returns further fields of a message's or result's value, such as its usage and times."""
 
 
-def result_ids(message: Json) -> tuple[str, ...]:
+def result_ids(message: JsonValue) -> tuple[str, ...]:
     """Return the recorded ids of the calls that a message is the result of."""
     several = message.get("tool_call_ids")
     found = several if isinstance(several, list) else [message.get("tool_call_id")]
     return tuple(one for one in found if isinstance(one, str) and one)
-
-
-@dataclass(slots=True)
-class Placed:
-    """What a message of a chat became."""
-
-    id: str
-    """Of a message; of a result its call."""
-    is_result: bool = False
-    output: str = ""
 
 
 class ChatStream:
@@ -76,26 +63,25 @@ class ChatStream:
         self._said: set[str] = set()
 
     def read(
-        self, message: Json, following: Json | None = None, *, is_answer: bool = True
-    ) -> tuple[Placed, list[Recorded]]:
-        """Return what a message became, and what is recorded by it.
+        self, message: JsonValue, following: JsonValue = NOTHING, *, is_answer: bool = True
+    ) -> tuple[list[GapRead], MessageRead | ResultRead]:
+        """Return what is said once of the recording because of a message, and what that message is.
 
         ``following`` is the next message, which tells whether an answer's command had an output. Where
         an assistant's message is no answer of a request, it is a message of the program.
         """
         match message.get("role"):
             case "assistant" | "model" if is_answer:
-                return self._answer(message, following or {})
+                return self._answer(message, following)
             case "assistant" | "model":
-                placed, said = self._user(message, by_program=True)
-                return placed, [*self.once(PROGRAM_ANSWERS), *said]
+                return [*self.once(PROGRAM_ANSWERS)], self._user(message, by_program=True)
             case "tool" | "function":
-                return self._result(message)
+                return [], self._result(message)
             case "user" if self._after_answer and self._is_output(message):
-                return self._result(message)
+                return [], self._result(message)
             case role:
                 program = self._asked or role != "user" or bool(message.get("is_demo"))
-                return self._user(message, by_program=program and self._text_commands)
+                return [], self._user(message, by_program=program and self._text_commands)
 
     def once(self, what: str) -> Iterator[GapRead]:
         """Yield a sentence about the recording the first time that it is true."""
@@ -107,13 +93,15 @@ class ChatStream:
         self._count += 1
         return f"m{self._count}"
 
-    def _is_output(self, message: Json) -> bool:
-        kind = message.get("message_type", "observation")
-        return self._text_commands and kind == "observation" and message.get("role") == "user"
+    def _is_output(self, message: JsonValue) -> bool:
+        is_output = "message_type" not in message or message.get("message_type") == "observation"
+        return self._text_commands and is_output and message.get("role") == "user"
 
-    def _answer(self, message: Json, following: Json) -> tuple[Placed, list[Recorded]]:
+    def _answer(
+        self, message: JsonValue, following: JsonValue
+    ) -> tuple[list[GapRead], MessageRead]:
         name = self._new_id()
-        said: list[Recorded] = []
+        said: list[GapRead] = []
         calls = calls_of(message, self._names)
         self._after_answer = False
         if not calls and self._is_output(following):
@@ -121,25 +109,22 @@ class ChatStream:
             calls = (Call(self._names.new(f"{name}.command"), "command", {}),)
             self._after_answer = True
         parts = (*thinking_parts(message), *content_parts(message.get("content")), *calls)
-        facts: dict[str, Any] = {"finish": "tool-calls" if calls else "stop"}
-        facts |= self._facts(message)
-        return Placed(name), [*said, MessageRead(name, "assistant", parts, **facts)]
+        facts = self._facts(message)
+        facts["finish"] = facts.get("finish") or ("tool-calls" if calls else "stop")
+        return said, MessageRead(name, "assistant", parts, **facts)
 
-    def _result(self, message: Json) -> tuple[Placed, list[Recorded]]:
+    def _result(self, message: JsonValue) -> ResultRead | MessageRead:
         self._after_answer = False
         call = self._names.answered(next(iter(result_ids(message)), ""))
         if call is None:
             return self._user(message, by_program=True)
         parts = content_parts(message.get("content"))
-        media = media_of(parts)
-        output = text_of(message.get("content"))
-        result = ResultRead(call, output, media=media, **self._result_facts(message))
-        return Placed(call, is_result=True, output=output), [result]
+        facts = self._result_facts(message)
+        return ResultRead(call, words_of(parts, ""), media=media_of(parts), **facts)
 
-    def _user(self, message: Json, *, by_program: bool) -> tuple[Placed, list[Recorded]]:
+    def _user(self, message: JsonValue, *, by_program: bool) -> MessageRead:
         self._after_answer = False
         self._asked = self._asked or not by_program
-        name = self._new_id()
-        parts = content_parts(message.get("content")) or (Text(text(message.get("content"))),)
+        parts = content_parts(message.get("content")) or (Text(message.text("content")),)
         facts = {key: one for key, one in self._facts(message).items() if key == "created"}
-        return Placed(name), [MessageRead(name, "user", parts, by_program=by_program, **facts)]
+        return MessageRead(self._new_id(), "user", parts, by_program=by_program, **facts)

@@ -6,7 +6,8 @@ System prompt and tools are not recorded.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -24,19 +25,10 @@ from palimpsest.review.importers.claude_code_index import (
 )
 from palimpsest.review.importing.content_blocks import content_parts, said_parts
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    cost_field,
-    finish_of,
-    listed,
-    mapping,
-    mappings,
-    moment,
-    small_facts,
-    text,
-)
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.importing.recorded import (
+    CompactionRead,
     GapRead,
-    Json,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -93,23 +85,24 @@ class ClaudeCodeImporter:
         session = _session_of(path)
         if not index.threads:
             raise UserError(f"{path.name!r} holds no message of Claude Code.")
-        if "" in index.threads:
-            begin = SessionBegin(session, FORMAT)
+        is_whole = "" in index.threads
+        if is_whole:
             writers = _summary_writers(path, session, index)
-            yield from _thread(path, index, "", begin, report, writers)
-        named = "" in index.threads
-        for name, thread in index.threads.items():
-            if name:
-                call = index.agent_calls.get(thread.agent) or index.prompts.get(thread.prompt)
-                begin = SessionBegin(
-                    f"{session}/{name}" if named else f"agent-{name}",
-                    FORMAT,
-                    parent=session if named else None,
-                    parent_call=call,
-                )
-                yield from _thread(path, index, name, begin, report)
-        if named:
-            yield from _subagents(path, session, index, report)
+            yield from _thread(path, index, "", SessionBegin(session, FORMAT), report, writers)
+        parent = session if is_whole else None
+        files = _subagents(path, report) if is_whole else ()
+        for file, inner, report_there in chain(((path, index, report),), files):
+            for name, thread in inner.threads.items():
+                agent = thread.agent or name
+                if inner is not index or name:
+                    begin = SessionBegin(
+                        f"{session}/{agent}" if is_whole else f"agent-{agent}",
+                        FORMAT,
+                        parent=parent,
+                        parent_call=index.agent_calls.get(agent)
+                        or index.prompts.get(thread.prompt),
+                    )
+                    yield from _thread(file, inner, name, begin, report_there)
 
 
 def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
@@ -123,8 +116,8 @@ def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, 
             continue
         agent, behind = "", ""
         for _, record in json_lines(file, unreported):
-            agent = agent or text(record.get("agentId"))
-            parent = text(record.get("parentUuid"))
+            agent = agent or record.text("agentId")
+            parent = record.text("parentUuid")
             if parent and index.node_of(parent):
                 behind = parent
         if agent and behind:
@@ -138,25 +131,15 @@ def _subagent_folder(path: Path) -> Path:
     return folder if not folder.is_symlink() else path / "none"
 
 
-def _subagents(path: Path, session: str, index: ClaudeIndex, report: Report) -> Iterator[Recorded]:
-    """Yield the subagents of the files that lie in the folder of the session's name."""
+def _subagents(path: Path, report: Report) -> Iterator[tuple[Path, ClaudeIndex, Report]]:
+    """Yield the files of subagents that lie in the folder of the session's name, with their index and reports."""
     files = sorted(_subagent_folder(path).glob("agent-*.jsonl"))
     if len(files) > MOST_SESSIONS:
         report("", f"Only the first {MOST_SESSIONS} of its subagents were read.")
     for file in files[:MOST_SESSIONS]:
-        if file.is_symlink() or not file.is_file():
-            continue
-        report_there = report_beside(report, file.name)
-        inner = _indexed(file, report_there)
-        for name, thread in inner.threads.items():
-            agent = thread.agent or name
-            begin = SessionBegin(
-                f"{session}/{agent}",
-                FORMAT,
-                parent=session,
-                parent_call=index.agent_calls.get(agent) or index.prompts.get(thread.prompt),
-            )
-            yield from _thread(file, inner, name, begin, report_there)
+        if file.is_file() and not file.is_symlink():
+            report_there = report_beside(report, file.name)
+            yield file, _indexed(file, report_there), report_there
 
 
 def _indexed(path: Path, report: Report) -> ClaudeIndex:
@@ -169,7 +152,7 @@ def _indexed(path: Path, report: Report) -> ClaudeIndex:
 def _session_of(path: Path) -> str:
     for _, record in json_lines(path, unreported):
         if isinstance(record.get("sessionId"), str):
-            return str(record["sessionId"])
+            return str(record.get("sessionId"))
     return recorded_name(path.stem)
 
 
@@ -202,11 +185,11 @@ class _Way:
     """The sessions that wrote summaries, by the record behind which each was asked for."""
     _model: str = ""
     _effort: str | None = None
-    _answers: dict[str, list[Json]] = field(default_factory=dict)
+    _answers: dict[str, list[JsonValue]] = field(default_factory=dict)
     """Records of the answers that are not complete yet, by node."""
     _held: list[Recorded] = field(default_factory=list)
     """What came while an answer was not complete."""
-    _compaction: Json | None = None
+    _compaction: CompactionRead | None = None
 
     @property
     def _nodes(self) -> Mapping[str, ClaudeNode]:
@@ -230,23 +213,23 @@ class _Way:
             yield from self._record(record, node, number)
         yield from self._rest()
 
-    def _begin(self, record: Json) -> SessionBegin:
+    def _begin(self, record: JsonValue) -> SessionBegin:
         begin, way = self._begun, self._way
         branch = way.first is not None
         return SessionBegin(
             id=f"{begin.id}/{way.first}" if branch else begin.id,
             format=FORMAT,
-            format_version=text(record.get("version")),
-            directory=text(record.get("cwd")),
-            created=moment(record.get("timestamp")),
+            format_version=record.text("version"),
+            directory=record.text("cwd"),
+            created=record.moment("timestamp"),
             parent=None if branch else begin.parent,
             parent_call=None if branch else begin.parent_call,
             branch_of=begin.id if branch else None,
             branch_at=way.left if branch else None,
         )
 
-    def _titled(self, record: Json) -> Iterator[Recorded]:
-        title = text(record.get("aiTitle")) or text(record.get("customTitle"))
+    def _titled(self, record: JsonValue) -> Iterator[Recorded]:
+        title = record.text("aiTitle") or record.text("customTitle")
         if record.get("type") in ("ai-title", "custom-title") and title:
             yield from self._out(TitleRead(title))
 
@@ -257,7 +240,7 @@ class _Way:
         else:
             yield from values
 
-    def _record(self, record: Json, node: str, number: int) -> Iterator[Recorded]:
+    def _record(self, record: JsonValue, node: str, number: int) -> Iterator[Recorded]:
         match record.get("type"):
             case "assistant":
                 self._answers.setdefault(node, []).append(record)
@@ -266,8 +249,8 @@ class _Way:
             case "system":
                 yield from self._out(*self._system(record, node))
             case "attachment":
-                attached = mapping(record.get("attachment"))
-                kind = text(attached.get("type")) or "attachment"
+                attached = record.at("attachment")
+                kind = attached.text("type") or "attachment"
                 what = f"The text of {kind!r}, which the program added, is not in the recording."
                 yield from self._out(GapRead(what, message=node))
             case _:
@@ -279,7 +262,7 @@ class _Way:
         records = self._answers.pop(node)
         yield self._answer(node, records)
         for record in records:
-            yield from provider_results(mapping(record.get("message")).get("content"))
+            yield from provider_results(record.at("message"))
         if not self._answers:
             yield from self._held
             self._held = []
@@ -289,64 +272,64 @@ class _Way:
             yield from self._complete(node)
         yield from self._held
         if self._compaction is not None:
-            yield compaction_of(self._compaction, None)
+            yield self._compaction
 
     # Answers
 
-    def _answer(self, node: str, records: list[Json]) -> MessageRead:
-        messages = [mapping(record.get("message")) for record in records]
+    def _answer(self, node: str, records: list[JsonValue]) -> MessageRead:
+        messages = [record.at("message") for record in records]
         last, newest = messages[-1], records[-1]
-        model = text(last.get("model"))
+        model = last.text("model")
         synthetic = model == SYNTHETIC
         if model and not synthetic:
             self._model = f"anthropic/{model}"
         failed = newest.get("isApiErrorMessage") is True
         parts = tuple(one for message in messages for one in content_parts(message.get("content")))
         words = words_of(parts, " ")
-        costs = [cost for one in records if (cost := cost_field(one, "costUSD")) is not None]
+        costs = [cost for one in records if (cost := one.cost("costUSD")) is not None]
         return MessageRead(
             id=node,
             role="assistant",
             parts=parts,
-            created=moment(records[0].get("timestamp")),
-            completed=moment(newest.get("timestamp")),
+            created=records[0].moment("timestamp"),
+            completed=newest.moment("timestamp"),
             model=self._model,
             effort=self._effort,
-            client=text(newest.get("version"))[:VERSION_CHARS],
+            client=newest.text("version")[:VERSION_CHARS],
             cache_miss=cache_miss_of(last),
-            usage=None if synthetic else usage_of(mapping(last.get("usage"))),
+            usage=None if synthetic else usage_of(last.at("usage")),
             cost=sum(costs) if costs else None,
-            finish="error" if failed else finish_of(last.get("stop_reason")),
+            finish="error" if failed else last.finish("stop_reason"),
             error=words if failed else None,
         )
 
     # What the user, or the program in their place, said
 
-    def _user(self, record: Json, node: str) -> Iterator[Recorded]:
-        message = mapping(record.get("message"))
+    def _user(self, record: JsonValue, node: str) -> Iterator[Recorded]:
+        message = record.at("message")
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
-            yield compaction_of(self._compaction, words_of(said_parts(content)))
+            yield replace(self._compaction, summary=words_of(said_parts(content)))
             self._compaction = None
             return
-        thinking = mapping(record.get("thinkingMetadata"))
+        thinking = record.at("thinkingMetadata")
         if thinking:
             off = thinking.get("disabled") is True
-            self._effort = "none" if off else text(thinking.get("level")) or self._effort
-        results = [one for one in mappings(content) if one.get("type") == "tool_result"]
+            self._effort = "none" if off else thinking.text("level") or self._effort
+        results = [one for one in message.objects("content") if one.get("type") == "tool_result"]
         for block in results:
             yield from self._result(block, record, alone=len(results) == 1)
         parts = said_parts(content)
         if not parts and results:
             return
         if node not in self._way.nodes or self._nodes[node].kind != "user":
-            node = text(record.get("uuid"))  # words that stand beside results
+            node = record.text("uuid")  # words that stand beside results
         first = next((part.text for part in parts if isinstance(part, Text)), "")
         yield MessageRead(
             id=node,
             role="user",
             parts=parts,
-            created=moment(record.get("timestamp")),
+            created=record.moment("timestamp"),
             model=self._model,
             effort=self._effort,
             by_program=record.get("isMeta") is True
@@ -355,33 +338,31 @@ class _Way:
             or first.lstrip().startswith(PROGRAM),
         )
 
-    def _result(self, block: Json, record: Json, *, alone: bool) -> Iterator[Recorded]:
-        call = text(block.get("tool_use_id"))
+    def _result(self, block: JsonValue, record: JsonValue, *, alone: bool) -> Iterator[Recorded]:
+        call = block.text("tool_use_id")
         content = block.get("content")
         output = words_of(said_parts(content))
         yield ResultRead(
             call=call,
             output=output,
             is_error=block.get("is_error") is True,
-            ended=moment(record.get("timestamp")),
+            ended=record.moment("timestamp"),
             media=media_of(said_parts(content)),
-            metadata=small_facts(record.get("toolUseResult")) if alone else {},
+            metadata=record.small_facts("toolUseResult") if alone else {},
         )
         if output.startswith(KEPT_APART):
             yield GapRead(IN_A_FILE, call=call)
 
-    def _system(self, record: Json, node: str) -> Iterator[Recorded]:
+    def _system(self, record: JsonValue, node: str) -> Iterator[Recorded]:
         match record.get("subtype"):
             case "compact_boundary":
                 if self._compaction is not None:
-                    yield compaction_of(self._compaction, None)
-                kept = mapping(mapping(record.get("compactMetadata")).get("preservedSegment"))
-                head = self._index.node_of(text(kept.get("headUuid")))
-                writer = self._writers.get(text(record.get("logicalParentUuid")))
-                self._compaction = {**record, "node": node, "head": head, "writer": writer}
+                    yield self._compaction
+                kept = record.text("compactMetadata", "preservedSegment", "headUuid")
+                writer = self._writers.get(record.text("logicalParentUuid"))
+                self._compaction = compaction_of(record, node, self._index.node_of(kept), writer)
             case "microcompact_boundary":
-                told = mapping(record.get("microcompactMetadata"))
-                for call in listed(told.get("compactedToolIds")):
+                for call in record.listed("microcompactMetadata", "compactedToolIds"):
                     if isinstance(call, str):
                         yield ReducedRead(call, CLEARED, rule="microcompact")
             case _:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.importing.json_fields import mapping, mappings, text
-from palimpsest.review.importing.recorded import Json
+from palimpsest.review.importing.json_fields import JsonValue
 
 BOUNDARY = "compact_boundary"
 CONTENT = frozenset({"assistant", "user", "system", "attachment"})
@@ -63,17 +62,17 @@ class ClaudeIndex:
         self._calls: dict[str, str] = {}
         """Node of each call."""
 
-    def add(self, number: int, record: Json) -> None:
+    def add(self, number: int, record: JsonValue) -> None:
         """Take the next record."""
-        name = text(record.get("uuid"))
-        kind = text(record.get("type"))
+        name = record.text("uuid")
+        kind = record.text("type")
         if not name or name in self._anchors:
             return
         thread_name, thread, before = self._place(record, name, number)
-        message = mapping(record.get("message"))
+        message = record.at("message")
         node = before
         if kind == "assistant":
-            node = text(message.get("id")) or name
+            node = message.text("id") or name
             thread.nodes.setdefault(node, ClaudeNode(node, kind, before, number))
             self._note_calls(node, message)
         elif kind == "user":
@@ -82,7 +81,7 @@ class ClaudeIndex:
             node = name
             thread.nodes.setdefault(node, ClaudeNode(node, "compaction", before, number))
         elif kind == "progress":
-            self._note_agent(mapping(record.get("data")).get("agentId"), record)
+            self._note_agent(record.get("data", "agentId"), record)
         self._anchors[name] = thread_name, node or ""
         if node and node in thread.nodes:
             thread.newest = node
@@ -95,11 +94,13 @@ class ClaudeIndex:
         """Return the node of a record; empty where there is none."""
         return self._anchors.get(uuid, ("", ""))[1]
 
-    def _place(self, record: Json, name: str, number: int) -> tuple[str, ClaudeThread, str | None]:
+    def _place(
+        self, record: JsonValue, name: str, number: int
+    ) -> tuple[str, ClaudeThread, str | None]:
         """Return the thread of a record, and the node that it follows."""
         parent = record.get("parentUuid") or record.get("logicalParentUuid")
         aside = record.get("isSidechain") is True
-        agent = text(record.get("agentId"))
+        agent = record.text("agentId")
         known = self._anchors.get(parent) if isinstance(parent, str) else None
         if known is not None and bool(known[0]) is aside:
             return known[0], self.threads[known[0]], known[1] or None
@@ -113,20 +114,20 @@ class ClaudeIndex:
         return thread_name, thread, thread.newest if parent is not None else None
 
     def _user(
-        self, thread: ClaudeThread, record: Json, name: str, before: str | None, number: int
+        self, thread: ClaudeThread, record: JsonValue, name: str, before: str | None, number: int
     ) -> str | None:
-        message = mapping(record.get("message"))
+        message = record.at("message")
         content = message.get("content")
         results = [
-            text(block.get("tool_use_id"))
-            for block in mappings(content)
+            block.text("tool_use_id")
+            for block in message.objects("content")
             if block.get("type") == "tool_result"
         ]
         if results:
             called = next((self._calls[one] for one in results if one in self._calls), before)
-            result = record.get("toolUseResult")
-            if isinstance(result, dict) and isinstance(result.get("agentId"), str):
-                self.agent_calls.setdefault(result["agentId"], results[0])
+            agent = record.get("toolUseResult", "agentId")
+            if isinstance(agent, str):
+                self.agent_calls.setdefault(agent, results[0])
             return called
         if record.get("isCompactSummary") is True and before is not None:
             node = thread.nodes.get(before)
@@ -137,16 +138,16 @@ class ClaudeIndex:
         thread.nodes.setdefault(name, ClaudeNode(name, "user", before, number))
         return name
 
-    def _note_calls(self, node: str, message: Json) -> None:
-        for block in mappings(message.get("content")):
+    def _note_calls(self, node: str, message: JsonValue) -> None:
+        for block in message.objects("content"):
             if block.get("type") == "tool_use":
-                call = text(block.get("id"))
+                call = block.text("id")
                 self._calls[call] = node
-                prompt = mapping(block.get("input")).get("prompt")
+                prompt = block.get("input", "prompt")
                 if isinstance(prompt, str):
                     self.prompts.setdefault(prompt_key(prompt), call)
 
-    def _note_agent(self, agent: Any, record: Json) -> None:
+    def _note_agent(self, agent: Any, record: JsonValue) -> None:
         call = record.get("parentToolUseID")
         if isinstance(agent, str) and isinstance(call, str):
             self.agent_calls.setdefault(agent, call)
@@ -156,7 +157,7 @@ def prompt_key(content: Any) -> str:
     """Return the beginning of a prompt."""
     if isinstance(content, str):
         return content[:PROMPT_CHARS].strip()
-    texts = (text(block.get("text")) for block in mappings(content))
+    texts = (block.text("text") for block in JsonValue(content).objects())
     return next((one[:PROMPT_CHARS].strip() for one in texts if one), "")
 
 

@@ -10,29 +10,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importing.content_blocks import block_part
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
-    cost_field,
-    count,
+    NOTHING,
+    JsonValue,
     fingerprint,
-    identifier,
-    inner,
-    mapping,
-    mappings,
     media_at,
-    milliseconds,
-    text,
-    tokens,
     usage_of_whole_prompt,
 )
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -93,32 +84,28 @@ class ClineImporter:
 
 
 def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Recorded]:
-    about = {
-        name: json_field(path, name)
-        for name in ("sessionId", "version", "agent", "origin", "system_prompt")
-    }
-    session = identifier(about["sessionId"]) or path.name.removesuffix(MESSAGES)
+    session = json_field(path, "sessionId").id() or path.name.removesuffix(MESSAGES)
     state = _state(compaction, report)
     reader = _ClineMessages()
-    first = mapping(json_field(path, "messages.item", report))
+    first = json_field(path, "messages.item", report)
     if not first:
         raise UserError(f"{str(path)!r} holds no messages of Cline.")
     yield SessionBegin(
         session,
         ClineImporter.name,
-        format_version=identifier(about["version"]),
+        format_version=json_field(path, "version").id(),
         title=session,
-        created=milliseconds(first.get("ts")),
-        system=text(about["system_prompt"]) or None,
-        parent=_parent(session, about),
+        created=first.milliseconds("ts"),
+        system=json_field(path, "system_prompt").text() or None,
+        parent=_parent(session, path),
     )
-    covered = count(state.get("source_message_count"))
+    covered = state.count("source_message_count")
     for n, message in enumerate(json_items(path, "messages.item", report)):
         if state and n == covered:
             yield from reader.compacted(state)
-            state = {}
+            state = NOTHING
         if isinstance(message, dict):
-            yield from reader.told(message)
+            yield from reader.told(JsonValue(message))
         else:
             report(f"message {n + 1}", "It is no JSON object and was left out.")
     if state:
@@ -126,26 +113,23 @@ def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Re
 
 
 def _is_child(path: Path) -> bool:
-    if path.is_symlink():
-        return True
-    return text(json_field(path, "agent")) in CHILDREN
+    return path.is_symlink() or json_field(path, "agent").text() in CHILDREN
 
 
-def _parent(session: str, about: Json) -> str | None:
+def _parent(session: str, path: Path) -> str | None:
     """Return the session that began this one as a subagent or a teammate, as far as it is another one."""
-    named = identifier(inner(about["origin"], "parentThreadId"))
-    is_child = text(about["agent"]) in CHILDREN
-    return named if is_child and named and named != session else None
+    named = json_field(path, "origin").id("parentThreadId")
+    return named if named and named != session and _is_child(path) else None
 
 
-def _state(path: Path | None, report: Report) -> Json:
+def _state(path: Path | None, report: Report) -> JsonValue:
     if path is None:
-        return {}
+        return NOTHING
     try:
-        return mapping(json_document(path))
+        return json_document(path)
     except UserError:
         report(path.name, "The state of the compaction cannot be read and was left out.")
-        return {}
+        return NOTHING
 
 
 @dataclass(slots=True)
@@ -161,16 +145,16 @@ class _ClineMessages:
     only_results: set[str] = field(default_factory=set)
     """Messages that hold results and nothing else."""
 
-    def told(self, message: Json) -> Iterator[Recorded]:
-        name = identifier(message.get("id")) or f"m{len(self.ids) + 1}"
+    def told(self, message: JsonValue) -> Iterator[Recorded]:
+        name = message.id("id") or f"m{len(self.ids) + 1}"
         name = f"{name}#{len(self.ids) + 1}" if name in self.ids else name
         self.ids[name] = name
-        created = milliseconds(message.get("ts"))
-        if text(inner(message, "metadata", "kind")) in SUMMARIES:
+        created = message.milliseconds("ts")
+        if message.text("metadata", "kind") in SUMMARIES:
             yield GapRead(BEFORE_RECORDING)
             yield _compaction(name, message, (), created)
             return
-        parts, results = _content(message.get("content"))
+        parts, results = _content(message.at("content"))
         self.owners[name] = [one.call for one in results]
         for result in results:
             self.results.setdefault(result.call, fingerprint(result.output))
@@ -184,13 +168,13 @@ class _ClineMessages:
 
     def _answer(
         self,
-        message: Json,
+        message: JsonValue,
         name: str,
         parts: Sequence[Text | Thinking | Media | Call],
         created: int | None,
     ) -> MessageRead:
-        metrics = mapping(message.get("metrics"))
-        names = (text(inner(message, "modelInfo", name)) for name in ("provider", "id"))
+        metrics = message.at("metrics")
+        names = (message.text("modelInfo", name) for name in ("provider", "id"))
         return MessageRead(
             name,
             "assistant",
@@ -198,63 +182,58 @@ class _ClineMessages:
             created,
             model="/".join(one for one in names if one),
             usage=usage_of_whole_prompt(
-                tokens(metrics, "inputTokens"),
-                tokens(metrics, "outputTokens"),
-                read=tokens(metrics, "cacheReadTokens"),
-                written=tokens(metrics, "cacheWriteTokens"),
+                metrics.tokens("inputTokens"),
+                metrics.tokens("outputTokens"),
+                read=metrics.tokens("cacheReadTokens"),
+                written=metrics.tokens("cacheWriteTokens"),
             ),
-            cost=cost_field(metrics, "cost"),
+            cost=metrics.cost("cost"),
             finish="tool-calls" if any(isinstance(one, Call) for one in parts) else "stop",
         )
 
-    def compacted(self, state: Json) -> Iterator[Recorded]:
+    def compacted(self, state: JsonValue) -> Iterator[Recorded]:
         """Tell what a compaction's state shows instead of the messages before it."""
-        created = milliseconds(state.get("updated_at"))
+        created = state.milliseconds("updated_at")
         stayed, shown = dict[str, None](), dict[str, str]()
-        summary: Json = {}
-        for message in mappings(state.get("messages")):
-            name = identifier(message.get("id"))
-            if text(inner(message, "metadata", "kind")) in SUMMARIES:
+        summary = NOTHING
+        for message in state.objects("messages"):
+            name = message.id("id")
+            if message.text("metadata", "kind") in SUMMARIES:
                 summary = message
             elif name in self.ids:
                 stayed[name] = None
-                shown |= {one.call: one.output for one in _content(message.get("content"))[1]}
-        gone = [one for one in self.ids if one not in stayed]
+                shown |= {one.call: one.output for one in _content(message.at("content"))[1]}
         for name in stayed:
             for call in self.owners.get(name, []):
                 if fingerprint(shown.get(call, "")) != self.results.get(call):
                     yield ReducedRead(call, shown.get(call, ""), rule=RULE)
-        replaced = tuple(one for one in gone if one not in self.only_results)
-        if not replaced and not summary:
-            return
-        name = f"compaction-{len(self.ids)}"
-        self.ids[name] = name
-        yield _compaction(name, summary, replaced, created)
+        replaced = tuple(one for one in self.ids if one not in {*stayed, *self.only_results})
+        if replaced or summary:
+            name = f"compaction-{len(self.ids)}"
+            self.ids[name] = name
+            yield _compaction(name, summary, replaced, created)
 
 
 def _compaction(
-    name: str, message: Json, replaced: tuple[str, ...], created: int | None
+    name: str, message: JsonValue, replaced: tuple[str, ...], created: int | None
 ) -> CompactionRead:
-    metadata = mapping(message.get("metadata"))
-    parts, _ = _content(message.get("content"))
-    said = words_of(parts, "\n\n")
-    reason = text(metadata.get("reason"))
+    metadata = message.at("metadata")
     return CompactionRead(
         name,
-        said,
+        words_of(_content(message.at("content"))[0], "\n\n"),
         replaced=replaced,
-        created=milliseconds(metadata.get("generatedAt")) or created,
-        auto=not reason.startswith("manual"),
-        tokens_before=count(metadata.get("tokensBefore")) or None,
+        created=metadata.milliseconds("generatedAt") or created,
+        auto=not metadata.text("reason").startswith("manual"),
+        tokens_before=metadata.count("tokensBefore") or None,
     )
 
 
-def _content(value: Any) -> tuple[list[Text | Thinking | Media | Call], list[ResultRead]]:
+def _content(value: JsonValue) -> tuple[list[Text | Thinking | Media | Call], list[ResultRead]]:
     parts: list[Text | Thinking | Media | Call] = []
     results: list[ResultRead] = []
-    if isinstance(value, str):
-        return ([Text(text(value))] if value else []), []
-    for one in mappings(value):
+    if said := value.text():
+        parts.append(Text(said))
+    for one in value.objects():
         match one.get("type"):
             case "tool_result":
                 results.append(_result(one))
@@ -265,22 +244,22 @@ def _content(value: Any) -> tuple[list[Text | Thinking | Media | Call], list[Res
     return parts, results
 
 
-def _result(block: Json) -> ResultRead:
-    parts, _ = _content(block.get("content"))
+def _result(block: JsonValue) -> ResultRead:
+    parts, _ = _content(block.at("content"))
     return ResultRead(
-        identifier(block.get("tool_use_id")),
+        block.id("tool_use_id"),
         words_of(parts),
         is_error=block.get("is_error") is True,
         media=media_of(parts),
     )
 
 
-def _other(block: Json) -> Text | Media:
+def _other(block: JsonValue) -> Text | Media:
     """Return an image, a file by its content, or any other block by what it is called."""
     if block.get("type") == "file":
-        return Text(f"{text(block.get('path'))}\n{text(block.get('content'))}", synthetic=True)
-    data = text(block.get("data")) or text(inner(block, "source", "data"))
-    mime = text(block.get("mediaType")) or text(inner(block, "source", "media_type"))
+        return Text(f"{block.text('path')}\n{block.text('content')}", synthetic=True)
+    data = block.text("data") or block.text("source", "data")
+    mime = block.text("mediaType") or block.text("source", "media_type")
     if data:
         return Media(mime or "image/png", data)
-    return media_at(text(inner(block, "media", "url")), mime, text(block.get("type")) or None)
+    return media_at(block.text("media", "url"), mime, block.text("type") or None)

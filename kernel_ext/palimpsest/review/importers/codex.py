@@ -7,7 +7,7 @@ from palimpsest.review.importers.codex_rollout import FORMAT, CodexRollout
 from palimpsest.review.importers.codex_threads import NamedThreads
 from palimpsest.review.importers.codex_tree import RolloutTree
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import decoded
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.importing.recorded import Recorded
 from palimpsest.review.importing.sources import report_beside
 
@@ -29,9 +29,8 @@ class CodexImporter:
         line = head.start.split(b"\n", 1)[0]
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
-        header = decoded(line)
-        old = isinstance(header, dict) and "type" not in header
-        return old and {"id", "timestamp", "instructions"} <= header.keys()
+        header = JsonValue(line).decoded().fields()
+        return "type" not in header and {"id", "timestamp", "instructions"} <= header.keys()
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a rollout."""

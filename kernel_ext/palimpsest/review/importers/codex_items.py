@@ -2,17 +2,7 @@
 
 import json
 
-from palimpsest.review.importing.json_fields import (
-    count,
-    decoded,
-    mapping,
-    mappings,
-    media_at,
-    normalised_usage,
-    text,
-    tokens,
-    tool_input,
-)
+from palimpsest.review.importing.json_fields import JsonValue, media_at, normalised_usage
 from palimpsest.review.importing.recorded import (
     Call,
     Json,
@@ -50,61 +40,55 @@ def is_program(words: str) -> bool:
     return words.lstrip().startswith(PROGRAM)
 
 
-def message_parts(item: Json) -> tuple[Text | Media, ...]:
-    """Return the parts of a message."""
-    content = item.get("content")
-    if isinstance(content, str):
-        return (Text(content),)
+def message_parts(content: JsonValue) -> tuple[Text | Media, ...]:
+    """Return the parts of a message's content."""
+    if isinstance(content.raw, str):
+        return (Text(content.raw),)
     parts: list[Text | Media] = []
-    for block in mappings(content):
+    for block in content.objects():
         if block.get("type") in ("input_text", "output_text", "text"):
-            parts.append(Text(text(block.get("text"))))
+            parts.append(Text(block.text("text")))
         elif block.get("type") == "input_image":
             parts.append(media_at(block.get("image_url"), "image/*"))
     return tuple(parts)
 
 
-def answer_part(item: Json) -> list[Text | Thinking | Media | Call]:
+def answer_part(item: JsonValue) -> list[Text | Thinking | Media | Call]:
     """Return the parts of one item of an answer."""
     match item.get("type"):
         case "message":
-            return list(message_parts(item))
+            return list(message_parts(item.at("content")))
         case "reasoning":
-            said = [*mappings(item.get("content")), *mappings(item.get("summary"))]
-            words = "\n\n".join(text(block.get("text")) for block in said)
+            said = [*item.objects("content"), *item.objects("summary")]
+            words = "\n\n".join(block.text("text") for block in said)
             encrypted = bool(item.get("encrypted_content"))
             return [Thinking(words, encrypted=encrypted and not words)]
         case "function_call" | "tool_search_call":
-            name = text(item.get("name")) or text(item.get("type"))
-            return [
-                Call(
-                    text(item.get("call_id")), name, tool_input(item.get("arguments"), "arguments")
-                )
-            ]
+            name = item.text("name") or item.text("type")
+            given = item.tool_input("arguments", name="arguments")
+            return [Call(item.text("call_id"), name, given)]
         case "custom_tool_call":
-            given = {"input": text(item.get("input"))}
-            return [Call(text(item.get("call_id")), text(item.get("name")), given)]
+            given = {"input": item.text("input")}
+            return [Call(item.text("call_id"), item.text("name"), given)]
         case "local_shell_call":
-            call = text(item.get("call_id")) or text(item.get("id"))
-            return [Call(call, "local_shell", mapping(item.get("action")))]
+            call = item.text("call_id") or item.text("id")
+            return [Call(call, "local_shell", item.fields("action"))]
         case _:
-            ran = responses_item(item)
-            if ran is None:
-                return []
-            return [Call(text(item.get("id")), ran.tool, ran.input, at_provider=True)]
+            ran = responses_item(item.raw)
+            return [Call(item.text("id"), ran.tool, ran.input, at_provider=True)] if ran else []
 
 
-def ran_at_provider(item: Json) -> bool:
+def ran_at_provider(item: JsonValue) -> bool:
     """Return whether an item is a call that the provider ran itself, in the answer that holds it."""
-    return responses_item(item) is not None
+    return responses_item(item.raw) is not None
 
 
-def provider_result(item: Json, time: int | None) -> ResultRead:
+def provider_result(item: JsonValue, time: int | None) -> ResultRead:
     """Return what a call that the provider ran told of its result, which is often nothing; ``id`` names the call."""
-    ran = responses_item(item)
-    picture = text(item.get("result")) if item.get("type") == "image_generation_call" else ""
+    ran = responses_item(item.raw)
+    picture = item.text("result") if item.get("type") == "image_generation_call" else ""
     return ResultRead(
-        call=text(item.get("id")),
+        call=item.text("id"),
         output=(ran.problem or ran.output) if ran is not None else "",
         is_error=ran is not None and ran.problem is not None,
         ended=time,
@@ -112,10 +96,10 @@ def provider_result(item: Json, time: int | None) -> ResultRead:
     )
 
 
-def agent_message(item: Json) -> tuple[tuple[Text | Media, ...], int]:
+def agent_message(item: JsonValue) -> tuple[tuple[Text | Media, ...], int]:
     """Return the parts of a message between agents, and how many characters of it are encrypted."""
-    told = tuple(part for one in message_parts(item) for part in _payload(one))
-    hidden = [text(block.get("encrypted_content")) for block in mappings(item.get("content"))]
+    told = tuple(part for one in message_parts(item.at("content")) for part in _payload(one))
+    hidden = [block.text("encrypted_content") for block in item.objects("content")]
     return told, sum(len(one) for one in hidden)
 
 
@@ -127,11 +111,11 @@ def _payload(part: Text | Media) -> tuple[Text | Media, ...]:
     return (Text(f"{head}{border.rstrip()}"), Text(words)) if border and words else (part,)
 
 
-def inherited_parts(item: Json) -> tuple[Text | Media, ...]:
+def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
     """Return what an item of the parent was in the context: a call as its name and its input."""
     kind = item.get("type")
     if kind in ("message", "agent_message"):
-        return message_parts(item)
+        return message_parts(item.at("content"))
     if kind in OUTPUTS:
         result = result_of(item, None)
         return (Text(result.output, synthetic=True), *result.media)
@@ -144,44 +128,36 @@ def inherited_parts(item: Json) -> tuple[Text | Media, ...]:
     )
 
 
-def result_of(item: Json, time: int | None, session: str | None = None) -> ResultRead:
+def result_of(item: JsonValue, time: int | None, session: str | None = None) -> ResultRead:
     """Return a result, of a call about the thread ``session``; some versions wrap its text and the exit code in JSON."""
-    given = item.get("output")
-    words = ""
-    facts: Json = {}
-    media: tuple[Media, ...] = ()
-    if isinstance(given, str):
-        words = given
-        inner = mapping(decoded(given)) if given.startswith('{"output"') else {}
-        if isinstance(inner.get("output"), str):
-            told = mapping(inner.get("metadata"))
-            words = inner["output"]
-            facts = {name: told[name] for name in ("exit_code", "duration_seconds") if name in told}
-    elif isinstance(given, list):
-        parts = message_parts({"content": given})
-        words = words_of(parts)
-        media = media_of(parts)
-    elif isinstance(given, dict):
-        words = text(given.get("content"))
+    given, facts = item.at("output"), Json()
+    parts = message_parts(given)
+    words = words_of(parts) or given.text("content")
+    if words.startswith('{"output"') and isinstance((inner := given.decoded()).get("output"), str):
+        words, told = inner.get("output"), inner.fields("metadata")
+        facts = {name: told[name] for name in ("exit_code", "duration_seconds") if name in told}
     return ResultRead(
-        call=text(item.get("call_id")),
+        call=item.text("call_id"),
         output=words,
-        is_error=mapping(given).get("success") is False,
+        is_error=given.get("success") is False,
         ended=time,
-        media=media,
+        media=media_of(parts),
         metadata=facts,
         session=session,
     )
 
 
-def usage_of(last: Json, total: Json, before: Json, service_tier: str | None = None) -> Usage:
+def usage_of(
+    last: JsonValue, total: JsonValue, before: JsonValue, service_tier: str | None = None
+) -> Usage:
     """Return the usage of one request, by its own report or by how the total grew; read and written are parts of its input."""
-    said = last or {name: count(total[name]) - count(before.get(name)) for name in total}
+    grown = {name: total.count(name) - before.count(name) for name in total.fields()}
+    said = last or JsonValue(grown)
     found = normalised_usage(
-        tokens(said, "input_tokens"),
-        tokens(said, "output_tokens"),
-        tokens(said, "cached_input_tokens"),
-        tokens(said, "cache_write_input_tokens"),
-        tokens(said, "reasoning_output_tokens"),
+        said.tokens("input_tokens"),
+        said.tokens("output_tokens"),
+        said.tokens("cached_input_tokens"),
+        said.tokens("cache_write_input_tokens"),
+        said.tokens("reasoning_output_tokens"),
     )
     return found.model_copy(update={"service_tier": service_tier})

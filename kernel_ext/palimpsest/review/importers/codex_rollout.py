@@ -25,19 +25,11 @@ from palimpsest.review.importers.codex_items import (
 )
 from palimpsest.review.importers.codex_threads import NamedThreads, thread_header
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import (
-    count,
-    listed,
-    mapping,
-    mappings,
-    moment,
-    text,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -81,7 +73,7 @@ class CodexRollout:
         self._effort: str | None = None
         self._tier: str | None = None
         """The service tier of the turn, where it has a price of its own."""
-        self._total: Json = {}
+        self._total = NOTHING
         self._count = 0
         self._parts: list[Text | Thinking | Media | Call] = []
         """Of the answer that is not complete yet."""
@@ -106,10 +98,10 @@ class CodexRollout:
         begun = False
         for number, record in json_lines(self._path, self._report):
             kind, payload = _normal(record)
-            time = moment(record.get("timestamp"))
+            time = record.moment("timestamp")
             if not begun:
                 begun = True
-                yield from self._begin(payload if kind == "session_meta" else {}, time)
+                yield from self._begin(payload if kind == "session_meta" else NOTHING, time)
             ordinal = record.get("ordinal")
             if isinstance(ordinal, int) and ordinal < self._own_from:
                 yield from self._inherited(kind, payload, time)
@@ -117,19 +109,20 @@ class CodexRollout:
             yield from self._record(kind, payload, time, f"line {number}")
         yield from self._complete(None)
 
-    def _begin(self, meta: Json, time: int | None) -> Iterator[Recorded]:
-        self._provider = text(meta.get("model_provider")) or self._provider
+    def _begin(self, meta: JsonValue, time: int | None) -> Iterator[Recorded]:
+        self._provider = meta.text("model_provider") or self._provider
         model, window = self._look_ahead()
-        system = mapping(meta.get("base_instructions")).get("text", meta.get("instructions"))
+        told = meta.at("base_instructions")
+        system = told.get("text") if "text" in told else meta.get("instructions")
         header = thread_header(meta, recorded_name(self._path.stem))
         self.threads.own, self._own_from = header.thread, header.own_from or 0
-        created = moment(meta.get("timestamp"))
+        created = meta.moment("timestamp")
         yield SessionBegin(
             id=header.thread,
             format=FORMAT,
-            format_version=text(meta.get("cli_version")),
+            format_version=meta.text("cli_version"),
             title=header.title,
-            directory=text(meta.get("cwd")),
+            directory=meta.text("cwd"),
             created=created if created is not None else time,
             model=model,
             window=window,
@@ -150,19 +143,19 @@ class CodexRollout:
             kind, payload = _normal(record)
             if kind == "turn_context" and not model:
                 model = self._named(payload)
-            found = payload.get("model_context_window") or mapping(payload.get("info")).get(
-                "model_context_window"
-            )
-            window = window or count(found) or None
+            told = payload if payload.get("model_context_window") else payload.at("info")
+            window = window or told.count("model_context_window") or None
             if (model and window) or number > LOOKED_AHEAD:
                 break
         return model, window
 
-    def _named(self, context: Json) -> str:
-        name = text(context.get("model"))
+    def _named(self, context: JsonValue) -> str:
+        name = context.text("model")
         return f"{self._provider}/{name}" if name else ""
 
-    def _record(self, kind: str, payload: Json, time: int | None, place: str) -> Iterator[Recorded]:
+    def _record(
+        self, kind: str, payload: JsonValue, time: int | None, place: str
+    ) -> Iterator[Recorded]:
         match kind:
             case "response_item":
                 yield from self._item(payload, time, place)
@@ -170,9 +163,11 @@ class CodexRollout:
                 yield from self._event(payload, time)
             case "turn_context":
                 self._model = self._named(payload) or self._model
-                mode = mapping(mapping(payload.get("collaboration_mode")).get("settings"))
-                effort = payload.get("effort") or mode.get("reasoning_effort")
-                self._effort = text(effort) or None
+                mode = payload.at("collaboration_mode", "settings")
+                told = (
+                    payload.at("effort") if payload.get("effort") else mode.at("reasoning_effort")
+                )
+                self._effort = told.text() or None
                 self._tier = priced_tier(payload.get("service_tier"))
             case "compacted":
                 yield from self._complete(time)
@@ -180,23 +175,23 @@ class CodexRollout:
             case _:
                 pass  # the header, and what is for the screen only
 
-    def _inherited(self, kind: str, payload: Json, time: int | None) -> Iterator[Recorded]:
+    def _inherited(self, kind: str, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
         """Yield what its parent was shown, as messages of the program: in the context, but none of its requests."""
         if kind == "compacted":
             yield self._compaction(payload, time)
         elif kind == "turn_context":
             yield from self._record(kind, payload, time, "")
         elif kind == "event_msg":
-            total = mapping(mapping(payload.get("info")).get("total_token_usage"))
+            total = payload.at("info", "total_token_usage")
             self._total = total or self._total
         elif kind == "response_item" and (parts := inherited_parts(payload)):
             yield self._message_to_model(parts, time)
 
     # What the model said and was told
 
-    def _item(self, item: Json, time: int | None, place: str) -> Iterator[Recorded]:
-        kind = text(item.get("type"))
-        role = text(item.get("role"))
+    def _item(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
+        kind = item.text("type")
+        role = item.text("role")
         if kind in OUTPUTS:
             result = result_of(item, time, self.threads.result(item))
             if self._parts:
@@ -222,14 +217,15 @@ class CodexRollout:
                 place, f"It is of the kind {kind!r}, which is not known, and was left out."
             )
 
-    def _answered(self, item: Json, time: int | None, place: str) -> Iterator[Recorded]:
+    def _answered(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
         """Add an item to the answer that is being read; yields the answer before, where its results have come."""
         if self._held:  # the results belong to the request before
             yield from self._complete(time)
         if not self._parts:
             self._created = time
         if ran_at_provider(item):
-            item = {**item, "id": text(item.get("id")) or f"{item['type']} {place}"}
+            name = item.text("id") or f"{item.get('type')} {place}"
+            item = JsonValue({**item.raw, "id": name})
             self._ran.append(provider_result(item, time))
         self._parts.extend(answer_part(item))
         self.threads.call(item)
@@ -248,8 +244,8 @@ class CodexRollout:
         model, effort = self._model, self._effort
         return MessageRead(name, role, parts, created, model=model, effort=effort, **more)
 
-    def _told(self, item: Json, role: str, time: int | None) -> MessageRead:
-        parts = message_parts(item)
+    def _told(self, item: JsonValue, role: str, time: int | None) -> MessageRead:
+        parts = message_parts(item.at("content"))
         words = words_of(parts)
         program = role != "user" or is_program(words)
         session = self.threads.words_of(words) if program else None
@@ -286,21 +282,21 @@ class CodexRollout:
 
     # What happened
 
-    def _event(self, event: Json, time: int | None) -> Iterator[Recorded]:
+    def _event(self, event: JsonValue, time: int | None) -> Iterator[Recorded]:
         self.threads.event(event)
         match event.get("type"):
             case "token_count":
-                info = mapping(event.get("info"))
-                total = mapping(info.get("total_token_usage"))
-                if total and total != self._total:
+                info = event.at("info")
+                total = info.at("total_token_usage")
+                if total and total.raw != self._total.raw:
                     before, self._total = self._total, total
-                    last = mapping(info.get("last_token_usage"))
+                    last = info.at("last_token_usage")
                     yield from self._usage(usage_of(last, total, before, self._tier), time)
             case "turn_aborted":
                 yield from self._complete(time, finish="aborted")
             case "thread_rolled_back":
                 yield from self._complete(time)
-                gone = self._last_turns(count(event.get("num_turns")))
+                gone = self._last_turns(event.count("num_turns"))
                 if gone:
                     yield RemovedRead(gone, created=time)
             case _:
@@ -326,18 +322,18 @@ class CodexRollout:
         del self._order[first:]
         return gone
 
-    def _compaction(self, payload: Json, time: int | None) -> CompactionRead:
-        summary = text(payload.get("message"))
+    def _compaction(self, payload: JsonValue, time: int | None) -> CompactionRead:
+        summary = payload.text("message")
         kept = set()
         encrypted = False
-        for item in mappings(payload.get("replacement_history")):
-            words = words_of(message_parts(item))
+        for item in payload.objects("replacement_history"):
+            words = words_of(message_parts(item.at("content")))
             if words in self._said:
                 kept.add(self._said[words])
             elif words and not summary:
                 summary = words
             encrypted = encrypted or "encrypted_content" in item
-        named = bool(listed(payload.get("replacement_history")))
+        named = bool(payload.listed("replacement_history"))
         replaced = tuple(name for name, _ in self._order if name not in kept)
         self._count += 1
         name = f"m{self._count}"
@@ -351,11 +347,11 @@ class CodexRollout:
         )
 
 
-def _normal(record: Json) -> tuple[str, Json]:
+def _normal(record: JsonValue) -> tuple[str, JsonValue]:
     """Return kind and payload of a record; the oldest rollouts have their items without either."""
-    payload = record.get("payload")
-    if isinstance(payload, dict):
-        return text(record.get("type")), payload
+    payload = record.at("payload")
+    if isinstance(payload.raw, dict):
+        return record.text("type"), payload
     if "instructions" in record and "type" not in record:
         return "session_meta", record
     return "response_item" if "type" in record else "", record

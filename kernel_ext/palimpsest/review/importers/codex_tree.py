@@ -16,7 +16,7 @@ from palimpsest.review.importers.codex_threads import (
     thread_header,
 )
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import decoded, mapping
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.importing.sources import too_deep
 from palimpsest.store.disk import is_regular, open_regular
 from palimpsest.transcript.strings.relative_paths import recorded_name
@@ -96,23 +96,16 @@ def _folders(path: Path) -> Iterable[Path]:
     if not DAYS.fullmatch("/".join(day.parts[-3:])):
         return (day,)
     found = [day]
-    for year in _inside(day.parent.parent.parent, day.parts[-3]):
-        for month in _inside(year, day.parts[-2] if year.name == day.parts[-3] else ""):
-            is_first = (year.name, month.name) == day.parts[-3:-1]
-            found += [
-                one for one in _inside(month, day.parts[-1] if is_first else "") if one != day
-            ]
+    for year in _inside(day.parent.parent.parent):
+        for month in _inside(year) if year.name >= day.parts[-3] else ():
+            found += (one for one in _inside(month) if one.parts[-3:] > day.parts[-3:])
     return found
 
 
-def _inside(folder: Path, first: str) -> list[Path]:
-    """Return the folders with numbers as names, from the first one on."""
+def _inside(folder: Path) -> list[Path]:
+    """Return the folders with numbers as names."""
     return _chosen(
-        folder,
-        MOST_NAMES,
-        lambda one: (
-            one.name.isdecimal() and one.name >= first and one.is_dir(follow_symlinks=False)
-        ),
+        folder, MOST_NAMES, lambda one: one.name.isdecimal() and one.is_dir(follow_symlinks=False)
     )
 
 
@@ -142,8 +135,9 @@ def _header(file: Path) -> ThreadHeader | None:
             line = (opened.read(HEADER_BYTES) or b"").split(b"\n", 1)[0]
     except OSError:
         return None
-    record = mapping(decoded(line))
-    meta = record.get("payload")
-    if not isinstance(meta, dict) or record.get("type") != "session_meta" or too_deep(meta):
-        return None
-    return thread_header(meta, recorded_name(file.stem))
+    record = JsonValue(line).decoded()
+    meta = record.at("payload")
+    known = isinstance(meta.raw, dict) and record.get("type") == "session_meta"
+    return (
+        thread_header(meta, recorded_name(file.stem)) if known and not too_deep(meta.raw) else None
+    )

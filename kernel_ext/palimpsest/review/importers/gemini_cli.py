@@ -7,30 +7,16 @@ results or compressed it. Cached tokens are a part of the input, thoughts are co
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    fingerprint,
-    identifier,
-    inner,
-    mapping,
-    mappings,
-    media_at,
-    milliseconds,
-    plain,
-    text,
-    tokens,
-    tool_input,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue, fingerprint, media_at
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -133,11 +119,12 @@ def _is_lines(path: Path) -> bool:
     return bool(newline) and first.strip().endswith(b"}") and b'"messages"' not in first
 
 
-def _document(path: Path, report: Report) -> Iterator[tuple[str, Json]]:
-    yield "head", {name: json_field(path, name) for name in ("sessionId", "startTime", "kind")}
+def _document(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
+    names = ("sessionId", "startTime", "kind")
+    yield "head", JsonValue({name: json_field(path, name).raw for name in names})
     yield from json_objects(path, "messages.item", report, "message")
-    if summary := json_field(path, "summary"):
-        yield "summary", {"$set": {"summary": summary}}
+    if summary := json_field(path, "summary").raw:
+        yield "summary", JsonValue({"$set": {"summary": summary}})
 
 
 @dataclass(slots=True)
@@ -151,16 +138,16 @@ class _GeminiChat:
     is_subagent: bool = False
     live: dict[str, None] = field(default_factory=dict)
     """Messages that are in the history, in order."""
-    told_records: dict[str, Json] = field(default_factory=dict)
-    """What was told of each message, without its texts of results."""
+    told_records: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
+    """Of each message that was told the fingerprint of its content, and whether its tokens were reported."""
     shown: dict[str, bytes] = field(default_factory=dict)
     """What the history shows of each call's result."""
     whole: dict[str, bytes] = field(default_factory=dict)
-    pending: Json | None = None
+    pending: JsonValue = NOTHING
     """An answer that later records may complete."""
     count: int = 0
 
-    def told(self, record: Json, place: str, report: Report) -> Iterator[Recorded]:
+    def told(self, record: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
         self.count += 1
         if not self.begun:
             self.begun = True
@@ -168,34 +155,33 @@ class _GeminiChat:
         if isinstance(rewound := record.get("$rewindTo"), str):
             yield from self.finished()
             yield from self._rewound(rewound)
-        elif isinstance(changes := record.get("$set"), dict):
+        elif isinstance(record.get("$set"), dict):
+            changes = record.at("$set")
             if isinstance(changes.get("messages"), list):
                 yield from self.finished()
-                yield from self._history(changes["messages"], changes)
-            if title := text(changes.get("summary")):
+                yield from self._history(changes)
+            if title := changes.text("summary"):
                 yield TitleRead(title)
-        elif "id" in record and text(record.get("type")) in SAID:
+        elif "id" in record and record.text("type") in SAID:
             yield from self._message(record)
         elif "id" in record and not isinstance(record.get("type"), str):
             report(place, "It is a message of no known kind and was left out.")
 
-    def _begin(self, record: Json, place: str) -> SessionBegin:
-        directories = record.get("directories")
-        first = directories[0] if isinstance(directories, list) and directories else ""
-        self.session = identifier(record.get("sessionId")) or place
+    def _begin(self, record: JsonValue, place: str) -> SessionBegin:
+        self.session = record.id("sessionId") or place
         self.is_subagent = record.get("kind") == SUBAGENT
         known = self.is_subagent and self.folder not in ("", "chats", self.session)
         return SessionBegin(
             self.session,
             GeminiCliImporter.name,
             parent=self.folder if known else None,
-            directory=text(first),
-            created=milliseconds(record.get("startTime")) or milliseconds(record.get("timestamp")),
+            directory=JsonValue(next(iter(record.listed("directories")), "")).text(),
+            created=record.milliseconds("startTime") or record.milliseconds("timestamp"),
         )
 
-    def _message(self, record: Json) -> Iterator[Recorded]:
-        name = identifier(record.get("id")) or f"m{self.count}"
-        if self.pending and identifier(self.pending.get("id")) == name:
+    def _message(self, record: JsonValue) -> Iterator[Recorded]:
+        name = record.id("id") or f"m{self.count}"
+        if self.pending and self.pending.id("id") == name:
             self.pending = record
             return
         yield from self.finished()
@@ -209,64 +195,62 @@ class _GeminiChat:
     def finished(self) -> Iterator[Recorded]:
         """Yield the answer that nothing completes any more."""
         if record := self.pending:
-            self.pending = None
-            name = identifier(record.get("id")) or f"a{self.count}"
+            self.pending = NOTHING
+            name = record.id("id") or f"a{self.count}"
             self._add(name, record)
-            calls = mappings(record.get("toolCalls"))
+            calls = record.objects("toolCalls")
             yield MessageRead(
                 name,
                 "assistant",
-                (*_thoughts(record), *_content(record.get("content")), *map(_call, calls)),
-                milliseconds(record.get("timestamp")),
-                model=f"gemini/{model}" if (model := text(record.get("model"))) else "",
-                usage=_usage(record.get("tokens")),
+                (*_thoughts(record), *_content(record.at("content")), *map(_call, calls)),
+                record.milliseconds("timestamp"),
+                model=f"gemini/{model}" if (model := record.text("model")) else "",
+                usage=_usage(record.at("tokens")),
                 finish="tool-calls" if calls else "stop",
             )
             for call in calls:
-                if call.get("result") is not None or text(call.get("status")) in FAILED:
+                if call.get("result") is not None or call.text("status") in FAILED:
                     yield self._result(call)
 
-    def _from_user(self, name: str, record: Json) -> Iterator[Recorded]:
-        if parts := tuple(_content(record.get("content"))):
+    def _from_user(self, name: str, record: JsonValue) -> Iterator[Recorded]:
+        if parts := tuple(_content(record.at("content"))):
             self._add(name, record)
-            yield MessageRead(name, "user", parts, milliseconds(record.get("timestamp")))
+            yield MessageRead(name, "user", parts, record.milliseconds("timestamp"))
 
-    def _add(self, name: str, record: Json) -> None:
+    def _add(self, name: str, record: JsonValue) -> None:
         self.live[name] = None
         self._note(name, record)
 
-    def _note(self, name: str, record: Json) -> None:
-        self.told_records[name] = {
-            "content": fingerprint(plain(record.get("content"))),
-            "tokens": bool(record.get("tokens")),
-        }
+    def _note(self, name: str, record: JsonValue) -> None:
+        content = fingerprint(record.plain("content"))
+        self.told_records[name] = content, bool(record.get("tokens"))
 
-    def _result(self, call: Json) -> ResultRead:
-        name, output = identifier(call.get("id")), _output(call.get("result"))
+    def _result(self, call: JsonValue) -> ResultRead:
+        name, output = call.id("id"), _output(call.at("result"))
         self.whole[name] = self.shown[name] = fingerprint(output)
         return ResultRead(
             name,
             output,
-            is_error=text(call.get("status")) in FAILED,
-            ended=milliseconds(call.get("timestamp")),
-            media=media_of(_content(call.get("result"))),
-            session=identifier(call.get("agentId")) or None,
+            is_error=call.text("status") in FAILED,
+            ended=call.milliseconds("timestamp"),
+            media=media_of(_content(call.at("result"))),
+            session=call.id("agentId") or None,
         )
 
-    def _again(self, name: str, record: Json) -> Iterator[Recorded]:
+    def _again(self, name: str, record: JsonValue) -> Iterator[Recorded]:
         """Tell what a later record of a message adds to it."""
-        former = self.told_records[name]
-        usage = _usage(record.get("tokens"))
-        if usage and not former["tokens"]:
+        former, had_tokens = self.told_records[name]
+        usage = _usage(record.at("tokens"))
+        if usage and not had_tokens:
             yield UsageRead(name, usage)
         yield from self._results_again(record)
-        if fingerprint(plain(record.get("content"))) != former["content"]:
-            yield GapRead(CHANGED, message=name, chars=len(plain(record.get("content"))))
+        if fingerprint(record.plain("content")) != former:
+            yield GapRead(CHANGED, message=name, chars=len(record.plain("content")))
         self._add(name, record)
 
-    def _results_again(self, record: Json) -> Iterator[Recorded]:
-        for call in mappings(record.get("toolCalls")):
-            name, output = identifier(call.get("id")), _output(call.get("result"))
+    def _results_again(self, record: JsonValue) -> Iterator[Recorded]:
+        for call in record.objects("toolCalls"):
+            name, output = call.id("id"), _output(call.at("result"))
             if name not in self.whole:
                 if call.get("result") is not None:
                     yield self._result(call)
@@ -283,94 +267,86 @@ class _GeminiChat:
         if gone:
             yield RemovedRead(tuple(reversed(gone)))
 
-    def _history(self, messages: Iterable[Any], changes: Json) -> Iterator[Recorded]:
+    def _history(self, changes: JsonValue) -> Iterator[Recorded]:
         """Tell what the program made of the history: masked results, or a summary of what it left out."""
         history = {
             name: one
-            for one in mappings(messages)
-            if text(one.get("type")) in SAID and (name := identifier(one.get("id")))
+            for one in changes.objects("messages")
+            if one.text("type") in SAID and (name := one.id("id"))
         }
         gone = tuple(one for one in self.live if one not in history)
         added = [one for name, one in history.items() if name not in self.live]
-        said = [one for one in added if any(_content(one.get("content")))]
-        summary = next((one for one in said if one.get("type") == "user"), {})
+        said = [one for one in added if any(_content(one.at("content")))]
+        summary = next((one for one in said if one.get("type") == "user"), NOTHING)
         for one in history.values():
             yield from self._results_again(one)
         if gone:
             yield CompactionRead(
-                name := identifier(summary.get("id")) or f"c{self.count}",
-                words_of(_content(summary.get("content"))),
+                name := summary.id("id") or f"c{self.count}",
+                words_of(_content(summary.at("content"))),
                 replaced=gone,
-                created=milliseconds(changes.get("lastUpdated")),
+                created=changes.milliseconds("lastUpdated"),
             )
             self._note(name, summary)
         for one in said:
-            name = identifier(one.get("id"))
-            if gone and one is summary:
+            name = one.id("id")
+            if one is summary and gone:
                 continue
             if one.get("type") == "user":
                 yield from self._from_user(name, one)
             else:
                 self._add(name, one)
-                yield GapRead(NOT_ASKED, chars=len(plain(one.get("content"))))
+                yield GapRead(NOT_ASKED, chars=len(one.plain("content")))
         self.live = dict.fromkeys(
             one for one in history if one in self.told_records or one in self.live
         )
 
 
-def _thoughts(record: Json) -> Iterator[Thinking]:
-    for one in mappings(record.get("thoughts")):
-        said = (text(one.get("subject")), text(one.get("description")))
+def _thoughts(record: JsonValue) -> Iterator[Thinking]:
+    for one in record.objects("thoughts"):
+        said = (one.text("subject"), one.text("description"))
         yield Thinking("\n".join(part for part in said if part))
 
 
-def _call(value: Json) -> Call:
-    return Call(
-        identifier(value.get("id")),
-        text(value.get("name")) or "unknown",
-        tool_input(value.get("args")),
-    )
+def _call(value: JsonValue) -> Call:
+    return Call(value.id("id"), value.text("name") or "unknown", value.tool_input("args"))
 
 
-def _content(value: Any) -> Iterator[Text | Media]:
+def _content(value: JsonValue) -> Iterator[Text | Media]:
     """Yield what parts say; results of calls are told with their calls."""
-    if isinstance(value, str):
-        if value:
-            yield Text(text(value))
-        return
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, str) and one:
-            yield Text(text(one))
-        elif said := text(mapping(one).get("text")):
+    for one in _parts(value):
+        if said := one.text() or one.text("text"):
             yield Text(said)
-        elif data := text(inner(one, "inlineData", "data")):
-            yield Media(text(inner(one, "inlineData", "mimeType")) or "image/png", data)
-        elif address := inner(one, "fileData", "fileUri"):
-            yield media_at(address, text(inner(one, "fileData", "mimeType")))
+        elif data := one.text("inlineData", "data"):
+            yield Media(one.text("inlineData", "mimeType") or "image/png", data)
+        elif address := one.get("fileData", "fileUri"):
+            yield media_at(address, one.text("fileData", "mimeType"))
 
 
-def _output(value: Any) -> str:
+def _parts(value: JsonValue) -> Iterator[JsonValue]:
+    return map(JsonValue, value.raw if isinstance(value.raw, list) else [value.raw])
+
+
+def _output(value: JsonValue) -> str:
     """Return the text of a result: its function's output or error, and what stands beside it."""
     told = list[str]()
-    for one in value if isinstance(value, list) else [value]:
-        response = mapping(inner(one, "functionResponse", "response"))
-        if response:
-            found = response.get("output", response.get("error", response))
-            told.append(plain(found))
+    for one in _parts(value):
+        if response := one.at("functionResponse", "response"):
+            known = {"output", "error"} & response.fields().keys()
+            told.append((response.either("output", "error") if known else response).plain())
         else:
             told += [part.text for part in _content(one) if isinstance(part, Text)]
     return "\n".join(told)
 
 
-def _usage(value: Any) -> Usage | None:
-    told = mapping(value)
-    cached, prompt = tokens(told, "cached"), tokens(told, "input")
-    if not (prompt or tokens(told, "output")):
+def _usage(told: JsonValue) -> Usage | None:
+    cached, prompt = told.tokens("cached"), told.tokens("input")
+    if not (prompt or told.tokens("output")):
         return None
     return Usage(
         # Prompts of the provider's own tools are counted beside the prompt.
-        input=max(0, prompt - cached) + tokens(told, "tool"),
-        output=tokens(told, "output"),
-        reasoning=tokens(told, "thoughts"),
+        input=max(0, prompt - cached) + told.tokens("tool"),
+        output=told.tokens("output"),
+        reasoning=told.tokens("thoughts"),
         cache_read=cached,
     )

@@ -15,27 +15,15 @@ from palimpsest.review.importers.inspect_spans import SampleEvents
 from palimpsest.review.importing.archives import JsonArchive, opened_archive
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
-    cost_field,
-    count,
-    finish_of,
-    identifier,
-    inner,
-    mapping,
-    mappings,
+    NOTHING,
+    JsonValue,
     media_at,
-    milliseconds,
-    plain,
-    text,
-    tokens,
-    tool_input,
-    tool_specs,
     usage_of_whole_prompt,
 )
 from palimpsest.review.importing.reading_budget import LOOK_BYTES, spend
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -92,24 +80,24 @@ class InspectEvalImporter:
             if not samples:
                 raise UserError(f"{str(path)!r} holds no samples; the evaluation wrote none.")
             for name in samples:
-                if sample := mapping(archive.read(name)):
+                if sample := JsonValue(archive.read(name)):
                     yield from _InspectSample(sample, header, name, report).told()
 
 
-def _header(archive: JsonArchive) -> Json:
+def _header(archive: JsonArchive) -> JsonValue:
     for name in ("header.json", "_journal/start.json"):
-        found = mapping(archive.read(name))
-        if mapping(found.get("eval")):
+        found = JsonValue(archive.read(name))
+        if found.at("eval"):
             return found
-    return {}
+    return NOTHING
 
 
 @dataclass(slots=True)
 class _InspectSample:
     """One sample of a log."""
 
-    sample: Json
-    header: Json
+    sample: JsonValue
+    header: JsonValue
     place: str
     report: Report
     looked_up: int = 0
@@ -118,7 +106,7 @@ class _InspectSample:
 
     def told(self) -> Iterator[Recorded]:
         events = SampleEvents()
-        for event in mappings(self.sample.get("events")):
+        for event in self.sample.objects("events"):
             events.add(event)
         if events.scored:
             self.report(
@@ -138,55 +126,51 @@ class _InspectSample:
             yield from self._requests(events.requests[agent], events.runs, begins.system or "")
 
     def _id(self, agent: str) -> str:
-        sample = identifier(self.sample.get("uuid")) or "/".join(
-            (
-                identifier(inner(self.header, "eval", "eval_id")) or "eval",
-                identifier(self.sample.get("id")),
-                identifier(self.sample.get("epoch")),
-            )
-        )
+        evaluation = self.header.id("eval", "eval_id") or "eval"
+        names = (evaluation, self.sample.id("id"), self.sample.id("epoch"))
+        sample = self.sample.id("uuid") or "/".join(names)
         return f"{sample}/{agent}" if agent else sample
 
-    def _begin(self, session: str, events: list[Json]) -> SessionBegin:
-        about = mapping(self.header.get("eval"))
-        first = next((one for one in events if one.get("event") == "model"), {})
+    def _begin(self, session: str, events: list[JsonValue]) -> SessionBegin:
+        about = self.header.at("eval")
+        first = next((one for one in events if one.get("event") == "model"), NOTHING)
         system, _ = self._input(first)
         return SessionBegin(
             session,
             InspectEvalImporter.name,
-            format_version=text(inner(about, "packages", "inspect_ai")),
-            title=f"{text(about.get('task'))}: sample {identifier(self.sample.get('id'))}, "
-            f"epoch {identifier(self.sample.get('epoch'))}",
-            created=milliseconds(first.get("timestamp"))
-            or milliseconds(self.sample.get("started_at"))
-            or milliseconds(about.get("created")),
-            model=text(first.get("model")) or text(about.get("model")),
+            format_version=about.text("packages", "inspect_ai"),
+            title=f"{about.text('task')}: sample {self.sample.id('id')}, "
+            f"epoch {self.sample.id('epoch')}",
+            created=first.milliseconds("timestamp")
+            or self.sample.milliseconds("started_at")
+            or about.milliseconds("created"),
+            model=first.text("model") or about.text("model"),
             system=system or None,
-            tools=tool_specs(first.get("tools")),
+            tools=first.tool_specs("tools"),
         )
 
     def _requests(
-        self, events: list[Json], runs: dict[str, Json], system: str
+        self, events: list[JsonValue], runs: dict[str, JsonValue], system: str
     ) -> Iterator[Recorded]:
         inputs = RepeatedInputs()
         reduction: RecordedReduction | None = None
         told, asked = set[str](), list[str]()
         for n, event in enumerate(events):
-            after = events[n + 1] if n + 1 < len(events) else {}
+            after = events[n + 1] if n + 1 < len(events) else NOTHING
             if event.get("event") == "compaction":
-                reduction = _reduction(event, events[n - 1] if n else {})
+                reduction = _reduction(event, events[n - 1] if n else NOTHING)
                 continue
             if _writes_summary(event, after):  # its results may be seen by no request of the agent
                 yield from self._results_not_told(asked, told, runs)
                 continue
             now, messages = self._input(event)
-            created = milliseconds(event.get("timestamp"))
+            created = event.milliseconds("timestamp")
             for one in inputs.input(messages, created, reduction):
                 if not isinstance(one, ResultRead):
                     yield one
                 elif one.call not in told:
                     told.add(one.call)
-                    yield _timed(one, runs.get(one.call, {}))
+                    yield _timed(one, runs.get(one.call, NOTHING))
             reduction = None
             if event.get("pending") is True:
                 self.report(self.place, "A request was not answered when the log was written.")
@@ -202,31 +186,29 @@ class _InspectSample:
         yield from self._results_not_told(asked, told, runs)
 
     def _results_not_told(
-        self, asked: list[str], told: set[str], runs: dict[str, Json]
+        self, asked: list[str], told: set[str], runs: dict[str, JsonValue]
     ) -> Iterator[Recorded]:
         for call in asked:
             if call not in told and (run := runs.get(call)):
                 told.add(call)
-                output = self._text(run.get("result")) or plain(run.get("result"))
-                problem = text(inner(run, "error", "message"))
+                output = self._text(run.at("result")) or run.plain("result")
+                problem = run.text("error", "message")
                 yield _timed(ResultRead(call, problem or output, is_error=bool(problem)), run)
 
-    def _input(self, event: Json) -> tuple[str, list[InputMessage]]:
+    def _input(self, event: JsonValue) -> tuple[str, list[InputMessage]]:
         found: list[InputMessage | str] = []
-        pool = inner(self.sample, "events_data", "messages") or self.sample.get("message_pool")
-        refs = event.get("input_refs")
-        if isinstance(refs, list) and isinstance(pool, list):
-            for ref in refs:
-                first, end = ref if isinstance(ref, list) and len(ref) == 2 else (0, 0)
-                for n in range(count(first), min(count(end), len(pool))):
-                    if len(found) >= MOST_INPUT_MESSAGES:
-                        break
-                    spend(LOOK_BYTES)
-                    if n not in self.pool:
-                        self.pool[n] = self._message(mapping(pool[n]))
-                    found.append(self.pool[n])
-        given = event.get("input")
-        for message in mappings(given):
+        known = self.sample.get("events_data", "messages")
+        pool = known or self.sample.get("message_pool")
+        for ref in event.listed("input_refs") if isinstance(pool, list) else ():
+            first, end = ref if isinstance(ref, list) and len(ref) == 2 else (0, 0)
+            for n in range(JsonValue(first).count(), min(JsonValue(end).count(), len(pool))):
+                if len(found) >= MOST_INPUT_MESSAGES:
+                    break
+                spend(LOOK_BYTES)
+                if n not in self.pool:
+                    self.pool[n] = self._message(JsonValue(pool[n]))
+                found.append(self.pool[n])
+        for message in event.objects("input"):
             if len(found) < MOST_INPUT_MESSAGES:
                 found.append(self._message(message))
         if len(found) >= MOST_INPUT_MESSAGES:
@@ -234,15 +216,15 @@ class _InspectSample:
         system = "\n\n".join(one for one in found if isinstance(one, str) and one)
         return system, [one for one in found if isinstance(one, InputMessage)]
 
-    def _message(self, message: Json) -> InputMessage | str:
-        role, content = message.get("role"), message.get("content")
+    def _message(self, message: JsonValue) -> InputMessage | str:
+        role, content = message.get("role"), message.at("content")
         if role == "system":
             return self._text(content)
         if role == "tool":
-            problem = text(inner(message, "error", "message"))
+            problem = message.text("error", "message")
             output = self._text(content)
             result = ResultRead(
-                identifier(message.get("tool_call_id")),
+                message.id("tool_call_id"),
                 output or problem,
                 is_error=bool(problem),
                 media=media_of(self._parts(content)),
@@ -252,64 +234,58 @@ class _InspectSample:
             return InputMessage("assistant", (*self._parts(content), *self._calls(message)))
         return InputMessage("user", tuple(self._parts(content)))
 
-    def _answer(self, event: Json, name: str, created: int | None) -> MessageRead:
-        output = mapping(event.get("output"))
-        choice = next(iter(mappings(output.get("choices"))), {})
-        message = mapping(choice.get("message"))
-        problem = text(event.get("error")) or text(output.get("error"))
-        finish = finish_of(choice.get("stop_reason"))
+    def _answer(self, event: JsonValue, name: str, created: int | None) -> MessageRead:
+        output = event.at("output")
+        choice = output.first("choices")
+        message = choice.at("message")
+        problem = event.text("error") or output.text("error")
+        finish = choice.finish("stop_reason")
         if problem:
             finish = "aborted" if problem.startswith(CANCELLED) else "error"
         return MessageRead(
-            identifier(message.get("id")) or name,
+            message.id("id") or name,
             "assistant",
-            (*self._parts(message.get("content")), *self._calls(message)),
+            (*self._parts(message.at("content")), *self._calls(message)),
             created,
-            completed=milliseconds(event.get("completed")),
-            model=text(event.get("model")),
-            effort=text(inner(event, "config", "reasoning_effort")) or None,
-            usage=_usage(output.get("usage")),
-            cost=cost_field(output, "usage", "total_cost"),
+            completed=event.milliseconds("completed"),
+            model=event.text("model"),
+            effort=event.text("config", "reasoning_effort") or None,
+            usage=_usage(output.at("usage")),
+            cost=output.cost("usage", "total_cost"),
             finish=finish,
             error=problem or None,
         )
 
-    def _calls(self, message: Json) -> Iterator[Call]:
-        for call in mappings(message.get("tool_calls")):
-            given = self._looked_up_in(call.get("arguments"))
-            yield Call(
-                identifier(call.get("id")),
-                text(call.get("function")) or "unknown",
-                tool_input(given),
-            )
+    def _calls(self, message: JsonValue) -> Iterator[Call]:
+        for call in message.objects("tool_calls"):
+            given = JsonValue(self._looked_up_in(call.get("arguments"))).tool_input()
+            yield Call(call.id("id"), call.text("function") or "unknown", given)
 
-    def _parts(self, content: Any) -> Iterator[Text | Thinking | Media]:
-        if isinstance(content, str):
-            if told := self._looked_up(content):
-                yield Text(told)
-            return
-        for one in mappings(content):
+    def _parts(self, content: JsonValue) -> Iterator[Text | Thinking | Media]:
+        if isinstance(content.raw, str) and (told := self._looked_up(content.raw)):
+            yield Text(told)
+        for one in content.objects():
             match one.get("type"):
                 case "text":
-                    yield Text(self._looked_up(text(one.get("text"))))
+                    yield Text(self._looked_up(one.text("text")))
                 case "reasoning":
                     hidden = one.get("redacted") is True
-                    told = self._looked_up(text(one.get("summary" if hidden else "reasoning")))
+                    told = self._looked_up(one.text("summary" if hidden else "reasoning"))
                     yield Thinking(told, encrypted=hidden and not told)
                 case "image" | "audio" | "video" | "document" as kind:
-                    mime = text(one.get("mime_type")) or ("image/png" if kind == "image" else "")
-                    yield media_at(self._looked_up(text(one.get(kind))), mime)
+                    mime = one.text("mime_type") or ("image/png" if kind == "image" else "")
+                    yield media_at(self._looked_up(one.text(kind)), mime)
                 case _:
-                    yield Text(plain(one))
+                    yield Text(one.plain())
 
-    def _text(self, content: Any) -> str:
+    def _text(self, content: JsonValue) -> str:
         return words_of(self._parts(content))
 
     def _looked_up(self, value: str) -> str:
         """Return a text, or the attachment of this sample that it stands for as a whole."""
         if not value.startswith(ATTACHMENT):
-            return text(value)
-        found = text(mapping(self.sample.get("attachments")).get(value[len(ATTACHMENT) :]))
+            return JsonValue(value).text()
+        found = self.sample.text("attachments", value[len(ATTACHMENT) :])
         self.looked_up += len(found)
         spend(LOOK_BYTES)
         if not found or self.looked_up > MOST_LOOKED_UP_CHARS:
@@ -323,11 +299,11 @@ class _InspectSample:
         if isinstance(value, str):
             return self._looked_up(value)
         if isinstance(value, dict):
-            return {text(name): self._looked_up_in(one) for name, one in value.items()}
+            return {JsonValue(name).text(): self._looked_up_in(one) for name, one in value.items()}
         return [self._looked_up_in(one) for one in value] if isinstance(value, list) else value
 
 
-def _writes_summary(event: Json, after: Json) -> bool:
+def _writes_summary(event: JsonValue, after: JsonValue) -> bool:
     """Return whether a request without tools wrote the summary that the compaction after it tells of."""
     return (
         after.get("event") == "compaction"
@@ -336,31 +312,27 @@ def _writes_summary(event: Json, after: Json) -> bool:
     )
 
 
-def _reduction(event: Json, before: Json) -> RecordedReduction:
-    wrote = before if before.get("event") == "model" and _writes_summary(before, event) else {}
+def _reduction(event: JsonValue, before: JsonValue) -> RecordedReduction:
+    wrote = before if before.get("event") == "model" and _writes_summary(before, event) else NOTHING
     return RecordedReduction(
-        rule=f"inspect.{text(event.get('type')) or 'compaction'}",
-        tokens_before=count(event.get("tokens_before")) or None,
-        tokens_after=count(event.get("tokens_after")) or None,
-        usage=_usage(inner(wrote, "output", "usage")),
-        model=text(wrote.get("model")),
+        rule=f"inspect.{event.text('type') or 'compaction'}",
+        tokens_before=event.count("tokens_before") or None,
+        tokens_after=event.count("tokens_after") or None,
+        usage=_usage(wrote.at("output", "usage")),
+        model=wrote.text("model"),
     )
 
 
-def _usage(value: Any) -> Usage | None:
-    told = mapping(value)
-    read = tokens(told, "input_tokens_cache_read")
-    written = tokens(told, "input_tokens_cache_write")
-    prompt, output = tokens(told, "input_tokens"), tokens(told, "output_tokens")
-    if tokens(told, "total_tokens") != prompt + output or not read + written:
+def _usage(told: JsonValue) -> Usage | None:
+    read = told.tokens("input_tokens_cache_read")
+    written = told.tokens("input_tokens_cache_write")
+    prompt, output = told.tokens("input_tokens"), told.tokens("output_tokens")
+    if told.tokens("total_tokens") != prompt + output or not read + written:
         prompt += read + written  # other providers count the cached tokens in
-    reasoning = min(output, tokens(told, "reasoning_tokens"))
+    reasoning = min(output, told.tokens("reasoning_tokens"))
     return usage_of_whole_prompt(prompt, output, read=read, written=written, reasoning=reasoning)
 
 
-def _timed(result: ResultRead, run: Json) -> ResultRead:
-    return replace(
-        result,
-        started=milliseconds(run.get("timestamp")),
-        ended=milliseconds(run.get("completed")),
-    )
+def _timed(result: ResultRead, run: JsonValue) -> ResultRead:
+    started, ended = run.milliseconds("timestamp"), run.milliseconds("completed")
+    return replace(result, started=started, ended=ended)

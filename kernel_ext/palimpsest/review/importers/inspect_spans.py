@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from palimpsest.review.importing.json_fields import identifier, text
-from palimpsest.review.importing.recorded import Json
+from palimpsest.review.importing.json_fields import JsonValue
 
 
 @dataclass(slots=True)
@@ -18,10 +17,10 @@ class _SampleSpans:
     types: dict[str, str] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
 
-    def add(self, event: Json) -> None:
-        span = identifier(event.get("id"))
-        self.types.setdefault(span, text(event.get("type")))
-        self.parents.setdefault(span, identifier(event.get("parent_id")))
+    def add(self, event: JsonValue) -> None:
+        span = event.id("id")
+        self.types.setdefault(span, event.text("type"))
+        self.parents.setdefault(span, event.id("parent_id"))
 
     def above(self, span: str) -> Iterator[str]:
         """Yield a span and those around it; a circle of parents ends."""
@@ -49,9 +48,9 @@ class _SampleSpans:
 class SampleEvents:
     """The requests and compactions of a sample by their agent, and the runs of tools."""
 
-    requests: defaultdict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
+    requests: defaultdict[str, list[JsonValue]] = field(default_factory=lambda: defaultdict(list))
     """By the span of the subagent; those of the sample's own agent under an empty name."""
-    runs: dict[str, Json] = field(default_factory=dict)
+    runs: dict[str, JsonValue] = field(default_factory=dict)
     """The event of a tool's run, by its call."""
     scored: int = 0
     """Requests of scorers."""
@@ -63,17 +62,17 @@ class SampleEvents:
     _opened: str = ""
     _in_scorer: int = 0
 
-    def add(self, event: Json) -> None:
+    def add(self, event: JsonValue) -> None:
         """Take in the next event."""
-        kind, span = text(event.get("event")), identifier(event.get("span_id"))
+        kind, span = event.text("event"), event.id("span_id")
         if kind == "span_begin":
             self._spans.add(event)
             if event.get("type") == "tool":
-                self._opened = identifier(event.get("id"))
+                self._opened = event.id("id")
         elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
             self._in_scorer += 1 if event.get("action") == "begin" else -1
         elif kind == "tool":
-            call = identifier(event.get("id"))
+            call = event.id("id")
             self.runs[call] = event
             # The run's event follows the beginning of its span, and lies in the one around it.
             self._calls.setdefault(self._opened, call)

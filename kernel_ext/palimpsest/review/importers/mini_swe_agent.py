@@ -5,6 +5,7 @@ holds its response, so that it becomes an answer that is taken back at once.
 """
 
 from collections.abc import Generator, Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,7 @@ from palimpsest.review.importers.chat_messages import full_model_name, text_of, 
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importers.swe_agent import totals_of
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    cost_field,
-    finish_of,
-    inner,
-    mapping,
-    mappings,
-    moment,
-    text,
-    whole_number,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
 from palimpsest.review.importing.recorded import (
     GapRead,
     Json,
@@ -54,9 +46,8 @@ class MiniSweAgentImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a run; the file's messages are read one at a time."""
-        info = mapping(json_field(path, "info", report))
-        config = mapping(info.get("config"))
-        model = full_model_name(inner(config, "model", "model_name"))
+        info = json_field(path, "info", report)
+        config = info.at("config")
         messages = _messages(path, report)
         first = next(messages, None)
         if first is None:
@@ -65,82 +56,77 @@ class MiniSweAgentImporter:
         yield SessionBegin(
             id=path.name.split(".")[0],
             format=self.name,
-            format_version=text(info.get("mini_version")),
-            directory=text(inner(config, "environment", "cwd")),
+            format_version=info.text("mini_version"),
+            directory=config.text("environment", "cwd"),
             created=_written(first),
-            model=model,
+            model=full_model_name(config.get("model", "model_name")),
             system=text_of(first.get("content")) if has_system else None,
         )
         yield GapRead(NO_TOOLS)
-        yield from totals_of(mapping(info.get("model_stats")))
+        yield from totals_of(info.at("model_stats"))
         stream = ChatStream(_answer_facts, _result_facts, text_commands=True)
-        pending = None if has_system else first
+        rest = chain(() if has_system else (first,), messages, (NOTHING,))
         found = 0
-        for message in messages:
-            if pending is not None:
-                found += yield from _one(stream, pending, message)
-            pending = message
-        if pending is not None:
-            found += yield from _one(stream, pending, None)
-        told = whole_number(inner(info, "model_stats", "api_calls"))
+        for message, following in pairwise(rest):
+            found += yield from _one(stream, message, following)
+        told = info.whole("model_stats", "api_calls")
         if told is not None and told != found:
             yield GapRead(OTHER_COUNT.format(told=told, found=found))
 
 
 def _one(
-    stream: ChatStream, message: Json, following: Json | None
+    stream: ChatStream, message: JsonValue, following: JsonValue
 ) -> Generator[Recorded, None, int]:
     """Yield what is recorded by one message; returns how many answers that are."""
-    failed = _failed_answer(message)
-    if failed is not None:
-        placed, said = stream.read(failed)
-        yield from said
-        yield RemovedRead((placed.id,))
-    placed, said = stream.read(message, following)
-    yield from said
-    answers = [one for one in said if isinstance(one, MessageRead) and one.role == "assistant"]
-    return len(answers) + (failed is not None)
+    answers = 0
+    if failed := _failed_answer(message):
+        gaps, told = stream.read(failed)
+        yield from (*gaps, told)
+        if isinstance(told, MessageRead):
+            yield RemovedRead((told.id,))
+        answers += 1
+    gaps, told = stream.read(message, following)
+    yield from (*gaps, told)
+    return answers + (isinstance(told, MessageRead) and told.role == "assistant")
 
 
-def _messages(path: Path, report: Report) -> Iterator[Json]:
+def _messages(path: Path, report: Report) -> Iterator[JsonValue]:
     """Yield the messages in the form of a chat; the note on how the run ended is none."""
     for _, message in json_objects(path, "messages.item", report, "message"):
         if message.get("role") != "exit":
             yield _as_chat(message)
 
 
-def _as_chat(message: Json) -> Json:
+def _as_chat(message: JsonValue) -> JsonValue:
     """Return a message of either interface as one of a chat."""
-    extra = mapping(message.get("extra"))
+    extra = message.at("extra")
     kind = "error" if extra.get("interrupt_type") else "observation"
     if message.get("type") == "function_call_output":
         content, call = message.get("output"), message.get("call_id")
-        made = {"role": "tool", "content": content, "tool_call_id": call}
-    elif message.get("object") == "response":
-        made = _of_response(message)
+        made: Json = {"role": "tool", "content": content, "tool_call_id": call}
     else:
-        made = message
-    return {**made, "extra": extra, "message_type": kind}
+        made = _of_response(message) if message.get("object") == "response" else message.raw
+    return JsonValue({**made, "extra": extra.raw, "message_type": kind})
 
 
-def _of_response(response: Json) -> Json:
+def _of_response(response: JsonValue) -> Json:
     """Return an answer of the Responses interface as one of a chat."""
-    items = mappings(response.get("output"))
+    items = response.objects("output")
     spoken = [one for one in items if one.get("type") == "message"]
     thought = [
-        text(said.get("text"))
+        said.text("text")
         for one in items
         if one.get("type") == "reasoning"
-        for said in mappings(one.get("summary"))
+        for said in one.objects("summary")
     ]
     called = [
-        {"id": one.get("call_id") or one.get("id"), "function": one}
+        {"id": one.get("call_id") or one.get("id"), "function": one.raw}
         for one in items
         if one.get("type") == "function_call"
     ]
     return {
         "role": "assistant",
-        "content": [part for one in spoken for part in mappings(one.get("content"))],
+        "content": [part.raw for one in spoken for part in one.objects("content")],
         "tool_calls": called,
         "reasoning_content": "\n".join(thought),
         "usage": response.get("usage"),
@@ -148,46 +134,40 @@ def _of_response(response: Json) -> Json:
     }
 
 
-def _failed_answer(message: Json) -> Json | None:
-    """Return the answer that a message about a mistake is on; None for other messages."""
-    extra = mapping(message.get("extra"))
-    response = mapping(extra.get("response"))
+def _failed_answer(message: JsonValue) -> JsonValue:
+    """Return the answer that a message about a mistake is on; nothing for other messages."""
+    extra = message.at("extra")
+    response = extra.at("response")
     if not extra.get("interrupt_type") or not response:
-        return None
-    if response.get("object") == "response":
-        made = _of_response(response)
-    else:
-        choice = next(iter(mappings(response.get("choices"))), {})
-        made = mapping(choice.get("message"))
-    return {**made, "role": "assistant", "extra": extra}
+        return NOTHING
+    is_response = response.get("object") == "response"
+    made = _of_response(response) if is_response else response.first("choices").fields("message")
+    return JsonValue({**made, "role": "assistant", "extra": extra.raw})
 
 
-def _written(message: Json) -> int | None:
-    return moment(inner(message, "extra", "timestamp"))
+def _written(message: JsonValue) -> int | None:
+    return message.moment("extra", "timestamp")
 
 
-def _answer_facts(message: Json) -> dict[str, Any]:
+def _answer_facts(message: JsonValue) -> dict[str, Any]:
     """Return what the response says about its request; the time is when the answer was there."""
-    extra = mapping(message.get("extra"))
-    response = mapping(extra.get("response"))
-    choice = next(iter(mappings(response.get("choices"))), {})
+    extra = message.at("extra")
+    response = extra.at("response")
     created = _written(message)
-    cost = cost_field(extra, "cost")
-    facts: dict[str, Any] = {
+    return {
         "created": created,
         "completed": created,
         "usage": usage_of(
             response.get("usage") or message.get("usage"), response.get("service_tier")
         ),
-        "cost": cost or None,
+        "cost": extra.cost("cost"),
+        "finish": response.first("choices").finish("finish_reason"),
     }
-    finish = finish_of(choice.get("finish_reason"))
-    return facts | ({"finish": finish} if finish else {})
 
 
-def _result_facts(message: Json) -> dict[str, Any]:
+def _result_facts(message: JsonValue) -> dict[str, Any]:
     """Return when a command ended and its exit code."""
-    extra = mapping(message.get("extra"))
+    extra = message.at("extra")
     code = extra.get("returncode")
     return {
         "ended": _written(message),

@@ -13,16 +13,8 @@ from palimpsest.review.importers.chat_messages import full_model_name, text_of, 
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importers.request_comparison import message_key
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    decoded,
-    finish_of,
-    mapping,
-    mappings,
-    moment,
-    text,
-    tool_specs,
-)
-from palimpsest.review.importing.recorded import GapRead, Json, Recorded, SessionBegin
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
+from palimpsest.review.importing.recorded import GapRead, Recorded, SessionBegin
 from palimpsest.review.importing.sources import json_lines
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
@@ -44,11 +36,11 @@ class OpenAIChatImporter:
         line = head.start.lstrip().split(b"\n", 1)[0]
         if not line.startswith(b"{"):
             return False
-        value = decoded(line)
-        if value is line:
+        value = JsonValue(line).decoded()
+        if value.raw is line:
             start = line[:400].replace(b" ", b"")
             return b'"messages":[{' in start and b'"role":' in start
-        messages = _messages(mapping(value))
+        messages = value.objects("messages")
         return bool(messages) and all(isinstance(one.get("role"), str) for one in messages)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
@@ -56,7 +48,7 @@ class OpenAIChatImporter:
         session: _Conversation | None = None
         number = 0
         for place, line in json_lines(path, report):
-            messages = [one for one in _messages(line) if isinstance(one.get("role"), str)]
+            messages = [one for one in line.objects("messages") if isinstance(one.get("role"), str)]
             if not messages:
                 report(f"line {place}", "It has no messages and was left out.")
                 continue
@@ -70,17 +62,19 @@ class OpenAIChatImporter:
         if session is None:
             raise UserError(f"{str(path)!r} holds no line with messages.")
 
-    def _begin(self, line: Json, messages: list[Json], name: str) -> SessionBegin:
-        metadata = mapping(line.get("metadata"))
-        system = [text_of(one.get("content")) for one in messages if one["role"] in SYSTEM_ROLES]
+    def _begin(self, line: JsonValue, messages: list[JsonValue], name: str) -> SessionBegin:
+        metadata = line.at("metadata")
+        system = [
+            text_of(one.get("content")) for one in messages if one.get("role") in SYSTEM_ROLES
+        ]
         return SessionBegin(
             id=name,
             format=self.name,
-            title=text(metadata.get("title")),
-            created=moment(line.get("created")),
+            title=metadata.text("title"),
+            created=line.moment("created"),
             model=full_model_name(line.get("model") or metadata.get("model")),
             system="\n\n".join(system) if system else None,
-            tools=tool_specs(line.get("tools") or line.get("functions")),
+            tools=JsonValue(line.get("tools") or line.get("functions")).tool_specs(),
         )
 
 
@@ -90,39 +84,35 @@ class _Conversation:
     def __init__(self) -> None:
         self._stream = ChatStream(self._facts)
         self._keys: list[bytes] = []
-        self._line: Json = {}
+        self._line = NOTHING
         self._last = False
 
     def goes_on(self, keys: list[bytes]) -> bool:
         """Return whether a line begins with all messages that were read."""
         return len(keys) > len(self._keys) and keys[: len(self._keys)] == self._keys
 
-    def read(self, line: Json, messages: list[Json], keys: list[bytes]) -> Iterator[Recorded]:
+    def read(
+        self, line: JsonValue, messages: list[JsonValue], keys: list[bytes]
+    ) -> Iterator[Recorded]:
         """Yield what a line adds."""
         new = messages[len(self._keys) :]
         self._keys, self._line = keys, line
-        answers = [at for at, one in enumerate(new) if one["role"] == "assistant"]
+        answers = [at for at, one in enumerate(new) if one.get("role") == "assistant"]
         for at, message in enumerate(new):
-            if message["role"] in SYSTEM_ROLES:
+            if message.get("role") in SYSTEM_ROLES:
                 continue
             self._last = bool(answers) and at == answers[-1]
-            yield from self._stream.read(message)[1]
+            gaps, told = self._stream.read(message)
+            yield from (*gaps, told)
         if answers and usage_of(line.get("usage")) is None:
             yield from self._stream.once(NO_USAGE)
 
-    def _facts(self, message: Json) -> dict[str, Any]:
+    def _facts(self, message: JsonValue) -> dict[str, Any]:
         """Return what a line says of its last answer."""
-        line = self._line if self._last else {}
-        finish = finish_of(message.get("finish_reason") or line.get("finish_reason"))
-        facts: dict[str, Any] = {
+        line = self._line if self._last else NOTHING
+        usage, tier = (message.get(one) or line.get(one) for one in ("usage", "service_tier"))
+        return {
             "model": full_model_name(line.get("model")),
-            "usage": usage_of(
-                message.get("usage") or line.get("usage"),
-                message.get("service_tier") or line.get("service_tier"),
-            ),
+            "usage": usage_of(usage, tier),
+            "finish": JsonValue(message.get("finish_reason") or line.get("finish_reason")).finish(),
         }
-        return facts | ({"finish": finish} if finish else {})
-
-
-def _messages(line: Json) -> list[Json]:
-    return mappings(line.get("messages"))

@@ -8,7 +8,6 @@ it forgets, so the messages that it replaced are known exactly.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importers.openhands_instance import event_session, instance_session
 from palimpsest.review.importers.openhands_subagents import (
@@ -25,22 +24,11 @@ from palimpsest.review.importers.openhands_v0 import (
     reported_requests,
 )
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    identifier,
-    inner,
-    mapping,
-    mappings,
-    media_at,
-    milliseconds,
-    text,
-    tool_input,
-    tool_specs,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue, media_at
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -59,6 +47,7 @@ from palimpsest.transcript.values import ToolSpec
 
 MOST_EVENTS = 200_000
 BASE_STATE = "base_state.json"
+OTHER_SYSTEM = "Another system prompt was sent from here on."
 OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
 
 
@@ -98,19 +87,14 @@ class OpenHandsImporter:
             if not found:
                 raise UserError(f"{str(path)!r} holds no conversation of OpenHands.")
             return
-        events = [
-            one for one in json_items(path, "item", report, all_held=True) if isinstance(one, dict)
-        ]
+        events = JsonValue([*json_items(path, "item", report, all_held=True)]).objects()
         if not events:
             raise UserError(f"{str(path)!r} holds no events of OpenHands.")
+        begin = SessionBegin(recorded_name(path.stem), self.name, "v0")
         if any("kind" in one for one in events):
-            yield from _conversation(
-                events, {}, SessionBegin(recorded_name(path.stem), self.name), GivenTasks()
-            )
+            yield from _conversation(events, NOTHING, begin, GivenTasks())
         else:
-            yield from event_session(
-                events, SessionBegin(recorded_name(path.stem), self.name, "v0"), {}, report
-            )
+            yield from event_session(events, begin, NOTHING, report)
 
 
 def _has_events(begins: bytes) -> bool:
@@ -130,8 +114,8 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
             report("/".join(one for one in (inside, where) if one), what)
 
         has_state = (place / BASE_STATE).is_file()
-        state = _document(place / BASE_STATE, report_there) if has_state else {}
-        name = child.id if child else identifier(state.get("id")) or path.name
+        state = _document(place / BASE_STATE, report_there) if has_state else NOTHING
+        name = child.id if child else state.id("id") or path.name
         children = subagent_folders(place, name, left, _document, report_there)
         if children and level >= MOST_LEVELS:
             report_there("", f"Its subagents are deeper than {MOST_LEVELS} levels; left out.")
@@ -150,7 +134,7 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
         waiting += [(one.path, one, tasks.calls.get(one.id), level + 1) for one in children]
 
 
-def _events(path: Path, report: Report) -> Iterator[Json]:
+def _events(path: Path, report: Report) -> Iterator[JsonValue]:
     inner_folder = path / "events"
     folder = inner_folder if inner_folder.is_dir() and not inner_folder.is_symlink() else path
     names = sorted(one.name for one in folder.iterdir() if one.name.startswith("event-"))
@@ -162,77 +146,72 @@ def _events(path: Path, report: Report) -> Iterator[Json]:
         yield _document(folder / name, report)
 
 
-def _document(path: Path, report: Report) -> Json:
+def _document(path: Path, report: Report) -> JsonValue:
     if path.is_symlink():  # a copied folder may point anywhere
         report(path.name, "It is a link and was left out.")
-        return {}
+        return NOTHING
     try:
         found = json_document(path)
     except UserError:
         report(path.name, "It cannot be read as JSON and was left out.")
-        return {}
-    if not isinstance(found, dict):
+        return NOTHING
+    if not isinstance(found.raw, dict):
         report(path.name, "It is no JSON object and was left out.")
-    return mapping(found)
+    return found
 
 
 def _conversation(
-    events: Iterable[Json], state: Json, begin: SessionBegin, tasks: GivenTasks
+    events: Iterable[JsonValue], state: JsonValue, begin: SessionBegin, tasks: GivenTasks
 ) -> Iterator[Recorded]:
     reported: dict[str, ReportedRequest] = {}
-    for metrics in mapping(inner(state, "stats", "usage_to_metrics")).values():
-        reported |= reported_requests(metrics)
-    model = text(inner(state, "agent", "llm", "model"))
+    for metrics in state.fields("stats", "usage_to_metrics").values():
+        reported |= reported_requests(JsonValue(metrics))
+    model = state.text("agent", "llm", "model")
     reader = _ConversationReader(reported, model, tasks)
     begun = False
     for event in events:
         if not event:
             continue
-        prompt = event if event.get("kind") == "SystemPromptEvent" else {}
+        prompt = event if event.get("kind") == "SystemPromptEvent" else NOTHING
         if not begun:
             begun = True
             yield replace(
                 begin,
                 format_version="v1",
-                directory=text(inner(state, "workspace", "working_dir")),
-                created=milliseconds(event.get("timestamp")),
+                directory=state.text("workspace", "working_dir"),
+                created=event.milliseconds("timestamp"),
                 model=model or next((one.model for one in reported.values()), ""),
                 window=next((one.window for one in reported.values() if one.window), None),
                 system=_prompt(prompt) or None,
-                tools=_tools(prompt.get("tools")),
+                tools=_tools(prompt.at("tools")),
             )
         elif prompt:
-            yield GapRead(
-                "Another system prompt was sent from here on.", chars=len(_prompt(prompt))
-            )
+            yield GapRead(OTHER_SYSTEM, chars=len(_prompt(prompt)))
         yield from reader.told(event)
     yield from reader.finished()
     if not begun:
         raise UserError(f"The events of {begin.id!r} cannot be read.")
 
 
-def _prompt(event: Json) -> str:
-    said = (text(inner(event, one, "text")) for one in ("system_prompt", "dynamic_context"))
+def _prompt(event: JsonValue) -> str:
+    said = (event.text(one, "text") for one in ("system_prompt", "dynamic_context"))
     return "\n\n".join(one for one in said if one)
 
 
-def _tools(value: Any) -> tuple[ToolSpec, ...] | None:
+def _tools(value: JsonValue) -> tuple[ToolSpec, ...] | None:
     """Return the tools of a system prompt's event; newer versions record them without name and parameters."""
-    if not isinstance(value, list):
-        return None
-    return tool_specs(
-        [
-            {"name": one.get("title") or inner(one, "annotations", "title"), **one}
-            for one in mappings(value)
-        ]
-    )
+    named = [
+        {"name": one.get("title") or one.get("annotations", "title"), **one.raw}
+        for one in value.objects()
+    ]
+    return JsonValue(named).tool_specs() if isinstance(value.raw, list) else None
 
 
 @dataclass(slots=True)
 class _JoinedActions:
     """An answer whose actions are being joined."""
 
-    event: Json
+    event: JsonValue
     name: str
     response: str
     parts: list[Text | Thinking | Media | Call] = field(default_factory=list)
@@ -255,14 +234,14 @@ class _ConversationReader:
     """A person or the agent asked for the next condensation."""
     count: int = 0
 
-    def told(self, event: Json) -> Iterator[Recorded]:
+    def told(self, event: JsonValue) -> Iterator[Recorded]:
         self.count += 1
-        name = identifier(event.get("id")) or f"e{self.count}"
+        name = event.id("id") or f"e{self.count}"
         name = f"{name}#{self.count}" if name in self.branch else name
         kind = event.get("kind")
         if not self._belongs_to_answer(event):
             yield from self.finished()
-        yield from self._branched(name, identifier(event.get("parent_id")))
+        yield from self._branched(name, event.id("parent_id"))
         match kind:
             case "ActionEvent":
                 self._action(event, name)
@@ -287,15 +266,14 @@ class _ConversationReader:
             yield self._answered(answer, "tool-calls")
             yield from answer.results
 
-    def _belongs_to_answer(self, event: Json) -> bool:
+    def _belongs_to_answer(self, event: JsonValue) -> bool:
         """Return whether an event is an action of the answer at hand, or a result of one."""
         if not self.answer:
             return False
         if event.get("kind") == "ActionEvent":
-            return bool(self.answer.response) and self.answer.response == identifier(
-                event.get("llm_response_id")
-            )
-        call = identifier(event.get("tool_call_id"))
+            response = event.id("llm_response_id")
+            return bool(response) and self.answer.response == response
+        call = event.id("tool_call_id")
         return any(isinstance(one, Call) and one.id == call for one in self.answer.parts)
 
     def _answered(self, answer: _JoinedActions, finish: str) -> MessageRead:
@@ -304,7 +282,7 @@ class _ConversationReader:
             answer.name,
             "assistant",
             tuple(answer.parts),
-            milliseconds(answer.event.get("timestamp")),
+            answer.event.milliseconds("timestamp"),
             model=about.model or self.model,
             usage=about.usage,
             cost=about.cost,
@@ -325,68 +303,64 @@ class _ConversationReader:
             yield GapRead(OTHER_BRANCH)
         self.branch[name] = None
 
-    def _action(self, event: Json, name: str) -> None:
+    def _action(self, event: JsonValue, name: str) -> None:
         if self.answer is None:
-            self.answer = _JoinedActions(event, name, identifier(event.get("llm_response_id")))
-            self.answer.parts += _thoughts(event)
-            self.answer.parts += _content(event.get("thought"))
-        call = mapping(event.get("tool_call"))
+            self.answer = _JoinedActions(event, name, event.id("llm_response_id"))
+            self.answer.parts += (*_thoughts(event), *_content(event.at("thought")))
+        call = event.at("tool_call")
         made = Call(
-            identifier(event.get("tool_call_id")) or identifier(call.get("id")) or f"call-{name}",
-            text(event.get("tool_name")) or text(call.get("name")) or "unknown",
-            tool_input(call.get("arguments") or event.get("action")),
+            event.id("tool_call_id") or call.id("id") or f"call-{name}",
+            event.text("tool_name") or call.text("name") or "unknown",
+            JsonValue(call.get("arguments") or event.get("action")).tool_input(),
         )
         self.answer.parts.append(made)
         self.tasks.called(made.id, event)
         self.index.add(name, self.answer.name)
         self.index.callers.setdefault(made.id, self.answer.name)
 
-    def _message(self, event: Json, name: str) -> MessageRead:
+    def _message(self, event: JsonValue, name: str) -> MessageRead:
         self.index.add(name, name)
-        message = mapping(event.get("llm_message"))
-        parts = [*_thoughts(message), *_content(message.get("content"))]
+        message = event.at("llm_message")
+        parts = [*_thoughts(message), *_content(message.at("content"))]
         if event.get("source") == "agent":
-            answer = _JoinedActions(event, name, identifier(event.get("llm_response_id")), parts)
+            answer = _JoinedActions(event, name, event.id("llm_response_id"), parts)
             return self._answered(answer, "stop")
         added = [
             Text(one.text, synthetic=True)
-            for one in _content(event.get("extended_content"))
+            for one in _content(event.at("extended_content"))
             if isinstance(one, Text)
         ]
         return MessageRead(
             name,
             "user",
             (*parts, *added),
-            milliseconds(event.get("timestamp")),
+            event.milliseconds("timestamp"),
             by_program=event.get("source") != "user",
         )
 
-    def _result(self, event: Json, name: str) -> ResultRead:
-        call = identifier(event.get("tool_call_id"))
+    def _result(self, event: JsonValue, name: str) -> ResultRead:
+        call = event.id("tool_call_id")
         self.index.results[name] = call
-        content = _content(inner(event, "observation", "content"))
-        other = text(event.get("error")) or text(event.get("rejection_reason"))
+        content = _content(event.at("observation", "content"))
+        other = event.text("error") or event.text("rejection_reason")
         return ResultRead(
             call,
             words_of(content) or other,
-            is_error=bool(other) or inner(event, "observation", "is_error") is True,
-            ended=milliseconds(event.get("timestamp")),
+            is_error=bool(other) or event.get("observation", "is_error") is True,
+            ended=event.milliseconds("timestamp"),
             media=media_of(content),
             session=self.tasks.returned(call, event),
         )
 
-    def _condensation(self, event: Json, name: str) -> Iterator[Recorded]:
-        forgotten = event.get("forgotten_event_ids")
-        about = self.reported.get(
-            identifier(event.get("llm_response_id")), ReportedRequest(None)
-        )  # fmt: skip
+    def _condensation(self, event: JsonValue, name: str) -> Iterator[Recorded]:
+        about = self.reported.get(event.id("llm_response_id"), ReportedRequest(None))
         yield from forgotten_events(
             self.index,
-            [identifier(one) for one in forgotten] if isinstance(forgotten, list) else [],
+            [JsonValue(one).id() for one in event.listed("forgotten_event_ids")],
             CompactionRead(
                 name,
-                text(event.get("summary")),
-                created=milliseconds(event.get("timestamp")),
+                event.text("summary"),
+                created=event.milliseconds("timestamp"),
                 auto=not self.asked,
                 usage=about.usage,
                 model=about.model,
@@ -399,26 +373,27 @@ class _ConversationReader:
         self.asked = False
 
 
-def _content(value: Any) -> list[Text | Thinking | Media | Call]:
+def _content(value: JsonValue) -> list[Text | Thinking | Media | Call]:
     found: list[Text | Thinking | Media | Call] = []
-    for one in mappings(value):
+    for one in value.objects():
         if isinstance(one.get("image_urls"), list):
-            found += [media_at(url, "image/png") for url in one["image_urls"]]
-        elif said := text(one.get("text")):
+            found += [media_at(url, "image/png") for url in one.listed("image_urls")]
+        elif said := one.text("text"):
             found.append(Text(said))
     return found
 
 
-def _thoughts(value: Json) -> list[Text | Thinking | Media | Call]:
+def _thoughts(value: JsonValue) -> list[Text | Thinking | Media | Call]:
     """Return the reasoning of an answer: its blocks, or else the text that all providers have."""
     found: list[Text | Thinking | Media | Call] = []
-    for one in mappings(value.get("thinking_blocks")):
-        thought = text(one.get("thinking"))
+    for one in value.objects("thinking_blocks"):
+        thought = one.text("thinking")
         found.append(Thinking(thought, encrypted=not thought))
-    if not found and (thought := text(value.get("reasoning_content"))):
+    if not found and (thought := value.text("reasoning_content")):
         found.append(Thinking(thought))
-    item = mapping(value.get("responses_reasoning_item"))
+    item = value.at("responses_reasoning_item")
     if not found and item:
-        thought = "\n".join(text(one) for one in item.get("summary") or [] if isinstance(one, str))
+        said = [one for one in item.listed("summary") if isinstance(one, str)]
+        thought = JsonValue("\n".join(said)).text()
         found.append(Thinking(thought, encrypted=not thought))
     return found

@@ -14,15 +14,8 @@ from palimpsest.review.importers.openhands_v0 import (
     response_id,
 )
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import (
-    identifier,
-    inner,
-    mapping,
-    milliseconds,
-    text,
-    tool_specs,
-)
-from palimpsest.review.importing.recorded import GapRead, Json, Recorded, SessionBegin
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
+from palimpsest.review.importing.recorded import GapRead, Recorded, SessionBegin
 
 CONDENSED = "A condenser shortened the history; which messages it left out is not recorded."
 DELEGATE = "delegate"
@@ -31,58 +24,54 @@ MOST_LEVELS = 8
 TOO_MANY = "{count:,} events of subagents that are too many, or too deep, were left out."
 
 
-def instance_session(instance: Json, place: str, report: Report) -> Iterator[Recorded]:
+def instance_session(instance: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
     """Yield the session of one instance of an evaluation's output."""
-    events = [one for one in _flat(instance.get("history")) if isinstance(one, dict)]
+    events = JsonValue([*_flat(instance.listed("history"))]).objects()
     yield from event_session(
         events,
         SessionBegin(
-            identifier(instance.get("instance_id")) or place,
+            instance.id("instance_id") or place,
             "openhands",
             format_version="v0",
-            title=identifier(instance.get("instance_id")),
-            model=text(inner(instance, "metadata", "llm_config", "model")),
+            title=instance.id("instance_id"),
+            model=instance.text("metadata", "llm_config", "model"),
         ),
-        mapping(instance.get("metrics")),
+        instance.at("metrics"),
         lambda where, what: report(", ".join(one for one in (place, where) if one), what),
     )
     if not events:
         report(place, "The instance has no history.")
 
 
-def _flat(history: Any) -> Iterator[Any]:
+def _flat(history: list[Any]) -> Iterator[Any]:
     """Yield the events of a history; the oldest outputs hold pairs of an action and its observation."""
-    for one in history if isinstance(history, list) else []:
-        if isinstance(one, list):
-            yield from one
-        else:
-            yield one
+    for one in history:
+        yield from one if isinstance(one, list) else [one]
 
 
 def event_session(
-    events: Sequence[Json], begins: SessionBegin, metrics: Json, report: Report
+    events: Sequence[JsonValue], begins: SessionBegin, metrics: JsonValue, report: Report
 ) -> Iterator[Recorded]:
     """Yield the session of a list of events, then those of its delegates.
 
     What the metrics report is looked up by the response's id.
     """
-    system = next((one for one in events if one.get("action") == "system"), {})
+    system = next((one for one in events if one.get("action") == "system"), NOTHING)
     told = reported_requests(metrics)
-    first = events[0] if events else {}
+    first = events[0] if events else NOTHING
     yield replace(
         begins,
-        created=milliseconds(first.get("timestamp")),
+        created=first.milliseconds("timestamp"),
         window=next((one.window for one in told.values() if one.window), None),
-        system=text(inner(system, "args", "content")) or None,
-        tools=tool_specs(inner(system, "args", "tools")),
+        system=system.text("args", "content") or None,
+        tools=system.tool_specs("args", "tools"),
     )
     named = frozenset(map(response_id, events))
     reader = InstanceEvents(told, begins.model, named)
     delegates = _Delegates(reader, begins)
     for event in events:
         yield from delegates.told(event)
-    condensed = mapping(metrics).get("condenser")
-    if condensed and isinstance(condensed, list) and not delegates.condensed:
+    if metrics.listed("condenser") and not delegates.condensed:
         yield GapRead(CONDENSED)
     for one in delegates.ended:
         yield from one
@@ -98,14 +87,14 @@ class _Delegate:
     id: str
     values: list[Recorded]
 
-    def take(self, event: Json, made: Iterable[Recorded]) -> None:
+    def take(self, event: JsonValue, made: Iterable[Recorded]) -> None:
         """Keep what an event became; the system prompt and the tools belong to the session's beginning."""
         begin = self.values[0]
         if event.get("action") == "system" and isinstance(begin, SessionBegin):
             self.values[0] = replace(
                 begin,
-                system=text(inner(event, "args", "content")) or None,
-                tools=tool_specs(inner(event, "args", "tools")),
+                system=event.text("args", "content") or None,
+                tools=event.tool_specs("args", "tools"),
             )
         self.values += made
 
@@ -127,7 +116,7 @@ class _Delegates:
         self._passed = 0
         """Delegates at work whose events are left out."""
 
-    def told(self, event: Json) -> Iterator[Recorded]:
+    def told(self, event: JsonValue) -> Iterator[Recorded]:
         """Yield what an event of the first agent becomes."""
         if event.get("observation") == DELEGATE:
             self._end()
@@ -144,7 +133,7 @@ class _Delegates:
         if event.get("action") == DELEGATE:
             self._begin(event)
 
-    def _begin(self, event: Json) -> None:
+    def _begin(self, event: JsonValue) -> None:
         level, parent = len(self._at_work), self._at_work[-1]
         if self._passed or level > MOST_LEVELS or len(self.ended) >= MOST_DELEGATES:
             self._passed += 1
@@ -157,8 +146,8 @@ class _Delegates:
             name,
             self._begins.format,
             format_version=self._begins.format_version,
-            title=text(inner(event, "args", "agent")),
-            created=milliseconds(event.get("timestamp")),
+            title=event.text("args", "agent"),
+            created=event.milliseconds("timestamp"),
             model=self._begins.model,
             parent=parent.id,
             parent_call=parent.reader.call_of(event),

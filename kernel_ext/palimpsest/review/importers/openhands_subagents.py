@@ -9,15 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import (
-    identifier,
-    inner,
-    mapping,
-    mappings,
-    milliseconds,
-    text,
-)
-from palimpsest.review.importing.recorded import Json
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.importing.sources import unreported
 
 SUBAGENTS = "subagents"
@@ -26,7 +18,7 @@ MOST_CHILDREN = 200
 MOST_LEVELS = 8
 LOOKED_AT = 20
 """Events among which the first message is looked for."""
-ReadDocument = Callable[[Path, Report], Json]
+ReadDocument = Callable[[Path, Report], JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +62,9 @@ def _first_message(events: Path, read: ReadDocument) -> tuple[str, int | None]:
     for name in names[:LOOKED_AT]:
         event = read(events / name, unreported)
         if event.get("kind") == "MessageEvent" and event.get("source") == "user":
-            content = inner(event, "llm_message", "content")
-            said = "\n".join(text(one.get("text")) for one in mappings(content))
-            return said, milliseconds(event.get("timestamp"))
+            content = event.objects("llm_message", "content")
+            said = "\n".join(one.text("text") for one in content)
+            return said, event.milliseconds("timestamp")
     return "", None
 
 
@@ -86,26 +78,24 @@ class GivenTasks:
     _of_call: dict[str, str] = field(default_factory=dict)
     _of_task: dict[str, str] = field(default_factory=dict)
 
-    def called(self, call: str, event: Json) -> None:
+    def called(self, call: str, event: JsonValue) -> None:
         """Take a call, with its action."""
-        action = mapping(event.get("action"))
+        action = event.at("action")
         if action.get("kind") == "TaskAction":
-            child = self._of_task.get(identifier(action.get("resume"))) or self._unasked(
-                text(action.get("prompt"))
-            )
+            child = self._of_task.get(action.id("resume")) or self._unasked(action.text("prompt"))
             if child:
                 self._of_call[call] = child
                 self.calls.setdefault(child, call)
         elif action.get("kind") == "DelegateAction":
             # One call gives several of them work.
-            for task in mapping(action.get("tasks")).values():
-                if child := self._unasked(text(task)):
+            for task in action.fields("tasks").values():
+                if child := self._unasked(JsonValue(task).text()):
                     self.calls[child] = call
 
-    def returned(self, call: str, event: Json) -> str | None:
+    def returned(self, call: str, event: JsonValue) -> str | None:
         """Return the subagent that a call gave work, with the call's result."""
         child = self._of_call.get(call)
-        if child and (task := identifier(inner(event, "observation", "task_id"))):
+        if child and (task := event.id("observation", "task_id")):
             self._of_task[task] = child
         return child
 

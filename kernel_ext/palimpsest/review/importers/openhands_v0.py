@@ -9,28 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
 
-from palimpsest.review.importing.json_fields import (
-    cost_field,
-    count,
-    identifier,
-    inner,
-    listed,
-    mapping,
-    mappings,
-    media_at,
-    milliseconds,
-    plain,
-    text,
-    tokens,
-    tool_input,
-    usage_of_whole_prompt,
-)
+from palimpsest.review.importing.json_fields import JsonValue, media_at, usage_of_whole_prompt
 from palimpsest.review.importing.recorded import (
     Call,
     CompactionRead,
-    Json,
     MessageRead,
     Recorded,
     ReducedRead,
@@ -54,23 +37,23 @@ class ReportedRequest:
     model: str = ""
 
 
-def reported_requests(metrics: Any) -> dict[str, ReportedRequest]:
+def reported_requests(metrics: JsonValue) -> dict[str, ReportedRequest]:
     """Return what the metrics say, by the id of the response; costs belong to usages where they are as many."""
-    usages = mappings(mapping(metrics).get("token_usages"))
-    costs = mappings(mapping(metrics).get("costs"))
+    usages = metrics.objects("token_usages")
+    costs = metrics.objects("costs")
     found: dict[str, ReportedRequest] = {}
     for n, told in enumerate(usages):
-        found[identifier(told.get("response_id"))] = ReportedRequest(
+        found[told.id("response_id")] = ReportedRequest(
             usage_of_whole_prompt(
-                tokens(told, "prompt_tokens"),
-                tokens(told, "completion_tokens"),
-                read=tokens(told, "cache_read_tokens"),
-                written=tokens(told, "cache_write_tokens"),
-                reasoning=tokens(told, "reasoning_tokens"),
+                told.tokens("prompt_tokens"),
+                told.tokens("completion_tokens"),
+                read=told.tokens("cache_read_tokens"),
+                written=told.tokens("cache_write_tokens"),
+                reasoning=told.tokens("reasoning_tokens"),
             ),
-            cost_field(costs[n], "cost") if len(costs) == len(usages) else None,
-            count(told.get("context_window")) or None,
-            text(told.get("model")),
+            costs[n].cost("cost") if len(costs) == len(usages) else None,
+            told.count("context_window") or None,
+            told.text("model"),
         )
     found.pop("", None)
     return found
@@ -136,12 +119,12 @@ class InstanceEvents:
         self.order = list(self.reported)
         self.places = {one: n for n, one in enumerate(self.order)}
 
-    def told(self, event: Json) -> Iterator[Recorded]:
+    def told(self, event: JsonValue) -> Iterator[Recorded]:
         """Yield what an event becomes."""
         self.count += 1
-        name = identifier(event.get("id")) or f"e{self.count}"
+        name = event.id("id") or f"e{self.count}"
         name = f"{name}#{self.count}" if name in self.index.messages else name
-        action, observation = text(event.get("action")), text(event.get("observation"))
+        action, observation = event.text("action"), event.text("observation")
         if action in NOT_FOR_THE_MODEL or observation in NOT_FOR_THE_MODEL or action == "system":
             return
         if action == "condensation":
@@ -157,21 +140,21 @@ class InstanceEvents:
         elif observation:
             yield from self._observation(event, name, observation)
 
-    def _from_user(self, event: Json, name: str) -> MessageRead:
+    def _from_user(self, event: JsonValue, name: str) -> MessageRead:
         self.index.add(name, name)
-        said = text(inner(event, "args", "content")) or text(event.get("message"))
-        pictures = listed(inner(event, "args", "image_urls"))
+        said = event.text("args", "content") or event.text("message")
+        pictures = event.listed("args", "image_urls")
         media = tuple(media_at(one, "image/png") for one in pictures if isinstance(one, str))
         return MessageRead(
             name,
             "user",
             ((Text(said),) if said else ()) + media,
-            milliseconds(event.get("timestamp")),
+            event.milliseconds("timestamp"),
             by_program=event.get("source") != "user",
         )
 
-    def _from_agent(self, event: Json, name: str, action: str) -> Iterator[Recorded]:
-        response = mapping(inner(event, "tool_call_metadata", "model_response"))
+    def _from_agent(self, event: JsonValue, name: str, action: str) -> Iterator[Recorded]:
+        response = event.at("tool_call_metadata", "model_response")
         key = response_id(event)
         if key and key in self.responses:
             self.index.add(name, self.responses[key])
@@ -179,26 +162,26 @@ class InstanceEvents:
         self.index.add(name, name)
         if key:
             self.responses[key] = name
-        message = mapping(next(iter(mappings(response.get("choices"))), {}).get("message"))
+        message = response.first("choices").at("message")
         if message:
-            said = text(message.get("content")) or _thought(event)
-            calls = [_call(one) for one in mappings(message.get("tool_calls"))]
+            said = message.text("content") or _thought(event)
+            calls = [_call(one) for one in message.objects("tool_calls")]
         else:
-            said = _thought(event) if action != "message" else text(inner(event, "args", "content"))
-            said = said or (text(event.get("message")) if action == "message" else "")
-            given = mapping(event.get("args"))
-            calls = [] if action == "message" else [Call(f"call-{name}", action, given)]
+            said = _thought(event) if action != "message" else event.text("args", "content")
+            said = said or (event.text("message") if action == "message" else "")
+            own = Call(f"call-{name}", action, event.fields("args"))
+            calls = [] if action == "message" else [own]
         calls = [replace(call, id=self._own_id(call.id)) for call in calls]
         for call in calls:
             self.index.callers[call.id] = name
-        usage = _response_usage(response.get("usage"))
+        usage = _response_usage(response.at("usage"))
         about = self.reported.get(self._reported_as(key), ReportedRequest(usage))
         yield MessageRead(
             name,
             "assistant",
             (*([Text(said)] if said else []), *calls),
-            milliseconds(event.get("timestamp")),
-            model=about.model or self.model or text(response.get("model")),
+            event.milliseconds("timestamp"),
+            model=about.model or self.model or response.text("model"),
             usage=about.usage,
             cost=about.cost,
             finish="tool-calls" if calls else "stop",
@@ -221,10 +204,10 @@ class InstanceEvents:
             return unnamed[0]
         return key
 
-    def call_of(self, event: Json) -> str | None:
+    def call_of(self, event: JsonValue) -> str | None:
         """Return the call that an action stands for."""
-        named = identifier(inner(event, "tool_call_metadata", "tool_call_id"))
-        return self.calls.get(named or f"call-{identifier(event.get('id'))}")
+        named = event.id("tool_call_metadata", "tool_call_id")
+        return self.calls.get(named or f"call-{event.id('id')}")
 
     def _own_id(self, recorded: str) -> str:
         """Return an id that no other call of the session has."""
@@ -232,49 +215,42 @@ class InstanceEvents:
         self.calls[recorded] = own
         return own
 
-    def _observation(self, event: Json, name: str, kind: str) -> Iterator[Recorded]:
-        output = text(event.get("content")) or text(event.get("message"))
-        call = identifier(inner(event, "tool_call_metadata", "tool_call_id"))
-        call = self.calls.get(call or f"call-{identifier(event.get('cause'))}", "")
-        at = milliseconds(event.get("timestamp"))
+    def _observation(self, event: JsonValue, name: str, kind: str) -> Iterator[Recorded]:
+        output = event.text("content") or event.text("message")
+        call = event.id("tool_call_metadata", "tool_call_id")
+        call = self.calls.get(call or f"call-{event.id('cause')}", "")
+        at = event.milliseconds("timestamp")
         if call in self.index.callers:
             self.index.results[name] = call
-            code = inner(event, "extras", "metadata", "exit_code")
+            code = event.get("extras", "metadata", "exit_code")
             known = isinstance(code, int) and not isinstance(code, bool)
             yield ResultRead(
                 call,
                 output,
-                is_error=kind == "error" or inner(event, "extras", "error") is True,
+                is_error=kind == "error" or event.get("extras", "error") is True,
                 ended=at,
                 metadata={"exit_code": code} if known and abs(code) < MOST_RANGE else {},
             )
-        elif kind == "recall":
-            told = "\n\n".join(_recalled(mapping(event.get("extras")))) or output
+        elif kind == "recall" or output:
+            recalled = _recalled(event.at("extras")) if kind == "recall" else ()
+            told = "\n\n".join(recalled) or output
             self.index.add(name, name)
             yield MessageRead(name, "user", (Text(told, synthetic=True),), at, by_program=True)
-        elif output:
-            self.index.add(name, name)
-            yield MessageRead(name, "user", (Text(output, synthetic=True),), at, by_program=True)
 
-    def _condensation(self, event: Json, name: str) -> Iterator[Recorded]:
+    def _condensation(self, event: JsonValue, name: str) -> Iterator[Recorded]:
         self.condensations += 1
-        args = mapping(event.get("args"))
-        forgotten = args.get("forgotten_event_ids")
-        if isinstance(forgotten, list):
-            events = [identifier(one) for one in forgotten]
-        else:
-            first, last = (
-                count(args.get("forgotten_events_start_id")),
-                count(args.get("forgotten_events_end_id")),
-            )
-            events = [str(n) for n in range(first, min(last, first + MOST_RANGE) + 1)]
+        args = event.at("args")
+        first, last = (args.count(f"forgotten_events_{one}_id") for one in ("start", "end"))
+        events = [str(n) for n in range(first, min(last, first + MOST_RANGE) + 1)]
+        if isinstance(args.get("forgotten_event_ids"), list):
+            events = [JsonValue(one).id() for one in args.listed("forgotten_event_ids")]
         yield from forgotten_events(
             self.index,
             events,
             CompactionRead(
                 f"c-{name}",
-                text(args.get("summary")),
-                created=milliseconds(event.get("timestamp")),
+                args.text("summary"),
+                created=event.milliseconds("timestamp"),
                 auto=not self.asked,
             ),
         )
@@ -293,39 +269,35 @@ def forgotten_events(
         yield replace(about, replaced=messages)
 
 
-def response_id(event: Json) -> str:
+def response_id(event: JsonValue) -> str:
     """Return the response that an event came from; empty where it names none."""
-    return identifier(inner(event, "tool_call_metadata", "model_response", "id"))
+    return event.id("tool_call_metadata", "model_response", "id")
 
 
-def _thought(event: Json) -> str:
-    return text(inner(event, "args", "thought"))
+def _thought(event: JsonValue) -> str:
+    return event.text("args", "thought")
 
 
-def _call(value: Json) -> Call:
-    function = mapping(value.get("function"))
-    return Call(
-        identifier(value.get("id")),
-        text(function.get("name")) or "unknown",
-        tool_input(function.get("arguments")),
-    )
+def _call(value: JsonValue) -> Call:
+    function = value.at("function")
+    name = function.text("name") or "unknown"
+    return Call(value.id("id"), name, function.tool_input("arguments"))
 
 
-def _response_usage(value: Any) -> Usage | None:
-    told = mapping(value)
-    read = tokens(told, "prompt_tokens_details", "cached_tokens")
+def _response_usage(told: JsonValue) -> Usage | None:
+    read = told.tokens("prompt_tokens_details", "cached_tokens")
     return usage_of_whole_prompt(
-        tokens(told, "prompt_tokens"),
-        tokens(told, "completion_tokens"),
-        read=read or tokens(told, "cache_read_input_tokens"),
-        written=tokens(told, "cache_creation_input_tokens"),
-        reasoning=tokens(told, "completion_tokens_details", "reasoning_tokens"),
+        told.tokens("prompt_tokens"),
+        told.tokens("completion_tokens"),
+        read=read or told.tokens("cache_read_input_tokens"),
+        written=told.tokens("cache_creation_input_tokens"),
+        reasoning=told.tokens("completion_tokens_details", "reasoning_tokens"),
     )
 
 
-def _recalled(extras: Json) -> Iterator[str]:
+def _recalled(extras: JsonValue) -> Iterator[str]:
     for name in ("repo_instructions", "additional_agent_instructions"):
-        if found := text(extras.get(name)):
+        if found := extras.text(name):
             yield found
-    for one in mappings(extras.get("microagent_knowledge")):
-        yield text(one.get("content")) or plain(one)
+    for one in extras.objects("microagent_knowledge"):
+        yield one.text("content") or one.plain()

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importers.otel_spans import (
     NANOSECONDS,
@@ -21,26 +20,15 @@ from palimpsest.review.importers.otel_spans import (
 )
 from palimpsest.review.importing.importer import Head, Report
 from palimpsest.review.importing.json_fields import (
-    cost_field,
-    count,
+    NOTHING,
+    JsonValue,
     fingerprint,
-    finish_of,
-    identifier,
-    mapping,
-    mappings,
     media_at,
-    milliseconds,
-    plain,
-    text,
-    tokens,
-    tool_input,
-    tool_specs,
     usage_of_whole_prompt,
 )
 from palimpsest.review.importing.recorded import (
     Call,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -111,7 +99,7 @@ class _GenAiSpan:
     conversation: str
     start: int
     end: int
-    about: Json
+    about: JsonValue
     failed: str = ""
     system: str = ""
     tools: tuple[ToolSpec, ...] | None = None
@@ -167,7 +155,7 @@ class _TracedSession:
             silent = silent or (request.messages is None and not answer.parts)
         for call in asked:
             if call not in told and (run := runs.get(call)):
-                output = plain(run.about.get("gen_ai.tool.call.result"))
+                output = run.about.plain("gen_ai.tool.call.result")
                 yield _timed(ResultRead(call, output, is_error=bool(run.failed)), run)
         if silent:
             yield GapRead(NO_CONTENTS)
@@ -183,70 +171,68 @@ class _GenAiTrace:
     messages: dict[bytes, InputMessage | str] = field(default_factory=dict)
     """Messages by their content, since requests repeat them; system prompts as text."""
 
-    def add(self, value: Any, place: str, report: Report) -> None:
-        raw = mapping(value)
-        context = mapping(raw.get("context"))
-        name = identifier(raw.get("spanId")) or identifier(context.get("span_id"))
+    def add(self, raw: JsonValue, place: str, report: Report) -> None:
+        context = raw.at("context")
+        name = raw.id("spanId") or context.id("span_id")
         if not name or name in self.spans:
             report(place, "It is no span, or was there before, and was left out.")
             return
-        about = attributes_of(raw.get("attributes"))
-        for event in mappings(raw.get("events")):
+        told = attributes_of(raw.at("attributes"))
+        for event in raw.objects("events"):
             if event.get("name") == DETAILS:
-                about = {**attributes_of(event.get("attributes")), **about}
-        kind = text(about.get("gen_ai.operation.name"))
-        trace = identifier(raw.get("traceId")) or identifier(context.get("trace_id"))
+                told = {**attributes_of(event.at("attributes")), **told}
+        about = JsonValue(told)
+        kind = about.text("gen_ai.operation.name")
+        trace = raw.id("traceId") or context.id("trace_id")
         span = _GenAiSpan(
             name,
-            identifier(raw.get("parentSpanId")) or identifier(raw.get("parent_id")),
+            raw.id("parentSpanId") or raw.id("parent_id"),
             kind,
-            identifier(about.get("gen_ai.conversation.id")) or f"trace {trace}",
+            about.id("gen_ai.conversation.id") or f"trace {trace}",
             nanoseconds(raw.get("startTimeUnixNano"), raw.get("start_time")),
             nanoseconds(raw.get("endTimeUnixNano"), raw.get("end_time")),
-            {},
+            NOTHING,
             failure_of(raw, about),
         )
         self.spans[name] = span
         if kind in REQUESTS:
             self._request(span, about)
         elif kind in {AGENT, TOOL}:
-            span.about = {
-                one: about.get(one)
-                for one in ("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.tool.call.result")
-            }
-            if call := identifier(about.get("gen_ai.tool.call.id")):
+            names = ("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.tool.call.result")
+            span.about = JsonValue({one: about.get(one) for one in names})
+            if call := about.id("gen_ai.tool.call.id"):
                 self.tools.setdefault(call, span)
 
-    def _request(self, span: _GenAiSpan, about: Json) -> None:
-        instructions = structure(about.get("gen_ai.system_instructions"))
-        system = [text(one.get("content")) for one in mappings(instructions)]
-        span.tools = tool_specs(structure(about.get("gen_ai.tool.definitions")))
-        given = structure(about.get("gen_ai.input.messages"))
-        if isinstance(given, list):
-            known = [self._message(one) for one in mappings(given)]
+    def _request(self, span: _GenAiSpan, about: JsonValue) -> None:
+        instructions = structure(about.at("gen_ai.system_instructions"))
+        system = [one.text("content") for one in instructions.objects()]
+        span.tools = structure(about.at("gen_ai.tool.definitions")).tool_specs()
+        given = structure(about.at("gen_ai.input.messages"))
+        if isinstance(given.raw, list):
+            known = [self._message(one) for one in given.objects()]
             system += [one for one in known if isinstance(one, str)]
             span.messages = [one for one in known if isinstance(one, InputMessage)]
         span.system = "\n\n".join(one for one in system if one)
-        outputs = mappings(structure(about.get("gen_ai.output.messages")))
+        outputs = structure(about.at("gen_ai.output.messages")).objects()
         span.answer = tuple(part for one in outputs for part in _parts(one)[0])
-        reasons = about.get("gen_ai.response.finish_reasons")
-        reason = reasons[0] if isinstance(reasons, list) and reasons else ""
-        span.finish = text(reason) or next((text(one.get("finish_reason")) for one in outputs), "")
+        reason = next(iter(about.listed("gen_ai.response.finish_reasons")), "")
+        said = next((one.text("finish_reason") for one in outputs), "")
+        span.finish = JsonValue(reason).text() or said
         span.compacted = about.get("gen_ai.conversation.compacted") is True or any(
-            part.get("type") == "compaction"
-            for one in outputs
-            for part in mappings(one.get("parts"))
+            part.get("type") == "compaction" for one in outputs for part in one.objects("parts")
         )
-        span.about = {
-            one: told
-            for one, told in about.items()
-            if one.startswith(("gen_ai.usage.", "gen_ai.request.", "gen_ai.response."))
-            or one in SERVICE_TIER
-            or one in {"gen_ai.provider.name", "gen_ai.system"}
-        }
+        span.about = JsonValue(
+            {
+                one: told
+                for one, told in about.fields().items()
+                if one.startswith(("gen_ai.usage.", "gen_ai.request.", "gen_ai.response."))
+                or one in SERVICE_TIER
+                or one in {"gen_ai.provider.name", "gen_ai.system"}
+            }
+        )
 
-    def _message(self, value: Json) -> InputMessage | str:
-        digest = fingerprint(json.dumps(value, sort_keys=True))
+    def _message(self, value: JsonValue) -> InputMessage | str:
+        digest = fingerprint(json.dumps(value.raw, sort_keys=True))
         if digest not in self.messages:
             self.messages[digest] = _input_message(value)
         return self.messages[digest]
@@ -272,8 +258,8 @@ class _GenAiTrace:
             if above.kind == AGENT:
                 agents.append(above)
             elif above.kind == TOOL and len(agents) == 1:
-                calls.append(identifier(above.about.get("gen_ai.tool.call.id")))
-        title = text(agents[0].about.get("gen_ai.agent.name")) if agents else ""
+                calls.append(above.about.id("gen_ai.tool.call.id"))
+        title = agents[0].about.text("gen_ai.agent.name") if agents else ""
         if len(agents) < 2:
             return _TracedSession(conversation, title=title)
         outer = agents[1].id
@@ -294,12 +280,12 @@ class _GenAiTrace:
 
 
 def _at(nanoseconds: int) -> int | None:
-    return milliseconds(str(nanoseconds // NANOSECONDS)) if nanoseconds else None
+    return JsonValue(str(nanoseconds // NANOSECONDS)).milliseconds() if nanoseconds else None
 
 
-def _input_message(value: Json) -> InputMessage | str:
+def _input_message(value: JsonValue) -> InputMessage | str:
     parts, results = _parts(value)
-    role = text(value.get("role"))
+    role = value.text("role")
     if role in {"system", "developer"}:
         return words_of(parts)
     return InputMessage(
@@ -307,48 +293,47 @@ def _input_message(value: Json) -> InputMessage | str:
     )
 
 
-def _parts(message: Json) -> tuple[Parts, list[ResultRead]]:
+def _parts(message: JsonValue) -> tuple[Parts, list[ResultRead]]:
     parts: Parts = []
     results: list[ResultRead] = []
-    for one in mappings(message.get("parts")):
+    for one in message.objects("parts"):
         match one.get("type"):
             case "text":
-                parts.append(Text(text(one.get("content"))))
+                parts.append(Text(one.text("content")))
             case "reasoning":
-                parts.append(Thinking(text(one.get("content"))))
+                parts.append(Thinking(one.text("content")))
             case "tool_call":
-                name = text(one.get("name")) or "unknown"
-                given = tool_input(one.get("arguments"))
-                parts.append(Call(identifier(one.get("id")), name, given))
+                name = one.text("name") or "unknown"
+                parts.append(Call(one.id("id"), name, one.tool_input("arguments")))
             case "tool_call_response":
-                output = one["response"] if "response" in one else one.get("result")
-                results.append(ResultRead(identifier(one.get("id")), plain(output)))
+                output = one.either("response", "result").plain()
+                results.append(ResultRead(one.id("id"), output))
             case "blob":
-                mime = text(one.get("mime_type")) or "application/octet-stream"
-                parts.append(Media(mime, text(one.get("content")) or None))
+                mime = one.text("mime_type") or "application/octet-stream"
+                parts.append(Media(mime, one.text("content") or None))
             case "uri" | "file":
-                address = text(one.get("uri")) or identifier(one.get("file_id"))
-                parts.append(media_at(address, text(one.get("mime_type"))))
+                address = one.text("uri") or one.id("file_id")
+                parts.append(media_at(address, one.text("mime_type")))
             case "compaction":
                 pass
             case _:
-                parts.append(Text(plain(one), synthetic=True))
+                parts.append(Text(one.plain(), synthetic=True))
     return parts, results
 
 
 def _answer(request: _GenAiSpan, name: str) -> MessageRead:
     about = request.about
-    finish = finish_of(request.finish)
+    finish = JsonValue(request.finish).finish()
     return MessageRead(
-        identifier(about.get("gen_ai.response.id")) or request.id or name,
+        about.id("gen_ai.response.id") or request.id or name,
         "assistant",
         request.answer,
         _at(request.start),
         completed=_at(request.end),
         model=_model(request),
-        effort=text(about.get("gen_ai.request.reasoning.level")) or None,
+        effort=about.text("gen_ai.request.reasoning.level") or None,
         usage=_usage(about),
-        cost=cost_field(about, "gen_ai.usage.cost"),
+        cost=about.cost("gen_ai.usage.cost"),
         finish="error" if request.failed else finish,
         error=request.failed or None,
     )
@@ -356,8 +341,8 @@ def _answer(request: _GenAiSpan, name: str) -> MessageRead:
 
 def _model(request: _GenAiSpan) -> str:
     about = request.about
-    provider = text(about.get("gen_ai.provider.name")) or text(about.get("gen_ai.system"))
-    name = text(about.get("gen_ai.request.model")) or text(about.get("gen_ai.response.model"))
+    provider = about.text("gen_ai.provider.name") or about.text("gen_ai.system")
+    name = about.text("gen_ai.request.model") or about.text("gen_ai.response.model")
     return "/".join(one for one in (provider, name) if one) if name else ""
 
 
@@ -369,25 +354,23 @@ SERVICE_TIER = (
 """Attributes with the tier in which a request was answered, newest first; what was asked for says nothing of the price."""
 
 
-def _usage(about: Json) -> Usage | None:
-    read = tokens(about, "gen_ai.usage.cache_read.input_tokens")
-    written = tokens(about, "gen_ai.usage.cache_write.input_tokens") or count(
-        about.get("gen_ai.usage.cache_creation.input_tokens")
+def _usage(about: JsonValue) -> Usage | None:
+    read = about.tokens("gen_ai.usage.cache_read.input_tokens")
+    written = about.tokens("gen_ai.usage.cache_write.input_tokens") or about.count(
+        "gen_ai.usage.cache_creation.input_tokens"
     )
-    prompt = tokens(about, "gen_ai.usage.input_tokens") or tokens(
-        about, "gen_ai.usage.prompt_tokens"
-    )
+    prompt = about.tokens("gen_ai.usage.input_tokens") or about.tokens("gen_ai.usage.prompt_tokens")
     if read + written > prompt:  # an instrumentation that does not count cached tokens in
         prompt += read + written
     found = usage_of_whole_prompt(
         prompt,
-        tokens(about, "gen_ai.usage.output_tokens")
-        or tokens(about, "gen_ai.usage.completion_tokens"),
+        about.tokens("gen_ai.usage.output_tokens")
+        or about.tokens("gen_ai.usage.completion_tokens"),
         read=read,
         written=written,
-        reasoning=tokens(about, "gen_ai.usage.reasoning.output_tokens"),
+        reasoning=about.tokens("gen_ai.usage.reasoning.output_tokens"),
     )
-    tier = next((about[one] for one in SERVICE_TIER if about.get(one)), None)
+    tier = next((about.get(one) for one in SERVICE_TIER if about.get(one)), None)
     return found and found.model_copy(update={"service_tier": priced_tier(tier)})
 
 

@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.review.importing.importer import Report
-from palimpsest.review.importing.json_fields import (
-    count,
-    decoded,
-    inner,
-    mapping,
-    mappings,
-    milliseconds,
-    text,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
 from palimpsest.review.importing.recorded import Json
 from palimpsest.review.importing.sources import head_of, json_items, json_lines, too_deep
 
@@ -26,60 +18,59 @@ NANOSECONDS = 1_000_000
 """How many are a millisecond."""
 
 
-def read_spans(path: Path, report: Report) -> Iterator[tuple[str, Any]]:
+def read_spans(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
     """Yield the spans of a file, whichever of the forms it has."""
     start = head_of(path).start.lstrip()
     first, newline, _ = start.partition(b"\n")
     if start.startswith(b"["):
         for n, span in enumerate(json_items(path, "item", report), 1):
-            yield f"span {n}", span
+            yield f"span {n}", JsonValue(span)
     elif newline and first.strip().endswith(b"}"):
         for number, line in json_lines(path, report):
             for span in _spans_in(line):
                 yield f"line {number}", span
     elif b'"resourceSpans"' in start[:200]:
         for n, span in enumerate(json_items(path, SPANS, report), 1):
-            yield f"span {n}", span
+            yield f"span {n}", JsonValue(span)
     else:
         for number, line in json_lines(path, report):
             yield f"line {number}", line
 
 
-def _spans_in(line: Json) -> Iterator[Any]:
+def _spans_in(line: JsonValue) -> Iterator[JsonValue]:
     if "resourceSpans" not in line:
         yield line
-    for resource in mappings(line.get("resourceSpans")):
-        for scope in mappings(resource.get("scopeSpans")):
-            yield from mappings(scope.get("spans"))
+    for resource in line.objects("resourceSpans"):
+        for scope in resource.objects("scopeSpans"):
+            yield from scope.objects("spans")
 
 
-def attributes_of(value: Any) -> Json:
+def attributes_of(value: JsonValue) -> Json:
     """Return attributes as plain values: an object already, or OTLP's list of keys and typed values."""
-    if isinstance(value, dict):
-        return value
-    return {text(one.get("key")): _any_value(one.get("value")) for one in mappings(value)}
+    if isinstance(value.raw, dict):
+        return value.fields()
+    return {one.text("key"): _any_value(one.at("value")) for one in value.objects()}
 
 
-def _any_value(value: Any) -> Any:
-    told = mapping(value)
+def _any_value(told: JsonValue) -> Any:
     if "intValue" in told:
-        number = told["intValue"]
+        number = told.get("intValue")
         short = isinstance(number, str) and len(number) < 25 and number.lstrip("-").isdecimal()
         return int(number) if short else number
     for name in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
         if name in told:
-            return told[name]
+            return told.get(name)
     if "arrayValue" in told:
-        return [_any_value(one) for one in mappings(inner(told, "arrayValue", "values"))]
+        return [_any_value(one) for one in told.objects("arrayValue", "values")]
     if "kvlistValue" in told:
-        return attributes_of(mapping(told["kvlistValue"]).get("values"))
+        return attributes_of(told.at("kvlistValue", "values"))
     return None
 
 
-def structure(value: Any) -> Any:
-    """Return an attribute that is a structure, or JSON text of one; None where it is nested too deeply."""
-    found = decoded(value)
-    return None if too_deep(found) else found
+def structure(value: JsonValue) -> JsonValue:
+    """Return an attribute that is a structure, or JSON text of one; nothing where it is nested too deeply."""
+    found = value.decoded()
+    return NOTHING if too_deep(found.raw) else found
 
 
 def nanoseconds(count_of: Any, iso: Any) -> int:
@@ -91,12 +82,12 @@ def nanoseconds(count_of: Any, iso: Any) -> int:
         and len(count_of) < 25
     ):
         return int(count_of)
-    return count(count_of) or (milliseconds(iso) or 0) * NANOSECONDS
+    return JsonValue(count_of).count() or (JsonValue(iso).milliseconds() or 0) * NANOSECONDS
 
 
-def failure_of(raw: Json, about: Json) -> str:
+def failure_of(raw: JsonValue, about: JsonValue) -> str:
     """Return why a span failed; empty where it did not."""
-    status = mapping(raw.get("status"))
+    status = raw.at("status")
     failed = status.get("code") in (2, "STATUS_CODE_ERROR") or status.get("status_code") == "ERROR"
-    said = text(status.get("message")) or text(status.get("description"))
-    return (said or text(about.get("error.type")) or "error") if failed else ""
+    said = status.text("message") or status.text("description")
+    return (said or about.text("error.type") or "error") if failed else ""

@@ -6,26 +6,14 @@ on other leaves becomes sessions of its own, each with the messages that it shar
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importers.pi_branches import PiBranch, PiTree
 from palimpsest.review.importing.content_blocks import content_parts, said_parts
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    cost_field,
-    count,
-    decoded,
-    finish_of,
-    mapping,
-    moment,
-    small_facts,
-    text,
-    tokens,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
 from palimpsest.review.importing.recorded import (
     CompactionRead,
     GapRead,
-    Json,
     Media,
     MessageRead,
     Recorded,
@@ -63,24 +51,24 @@ class PiImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session that the last line ends, then its other branches."""
-        _, header = next(json_lines(path, unreported), (0, {}))
+        _, header = next(json_lines(path, unreported), (0, NOTHING))
         if header.get("type") != "session":
             raise UserError(f"{path.name!r} does not begin with the header of a session.")
-        if count(header.get("version")) < FIRST_TREE:
-            yield from _PiPath(header).read(path, report, None)
-            return
-        for branch in PiTree(path, report).branches(text(header.get("id")), report):
-            yield from _PiPath(header, branch).read(path, report, branch.entries)
+        session = header.text("id")
+        is_tree = header.count("version") >= FIRST_TREE
+        tree = PiTree(path, report).branches(session, report) if is_tree else [PiBranch(session)]
+        for branch in tree:
+            yield from _PiPath(header, branch).read(path, report)
 
 
 class _PiPath:
     """Reads the entries of one path in their order."""
 
-    def __init__(self, header: Json, branch: PiBranch | None = None) -> None:
+    def __init__(self, header: JsonValue, branch: PiBranch) -> None:
         self._header = header
         self._branch = branch
-        self._model = _model(header.get("provider"), header.get("modelId"))
-        self._effort = text(header.get("thinkingLevel")) or None
+        self._model = _model(header, "modelId")
+        self._effort = header.text("thinkingLevel") or None
         """Since the newest answer."""
         self._count = 0
         self._kept: dict[str, str] = {}
@@ -88,61 +76,54 @@ class _PiPath:
         self._before: list[str] = []
         """Entries since the newest message, which its next one stands for."""
 
-    def read(
-        self, path: Path, report: Report, entries: frozenset[str] | None
-    ) -> Iterator[Recorded]:
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         yield self._begin()
-        index = 0
-        for number, entry in json_lines(path, report):
-            kind = entry.get("type")
-            name = text(entry.get("id")) if entries is not None else str(index)
-            index += 1
-            if kind == "session" or (entries is not None and name not in entries):
-                continue
-            self._before.append(name)
-            yield from self._entry(entry, text(kind), f"line {number}", report)
+        entries = self._branch.entries
+        for index, (number, entry) in enumerate(json_lines(path, report)):
+            kind = entry.text("type")
+            name = entry.text("id") if entries is not None else str(index)
+            if kind != "session" and (entries is None or name in entries):
+                self._before.append(name)
+                yield from self._entry(entry, kind, f"line {number}", report)
 
     def _begin(self) -> SessionBegin:
         header, branch = self._header, self._branch
-        recorded = text(header.get("id"))
         return SessionBegin(
-            id=recorded if branch is None else branch.name,
+            id=branch.name,
             format="pi",
-            format_version=str(count(header.get("version")) or 1),
-            directory=text(header.get("cwd")),
-            created=moment(header.get("timestamp")),
+            format_version=str(header.count("version") or 1),
+            directory=header.text("cwd"),
+            created=header.moment("timestamp"),
             model=self._model,
-            branch_of=None if branch is None else branch.of,
-            branch_at=None if branch is None else branch.at,
+            branch_of=branch.of,
+            branch_at=branch.at,
         )
 
-    def _entry(self, entry: Json, kind: str, place: str, report: Report) -> Iterator[Recorded]:
+    def _entry(self, entry: JsonValue, kind: str, place: str, report: Report) -> Iterator[Recorded]:
         match kind:
             case "message":
-                message = mapping(entry.get("message"))
-                yield from self._message(message, entry, place, report)
+                message = entry.at("message")
+                yield from self._message(message, message.get("role"), entry, place, report)
             case "custom_message":
-                yield self._told(entry, said_parts(entry.get("content")))
+                yield from self._message(entry, "custom", entry, place, report)
             case "branch_summary":
-                words = BRANCH_SUMMARY.format(text(entry.get("summary")))
-                yield self._told(entry, (Text(words),))
+                yield from self._message(entry, "branchSummary", entry, place, report)
             case "compaction":
                 yield self._compaction(entry)
             case "model_change":
-                self._model = _model(entry.get("provider"), entry.get("modelId"))
+                self._model = _model(entry, "modelId")
             case "thinking_level_change":
-                self._effort = text(entry.get("thinkingLevel")) or None
-            case "session_info" if text(entry.get("name")):
-                yield TitleRead(text(entry.get("name")))
+                self._effort = entry.text("thinkingLevel") or None
+            case "session_info" if entry.text("name"):
+                yield TitleRead(entry.text("name"))
             case "session_info" | "label" | "custom":
                 pass  # never sent to the model
             case _:
                 report(place, f"It is of the kind {kind!r}, which is not known, and was left out.")
 
     def _message(
-        self, message: Json, entry: Json, place: str, report: Report
+        self, message: JsonValue, role: object, entry: JsonValue, place: str, report: Report
     ) -> Iterator[Recorded]:
-        role = message.get("role")
         match role:
             case "user":
                 parts = said_parts(message.get("content"))
@@ -157,15 +138,15 @@ class _PiPath:
             case "custom" | "hookMessage":
                 yield self._told(entry, said_parts(message.get("content")), message)
             case "branchSummary":
-                words = BRANCH_SUMMARY.format(text(message.get("summary")))
+                words = BRANCH_SUMMARY.format(message.text("summary"))
                 yield self._told(entry, (Text(words),), message)
             case _:
                 report(place, f"It is by {role!r}, which is not known, and was left out.")
 
-    def _named(self, entry: Json) -> str:
+    def _named(self, entry: JsonValue) -> str:
         """Return the id of the next message, which also stands for the entries before it."""
         self._count += 1
-        name = text(entry.get("id")) or f"m{self._count}"
+        name = entry.text("id") or f"m{self._count}"
         for one in self._before:
             self._kept[one] = name
         self._before = []
@@ -173,9 +154,9 @@ class _PiPath:
 
     def _told(
         self,
-        entry: Json,
+        entry: JsonValue,
         parts: tuple[Text | Media, ...],
-        message: Json | None = None,
+        message: JsonValue,
         *,
         by_program: bool = True,
     ) -> MessageRead:
@@ -184,97 +165,95 @@ class _PiPath:
             id=self._named(entry),
             role="user",
             parts=parts,
-            created=_time(message or {}, entry),
+            created=_time(message, entry),
             model=self._model,
             effort=self._effort,
             by_program=by_program,
         )
 
-    def _answer(self, message: Json, entry: Json) -> MessageRead:
-        usage, cost = _usage(mapping(message.get("usage")))
-        model = _model(message.get("provider"), message.get("model"))
+    def _answer(self, message: JsonValue, entry: JsonValue) -> MessageRead:
+        usage, cost = _usage(message.at("usage"))
+        model = _model(message, "model")
         return MessageRead(
             id=self._named(entry),
             role="assistant",
             parts=tuple(content_parts(message.get("content"))),
             created=_time(message, entry),
-            completed=moment(entry.get("timestamp")),
+            completed=entry.moment("timestamp"),
             model=model or self._model,
             effort=self._effort,
             usage=usage,
             cost=cost,
-            finish=finish_of(message.get("stopReason")),
-            error=text(message.get("errorMessage")) or None,
+            finish=message.finish("stopReason"),
+            error=message.text("errorMessage") or None,
         )
 
-    def _compaction(self, entry: Json) -> CompactionRead:
+    def _compaction(self, entry: JsonValue) -> CompactionRead:
         self._count += 1
-        kept = entry.get("firstKeptEntryId", entry.get("firstKeptEntryIndex"))
-        tokens = entry.get("tokensBefore")
-        usage, _ = _usage(mapping(entry.get("usage")))
+        kept = entry.either("firstKeptEntryId", "firstKeptEntryIndex").raw
         return CompactionRead(
-            id=text(entry.get("id")) or f"m{self._count}",
-            summary=text(entry.get("summary")),
+            id=entry.text("id") or f"m{self._count}",
+            summary=entry.text("summary"),
             keeps_from=self._kept.get(str(kept)),
-            created=moment(entry.get("timestamp")),
-            tokens_before=count(tokens) if tokens is not None else None,
-            usage=usage,
+            created=entry.moment("timestamp"),
+            tokens_before=None
+            if entry.get("tokensBefore") is None
+            else entry.count("tokensBefore"),
+            usage=_usage(entry.at("usage"))[0],
         )
 
 
-def _header(line: bytes) -> Json | None:
-    value = decoded(line)
-    fits = isinstance(value, dict) and value.get("type") == "session"
-    return value if fits and isinstance(value.get("id"), str) else None
+def _header(line: bytes) -> JsonValue | None:
+    value = JsonValue(line).decoded()
+    fits = value.get("type") == "session" and isinstance(value.get("id"), str)
+    return value if fits else None
 
 
-def _model(provider: Any, name: Any) -> str:
-    return f"{text(provider)}/{text(name)}" if text(name) else ""
+def _model(told: JsonValue, field: str) -> str:
+    name = told.text(field)
+    return f"{told.text('provider')}/{name}" if name else ""
 
 
-def _time(message: Json, entry: Json) -> int | None:
+def _time(message: JsonValue, entry: JsonValue) -> int | None:
     """Return when a request was sent or a message written; an entry's own time is when it was recorded."""
-    written = moment(message.get("timestamp"))
-    return written if written is not None else moment(entry.get("timestamp"))
+    written = message.moment("timestamp")
+    return written if written is not None else entry.moment("timestamp")
 
 
-def _usage(value: Json) -> tuple[Usage | None, float | None]:
+def _usage(value: JsonValue) -> tuple[Usage | None, float | None]:
     """Return the usage; None for one of zeros, which pi writes where nothing was reported."""
     usage = Usage(
-        input=tokens(value, "input"),
-        output=tokens(value, "output"),
-        cache_read=tokens(value, "cacheRead"),
-        cache_write=tokens(value, "cacheWrite"),
+        input=value.tokens("input"),
+        output=value.tokens("output"),
+        cache_read=value.tokens("cacheRead"),
+        cache_write=value.tokens("cacheWrite"),
     )
-    if usage == Usage():
-        return None, None
-    cost = cost_field(value, "cost", "total")
-    return usage, cost or None
+    return (None, None) if usage == Usage() else (usage, value.cost("cost", "total"))
 
 
-def _result(message: Json, entry: Json) -> Iterator[Recorded]:
-    call = text(message.get("toolCallId"))
+def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
+    call = message.text("toolCallId")
     parts = said_parts(message.get("content"))
-    details = mapping(message.get("details"))
+    details = message.at("details")
     yield ResultRead(
         call=call,
         output=words_of(parts),
         is_error=message.get("isError") is True,
         ended=_time(message, entry),
         media=media_of(parts),
-        metadata=small_facts(details),
+        metadata=details.small_facts(),
     )
-    cut = mapping(details.get("truncation"))
+    cut = details.at("truncation")
     if cut.get("truncated") is True:
-        left_out = count(cut.get("totalBytes")) - count(cut.get("outputBytes"))
+        left_out = cut.count("totalBytes") - cut.count("outputBytes")
         yield GapRead(CUT, call=call, chars=left_out if left_out > 0 else None)
 
 
-def _ran(message: Json) -> str:
+def _ran(message: JsonValue) -> str:
     """Return what the model is told of a command that the user ran."""
-    output = text(message.get("output"))
+    output = message.text("output")
     words = [
-        f"Ran `{text(message.get('command'))}`",
+        f"Ran `{message.text('command')}`",
         f"```\n{output}\n```" if output else "(no output)",
     ]
     code = message.get("exitCode")
@@ -282,7 +261,7 @@ def _ran(message: Json) -> str:
         words.append("\n(command cancelled)")
     elif isinstance(code, int) and code:
         words.append(f"\nCommand exited with code {code}")
-    kept = text(message.get("fullOutputPath"))
+    kept = message.text("fullOutputPath")
     if message.get("truncated") is True and kept:
         words.append(f"\n[Output truncated. Full output: {kept}]")
     return "\n".join(words)

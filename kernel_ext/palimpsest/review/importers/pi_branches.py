@@ -15,9 +15,10 @@ class PiBranch(NamedTuple):
     """One path through the tree: its entries from the first on, and where it left another one."""
 
     name: str
-    entries: frozenset[str]
-    of: str | None
-    at: str | None
+    entries: frozenset[str] | None = None
+    """None for all of a file whose entries have no ids."""
+    of: str | None = None
+    at: str | None = None
 
 
 class PiTree:
@@ -61,7 +62,7 @@ class PiTree:
                 homes[one] = name
             yield PiBranch(name, frozenset(path), of, at)
         if not leaves:
-            yield PiBranch(session, frozenset(), None, None)
+            yield PiBranch(session, frozenset())
 
     def _path(self, leaf: str) -> list[str]:
         # A parent stands in an earlier line, so there is no circle.

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from palimpsest.review.importers.chat_messages import content_parts, recorded_calls, text_of
 from palimpsest.review.importers.chat_stream import ChatStream, result_ids
-from palimpsest.review.importing.json_fields import fingerprint
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue, fingerprint
 from palimpsest.review.importing.recorded import (
     GapRead,
-    Json,
     Recorded,
     ReducedRead,
     RemovedRead,
+    ResultRead,
     Text,
 )
 
@@ -50,7 +50,7 @@ class Changes:
     gaps: list[GapRead] = field(default_factory=list)
 
 
-def message_key(message: Json) -> bytes:
+def message_key(message: JsonValue) -> bytes:
     """Return the hash of what a provider is sent of a message; marks for its cache are left out."""
     parts = [
         one.text if isinstance(one, Text) else [one.mime, one.data, one.name]
@@ -66,13 +66,13 @@ class RequestComparison:
     ``history`` has the outputs as they were before anything was shortened, in order, where that is known.
     """
 
-    def __init__(self, stream: ChatStream, history: list[Json], rule: str = "") -> None:
+    def __init__(self, stream: ChatStream, history: list[JsonValue], rule: str = "") -> None:
         self._stream = stream
         self._history = list(reversed(history))
         self._rule = rule
         self._sent: list[Sent] = []
 
-    def request(self, messages: list[Json], answers: int | None = None) -> Iterator[Recorded]:
+    def request(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
         """Yield what is new in a request, then what it shows in another form.
 
         Only the last ``answers`` of its new assistant messages are answers of requests; None means all.
@@ -101,7 +101,7 @@ class RequestComparison:
         yield from self.end(rest[:cut])
         yield from self.end(rest[cut:], 0)
 
-    def end(self, messages: list[Json], answers: int | None = None) -> Iterator[Recorded]:
+    def end(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
         """Yield messages that follow the last recorded request."""
         yield from self._add(messages, [message_key(one) for one in messages], answers)
 
@@ -117,7 +117,7 @@ class RequestComparison:
         changes.gaps.append(GapRead(INSERTED, message=sent.name))
         return at + 1 + ahead.index(sent.key)
 
-    def _is_same(self, place: int, message: Json, keys: list[bytes]) -> bool:
+    def _is_same(self, place: int, message: JsonValue, keys: list[bytes]) -> bool:
         """Return whether a message is the one that was sent at a place, in whatever form."""
         sent, following = self._sent[place], self._sent[place + 1 : place + 1 + LOOK_AHEAD]
         if keys[0] == sent.key:
@@ -130,7 +130,7 @@ class RequestComparison:
         ids = result_ids(message)
         return ids == sent.ids and (bool(ids) or goes_on or not following)
 
-    def _show(self, sent: Sent, message: Json, key: bytes, changes: Changes) -> None:
+    def _show(self, sent: Sent, message: JsonValue, key: bytes, changes: Changes) -> None:
         changes.kept.append(sent)
         if key == sent.key:
             return
@@ -153,31 +153,33 @@ class RequestComparison:
             changes.reduced.append(ReducedRead(sent.name, "", self._rule))
 
     def _add(
-        self, messages: list[Json], keys: list[bytes], answers: int | None
+        self, messages: list[JsonValue], keys: list[bytes], answers: int | None
     ) -> Iterator[Recorded]:
         spoken = [at for at, one in enumerate(messages) if one.get("role") == "assistant"]
         asked = set(spoken if answers is None else spoken[len(spoken) - answers :])
         for at, message in enumerate(messages):
             whole = self._whole(message, keys[at])
-            following = messages[at + 1] if at + 1 < len(messages) else None
+            following = messages[at + 1] if at + 1 < len(messages) else NOTHING
             is_answer = at in asked and not message.get("is_demo")
-            placed, said = self._stream.read(whole, following, is_answer=is_answer)
+            gaps, told = self._stream.read(whole, following, is_answer=is_answer)
             shown = text_of(message.get("content"))
-            sent = Sent(
-                key=keys[at],
-                role=str(message.get("role")),
-                ids=result_ids(message),
-                name=placed.id,
-                is_result=placed.is_result,
-                whole=placed.output,
-                shown=shown,
+            result = told if isinstance(told, ResultRead) else None
+            self._sent.append(
+                Sent(
+                    key=keys[at],
+                    role=str(message.get("role")),
+                    ids=result_ids(message),
+                    name=told.call if isinstance(told, ResultRead) else told.id,
+                    is_result=result is not None,
+                    whole=result.output if result else "",
+                    shown=shown,
+                )
             )
-            self._sent.append(sent)
-            yield from said
-            if placed.is_result and shown != placed.output:
-                yield ReducedRead(placed.id, shown, self._rule)
+            yield from (*gaps, told)
+            if result and shown != result.output:
+                yield ReducedRead(result.call, shown, self._rule)
 
-    def _whole(self, message: Json, key: bytes) -> Json:
+    def _whole(self, message: JsonValue, key: bytes) -> JsonValue:
         """Return a new message as the history has it; the message itself where it is not there next."""
         if not self._history:
             return message

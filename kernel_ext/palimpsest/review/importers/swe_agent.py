@@ -7,28 +7,13 @@ before anything was shortened.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from palimpsest.review.importers.chat_messages import full_model_name, text_of
 from palimpsest.review.importers.chat_stream import ChatStream
 from palimpsest.review.importers.request_comparison import RequestComparison
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.json_fields import (
-    cost_field,
-    decoded,
-    inner,
-    mapping,
-    mappings,
-    text,
-    token_field,
-)
-from palimpsest.review.importing.recorded import (
-    GapRead,
-    Json,
-    Recorded,
-    SessionBegin,
-    TotalsRead,
-)
+from palimpsest.review.importing.json_fields import NOTHING, JsonValue
+from palimpsest.review.importing.recorded import GapRead, Recorded, SessionBegin, TotalsRead
 from palimpsest.review.importing.sources import json_field, json_items, json_objects, unreported
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
@@ -67,28 +52,29 @@ class SweAgentImporter:
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a ``.traj`` file; the file is read twice, one step at a time."""
-        history = [
-            one
-            for one in json_items(path, "history.item", report, all_held=True)
-            if _is_message(one, report)
-        ]
-        agent = _agent(json_field(path, "replay_config"))
-        name = text(mapping(agent.get("model")).get("name"))
-        _, first = next(json_objects(path, "trajectory.item", unreported, "step"), ("", {}))
-        system = _system(history) or _system(_request(first) or [])
+        history: list[JsonValue] = []
+        for one in map(JsonValue, json_items(path, "history.item", report, all_held=True)):
+            if isinstance(one.get("role"), str):
+                history.append(one)
+            else:
+                report("history", "A message in it has no role and was left out.")
+        agent = json_field(path, "replay_config").decoded().at("agent")
+        name = agent.text("model", "name")
+        _, first = next(json_objects(path, "trajectory.item", unreported, "step"), ("", NOTHING))
+        system = _system(history) or _system(_request(first))
         if not history and not first:
             raise UserError(f"{str(path)!r} holds no step of SWE-agent.")
         yield SessionBegin(
-            id=text(agent.get("name")) or path.name.split(".")[0],
+            id=agent.text("name") or path.name.split(".")[0],
             format=self.name,
-            title=text(agent.get("name"))
-            or text(json_field(path, "environment"))
+            title=agent.text("name")
+            or json_field(path, "environment").text()
             or recorded_name(path.stem),
             model="" if name in NO_MODELS else full_model_name(name),
             system=system,
         )
         yield from (GapRead(NO_USAGE), GapRead(NO_TOOLS))
-        yield from totals_of(mapping(json_field(path, "info.model_stats")))
+        yield from totals_of(json_field(path, "info.model_stats"))
         if name in NO_MODELS:
             yield GapRead(NO_MODELS[name])
         stream = ChatStream(text_commands=True)
@@ -96,15 +82,15 @@ class SweAgentImporter:
         yield from _requests(path, report, requests, has_history=bool(history))
 
 
-def totals_of(stats: Json) -> Iterator[TotalsRead]:
+def totals_of(stats: JsonValue) -> Iterator[TotalsRead]:
     """Yield what ``model_stats`` say of all requests together; a cost of 0 is one that is not known."""
-    sent, received = token_field(stats, "tokens_sent"), token_field(stats, "tokens_received")
+    sent, received = stats.token_field("tokens_sent"), stats.token_field("tokens_received")
     told = RecordedTotals(
-        cost=cost_field(stats, "instance_cost"),
+        cost=stats.cost("instance_cost"),
         # Where the provider's usage did not come, the counters stay at 0.
         input=sent or None,
         output=received or None,
-        requests=token_field(stats, "api_calls") or None,
+        requests=stats.token_field("api_calls") or None,
     )
     if told != NO_TOTALS:
         yield TotalsRead(told)
@@ -114,17 +100,15 @@ def _requests(
     path: Path, report: Report, requests: RequestComparison, *, has_history: bool
 ) -> Iterator[Recorded]:
     """Yield what each recorded request adds and changes, then what follows the last one."""
-    recorded, unasked, last = 0, 0, dict[str, Any]()
+    recorded, unasked, last = 0, 0, NOTHING
     for _, step in json_objects(path, "trajectory.item", report, "step"):
         last = step
-        messages = _request(step)
-        if messages is None:
+        if messages := _request(step):
+            answers = 0 if "query" in step and not recorded else 1
+            yield from requests.request(_without_system(messages), answers)
+            recorded, unasked = recorded + 1, 0
+        else:
             unasked += 1
-            continue
-        is_before = "query" in step
-        answers = 0 if is_before and not recorded else 1
-        yield from requests.request(_without_system(messages), answers)
-        recorded, unasked = recorded + 1, 0
     if not recorded:
         yield GapRead(NO_REQUESTS)
     if has_history:
@@ -133,43 +117,30 @@ def _requests(
         yield from requests.end(_end_of(last))
 
 
-def _end_of(step: Json) -> list[Json]:
+def _end_of(step: JsonValue) -> list[JsonValue]:
     """Return the messages that the last step added, for a file without a history."""
-    answer = {"role": "assistant", "content": text(step.get("response"))}
-    output = {"role": "user", "content": text(step.get("observation"))}
+    answer = JsonValue({"role": "assistant", "content": step.text("response")})
+    output = JsonValue({"role": "user", "content": step.text("observation")})
     return [answer, output] if step.get("action") else [answer]
 
 
-def _request(step: Json) -> list[Json] | None:
-    """Return the messages recorded with a step; None where there are none."""
-    recorded = step.get("query", step.get("messages"))
-    found = [one for one in mappings(recorded) if isinstance(one.get("role"), str)]
-    return found or None
+def _request(step: JsonValue) -> list[JsonValue]:
+    """Return the messages recorded with a step."""
+    recorded = step.either("query", "messages").objects()
+    return [one for one in recorded if isinstance(one.get("role"), str)]
 
 
-def _is_message(value: Any, report: Report) -> bool:
-    if isinstance(value, dict) and isinstance(value.get("role"), str):
-        return True
-    report("history", "A message in it has no role and was left out.")
-    return False
-
-
-def _system(messages: list[Json]) -> str | None:
+def _system(messages: list[JsonValue]) -> str | None:
     found = [text_of(one.get("content")) for one in messages if one.get("role") == "system"]
     return "\n\n".join(found) if found else None
 
 
-def _without_system(messages: list[Json]) -> list[Json]:
+def _without_system(messages: list[JsonValue]) -> list[JsonValue]:
     return [one for one in messages if one.get("role") != "system"]
 
 
-def _agent(config: Any) -> Json:
-    """Return the agent's part of the recorded configuration, which may be JSON in a string."""
-    return mapping(inner(decoded(config), "agent"))
-
-
-def _rule(agent: Json) -> str:
+def _rule(agent: JsonValue) -> str:
     """Return the history processor that shortened outputs; empty where several or none could have."""
-    named = [text(one.get("type")) for one in mappings(agent.get("history_processors"))]
+    named = [one.text("type") for one in agent.objects("history_processors")]
     shortening = [one for one in named if one and one not in SAME_TEXT]
     return shortening[0] if len(shortening) == 1 else ""

@@ -3,42 +3,36 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palimpsest.review.importing.json_fields import (
-    identifier,
-    inner,
-    mappings,
-    text,
-    tool_input,
-)
-from palimpsest.review.importing.recorded import Call, Json, Media, Text, Thinking
+from palimpsest.review.importing.json_fields import JsonValue
+from palimpsest.review.importing.recorded import Call, Media, Text, Thinking
 
 AT_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
-def block_part(block: Json) -> Text | Thinking | Media | Call | None:
+def block_part(block: JsonValue) -> Text | Thinking | Media | Call | None:
     """Return a block as a part; None for one of another kind, such as a result."""
     match block.get("type"):
         case "text":
-            return Text(text(block.get("text")))
+            return Text(block.text("text"))
         case "thinking":
-            words = text(block.get("thinking"))
+            words = block.text("thinking")
             signed = block.get("signature") or block.get("thinkingSignature")
             return Thinking(words, encrypted=bool(signed) and not words)
         case "redacted_thinking":
             return Thinking("", encrypted=True)
         case "tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use" as kind:
             return Call(
-                identifier(block.get("id")),
-                text(block.get("name")) or "unknown",
-                tool_input(block.get("input", block.get("arguments"))),
+                block.id("id"),
+                block.text("name") or "unknown",
+                block.either("input", "arguments").tool_input(),
                 at_provider=kind in AT_PROVIDER,
             )
         case "image" | "document":
-            kinds = (inner(block, "source", "media_type"), block.get("mimeType"))
-            mime = next(filter(None, map(text, (*kinds, block.get("mediaType")))), "")
-            data = text(block.get("data")) or text(inner(block, "source", "data"))
-            name = text(block.get("title")) or None
-            return Media(mime or "application/octet-stream", data or None, name)
+            mime = block.text("source", "media_type") or block.text("mimeType")
+            mime = mime or block.text("mediaType") or "application/octet-stream"
+            data = block.text("data") or block.text("source", "data")
+            name = block.text("title") or None
+            return Media(mime, data or None, name)
         case _:
             return None
 
@@ -46,9 +40,9 @@ def block_part(block: Json) -> Text | Thinking | Media | Call | None:
 def content_parts(content: Any) -> Iterator[Text | Thinking | Media | Call]:
     """Yield the parts of a message, whose content may be a text."""
     if isinstance(content, str):
-        yield Text(text(content))
+        yield Text(JsonValue(content).text())
     else:
-        yield from filter(None, map(block_part, mappings(content)))
+        yield from filter(None, map(block_part, JsonValue(content).objects()))
 
 
 def said_parts(content: Any) -> tuple[Text | Media, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 import ijson
 
 from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.importing.nesting_limit import NestedTooDeeply, NestingLimit
 from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
@@ -57,7 +58,7 @@ def is_compressed(path: Path) -> bool:
     return path.is_file() and head_of(path).start.startswith(_COMPRESSED)
 
 
-def json_lines(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, report: Report) -> Iterator[tuple[int, JsonValue]]:
     """Yield the objects of a file with one JSON object a line, with their line numbers, from 1."""
     for number, line in _lines(path, report):
         if not line.strip():
@@ -72,10 +73,10 @@ def json_lines(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]
             continue
         if not isinstance(value, dict):
             report(f"line {number}", "It is no JSON object and was left out.")
-        elif too_deep(value):
+        elif line.count(b"{") + line.count(b"[") > MOST_DEPTH and too_deep(value):
             report(f"line {number}", "It is nested too deeply and was left out.")
         else:
-            yield number, value
+            yield number, JsonValue(value)
 
 
 def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
@@ -108,7 +109,7 @@ def _counted(piece: bytes | None) -> bytes:
     return content
 
 
-def json_document(path: Path, *, follow: bool = True) -> Any:
+def json_document(path: Path, *, follow: bool = True) -> JsonValue:
     """Return a whole JSON document; raises UserError with one sentence where it cannot be read.
 
     ``follow`` is False for a file that only another file named, and that may not be a link.
@@ -129,7 +130,7 @@ def json_document(path: Path, *, follow: bool = True) -> Any:
         raise UserError(f"{str(path)!r} holds no JSON that can be read.") from error
     if too_deep(value):
         raise UserError(f"{str(path)!r} is nested too deeply to be a recorded session.")
-    return value
+    return JsonValue(value)
 
 
 def json_items(path: Path, prefix: str, report: Report, *, all_held: bool = False) -> Iterator[Any]:
@@ -153,18 +154,18 @@ def json_items(path: Path, prefix: str, report: Report, *, all_held: bool = Fals
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
 
 
-def json_field(path: Path, name: str, report: Report = unreported) -> Any:
-    """Return the value at a prefix of a document of any size; None where there is none."""
-    return next(json_items(path, name, report), None)
+def json_field(path: Path, name: str, report: Report = unreported) -> JsonValue:
+    """Return the value at a prefix of a document of any size."""
+    return JsonValue(next(json_items(path, name, report), None))
 
 
 def json_objects(
     path: Path, prefix: str, report: Report, what: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, JsonValue]]:
     """Yield the objects at a prefix with their places, such as ``message 3``; what is none is reported."""
     for number, value in enumerate(json_items(path, prefix, report), 1):
         if isinstance(value, dict):
-            yield f"{what} {number}", value
+            yield f"{what} {number}", JsonValue(value)
         else:
             report(f"{what} {number}", "It is no JSON object and was left out.")
 

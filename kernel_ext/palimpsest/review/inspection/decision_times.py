@@ -49,44 +49,31 @@ class _Clock:
     def take(self, record: Record) -> None:
         """Process one record."""
         match record.event:
-            case MessageUpdated(info=UserMessage() as info):
-                self._said(info)
+            case MessageUpdated(info=UserMessage() as info) if info.id not in self._known:
+                self._known.add(info.id)
+                if not info.by_engine and not info.joins:
+                    self._began, self._steps_before = info.id, self._step
+                    self._turn, self._step = self._turn + 1, 0
+                    self._waiting.clear()
             case StepRequested(request=request) if request.purpose == "step":
-                self._stepped()
+                self._step += 1
+                for name in self._waiting:
+                    made = self.found[name]
+                    self.found[name] = DecisionTime(made.time, self._turn, self._step)
+                self._waiting.clear()
             case DecisionMade(decision=decision):
                 self._decided(decision, record.ts)
             case _:
                 pass
 
     def _decided(self, decision: Decision, time: int) -> None:
-        if decision.rule == COMPACT and decision.message_id is not None:
-            self._was_marker(decision.message_id)
+        if decision.rule == COMPACT and self._began and decision.message_id == self._began:
+            # Uncount a turn: the message that began it was the user's request for a compaction.
+            self._began = ""
+            self._turn, self._step = self._turn - 1, self._steps_before
         if decision.id not in self._wanted:
             return
         at_once = decision.rule in AT_ONCE
         self.found[decision.id] = DecisionTime(time, self._turn, self._step if at_once else None)
         if not at_once:
             self._waiting.append(decision.id)
-
-    def _said(self, info: UserMessage) -> None:
-        if info.id in self._known:
-            return
-        self._known.add(info.id)
-        engine = info.by_engine
-        if not engine and not info.joins:
-            self._began, self._steps_before = info.id, self._step
-            self._turn, self._step = self._turn + 1, 0
-            self._waiting.clear()
-
-    def _was_marker(self, marker_id: str) -> None:
-        """Uncount a turn: the message that began it was the user's request for a compaction."""
-        if self._began == marker_id:
-            self._began = ""
-            self._turn, self._step = self._turn - 1, self._steps_before
-
-    def _stepped(self) -> None:
-        self._step += 1
-        for name in self._waiting:
-            before = self.found[name]
-            self.found[name] = DecisionTime(before.time, self._turn, self._step)
-        self._waiting.clear()

@@ -95,7 +95,15 @@ class _ReductionBuilder:
         marked = next((m for m in reversed(seen) if marker(m) and m.id in summaries), None)
         number = self._hidden(seen)
         if marked is None:
-            yield from self._cut(number)
+            if number:  # as under the presets of some other agents
+                yield Reduction(
+                    way="summarise",
+                    name="summary",
+                    words=f"{some(number, 'message')} hidden by a summary that failed",
+                    rule=COMPACT,
+                    reason="Under this policy a summary that failed hides what came before, too.",
+                    numbers={"messages": number},
+                )
             return
         part = marker(marked)
         summary = seen[summaries[marked.id]]
@@ -127,19 +135,6 @@ class _ReductionBuilder:
         all_of_them = without_undone(view.messages, view.decisions)
         return self._basis.older + sum(message.id not in shown for message in all_of_them)
 
-    @staticmethod
-    def _cut(number: int) -> Iterator[Reduction]:
-        """Yield what is hidden by a failed summary, as under the presets of some other agents."""
-        if number:
-            yield Reduction(
-                way="summarise",
-                name="summary",
-                words=f"{some(number, 'message')} hidden by a summary that failed",
-                rule=COMPACT,
-                reason="Under this policy a summary that failed hides what came before, too.",
-                numbers={"messages": number},
-            )
-
     def _judged(self, summary_id: str) -> Decision | None:
         decided = (
             one
@@ -161,7 +156,7 @@ class _ReductionBuilder:
         yield Reduction(
             way="limit",
             name="earlier turns",
-            words=f"{count(users)} turn{'' if users == 1 else 's'} not sent",
+            words=f"{some(users, 'turn')} not sent",
             rule=LIMIT,
             reason=f"The history limit of this session is {count(turns or 0)} turns.",
             numbers={"turns": turns},
@@ -216,15 +211,14 @@ class _ReductionBuilder:
                     yield self._excluded(part)
 
     def _of_part(self, part: Part, decision: Decision) -> Reduction:
+        way = WAYS[state_of(decision)]
+        return self._named(part, way=way, rule=decision.rule, **self._decided(decision))
+
+    def _named(self, part: Part, **more: Any) -> Reduction:
+        """Return what was done to a part, under its name."""
         name, words = named(part, self._scrub)
         return Reduction(
-            way=WAYS[state_of(decision)],
-            name=name,
-            words=words,
-            rule=decision.rule,
-            message_id=part.message_id,
-            part_id=part.id,
-            **self._decided(decision),
+            name=name, words=words, message_id=part.message_id, part_id=part.id, **more
         )
 
     def _told(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
@@ -235,35 +229,27 @@ class _ReductionBuilder:
         dialect = (part.metadata or {}).get(DIALECT)
         if same and not is_left and dialect != RESPONSES:
             return
-        name, words = named(part, self._scrub)
         result = str(getattr(part.state, "output", "") or getattr(part.state, "error", ""))
         native = sent_result(part, result, same_provider=True)
         told = "" if is_left else sent_result(part, result, same_provider=False)
         why = LEFT_OUT if is_left else OWN_TEXT if same else OTHERS_TEXT
-        yield Reduction(
+        yield self._named(
+            part,
             way="drop" if is_left else "tell",
-            name=name,
-            words=words,
             rule=PROVIDER_CALL,
             reason=why.format(ran_at=ran_at, model=model.id, most=count(TOLD_CHARS)),
             tokens_before=self._basis.count(result if is_left or same else native),
             tokens_after=self._basis.count(told),
-            message_id=part.message_id,
-            part_id=part.id,
         )
 
     def _excluded(self, part: TextPart) -> Reduction:
-        name, words = named(part, self._scrub)
-        return Reduction(
+        return self._named(
+            part,
             way="exclude",
-            name=name,
-            words=words,
             rule=EXCLUDED,
             reason="Somebody left this out of what the model sees.",
             tokens_before=self._basis.count(part.text),
             tokens_after=0,
-            message_id=part.message_id,
-            part_id=part.id,
         )
 
 

@@ -15,6 +15,7 @@ from palimpsest.context.request_kinds.request_inputs import (
 )
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.request_items import Scrub, request_items
+from palimpsest.render.content.phrases import some
 from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.decision_times import TYPES, decision_times
 from palimpsest.review.inspection.hook_requests import hook_request_report
@@ -94,8 +95,7 @@ def _policy_text(policy: Policy) -> str:
         number = len(policy_differences(policy))
     except ConfigError:  # a preset of another version
         return policy.name
-    changed = f"{number} number{'' if number == 1 else 's'} changed"
-    return f"{policy.name}, {changed}" if number else policy.name
+    return f"{policy.name}, {some(number, 'number')} changed" if number else policy.name
 
 
 def _reported(basis: RequestInputs) -> int | None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from palimpsest.render.content.phrases import count, share_text
+from palimpsest.render.content.phrases import count, share_text, some
 from palimpsest.render.reports.context_window import (
     KINDS,
     ContextReportView,
@@ -65,7 +65,7 @@ def report_view(ledger: "WindowContents") -> ContextReportView:
         fills=_fills(ledger),
         warning=_warning(ledger),
         remarks=_remarks(ledger),
-        entries_title=f"Everything in it, largest first ({_many(len(entries), 'item', 'items')})",
+        entries_title=f"Everything in it, largest first ({some(len(entries), 'item')})",
         entries=tuple(entries[:MOST_ENTRIES]),
         more_entries=_more(entries[MOST_ENTRIES:]),
         marks_title=_marks_title(ledger),
@@ -85,7 +85,7 @@ def _head(ledger: "WindowContents") -> tuple[str, ...]:
     assumed = (
         "this window is assumed, since nobody knows the model" if ledger.window_assumed else ""
     )
-    return tuple(one for one in (full, which, assumed) if one)
+    return tuple(filter(None, (full, which, assumed)))
 
 
 def _full(ledger: "WindowContents") -> str:
@@ -129,15 +129,15 @@ def _offered(items: Sequence[RequestItem]) -> str:
     changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
     others = f" and {len(changed) - MOST_MARKS} more" if len(changed) > MOST_MARKS else ""
     told = f" ({'; '.join(changed[:MOST_MARKS])}{others})" if changed else ""
-    return f"{_many(len(names), 'tool', 'tools')}: {', '.join(names[:MOST_NAMED])}{more}{told}"
+    return f"{some(len(names), 'tool')}: {', '.join(names[:MOST_NAMED])}{more}{told}"
 
 
 def _said(items: Sequence[RequestItem]) -> str:
     """Count the user's prompts apart from notes by the engine."""
     asked = {item.message_id for item in items if item.name != "note"}
     noted = {item.message_id for item in items} - asked
-    words = [_many(len(asked), "prompt", "prompts")] if asked else []
-    notes = [f"{_many(len(noted), 'note', 'notes')} by the engine"] if noted else []
+    words = [some(len(asked), "prompt")] if asked else []
+    notes = [f"{some(len(noted), 'note')} by the engine"] if noted else []
     return ", ".join([*words, *notes])
 
 
@@ -175,20 +175,8 @@ def _remarks(ledger: "WindowContents") -> tuple[str, ...]:
         if ledger.opaque_by
         else ""
     )
-    policy = f"Policy: {ledger.policy}."
-    return tuple(
-        one
-        for one in (
-            opaque,
-            counted,
-            told,
-            _cells(ledger),
-            _variables(ledger),
-            *ledger.tools_left_out,
-            policy,
-        )
-        if one
-    )
+    told_of = (_cells(ledger), _variables(ledger), *ledger.tools_left_out)
+    return tuple(filter(None, (opaque, counted, told, *told_of, f"Policy: {ledger.policy}.")))
 
 
 def _cells(ledger: "WindowContents") -> str:
@@ -208,7 +196,7 @@ def _variables(ledger: "WindowContents") -> str:
     """Return how many variables were kept from the agent by their names; empty where none was."""
     number = ledger.hidden_variables
     return (
-        f"Kept from the agent by the setting hidden_variables: {_many(number, 'variable', 'variables')}."
+        f"Kept from the agent by the setting hidden_variables: {some(number, 'variable')}."
         if number
         else ""
     )
@@ -218,7 +206,7 @@ def _more(items: Sequence[RequestItem]) -> str:
     if not items:
         return ""
     tokens = count(sum(item.tokens for item in items))
-    return f"and {_many(len(items), 'smaller item', 'smaller items')}, {tokens} tokens together"
+    return f"and {some(len(items), 'smaller item')}, {tokens} tokens together"
 
 
 def _marks_title(ledger: "WindowContents") -> str:
@@ -269,7 +257,3 @@ def _more_marks(gone: "Sequence[Reduction]") -> str:
         return ""
     saved = sum(one.saved for one in gone)
     return f"and {count(len(gone))} more, {count(saved)} tokens saved by them"
-
-
-def _many(number: int, one: str, many: str) -> str:
-    return f"{count(number)} {one if number == 1 else many}"

@@ -8,7 +8,8 @@ import asyncio
 import ctypes
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from concurrent.futures import Future
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -19,12 +20,9 @@ class _OutOfTime(BaseException):
 
 async def call_bounded(function: Callable[[], T], seconds: float) -> T:
     """Return what a function returns; raises what it raises, and TimeoutError after so many seconds."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(set_: Callable[[Any], None], value: Any) -> None:
-        if not future.done():
-            set_(value)
+    future: Future[T] = Future()
+    # While it runs it cannot be cancelled, so that its thread may settle it at any time.
+    future.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
@@ -33,22 +31,17 @@ async def call_bounded(function: Callable[[], T], seconds: float) -> T:
             return
         except BaseException as error:  # noqa: BLE001  passed to the caller that awaits it
             told = error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
-            hand_over(future.set_exception, told)
+            future.set_exception(told)
         else:
-            hand_over(future.set_result, answer)
-
-    def hand_over(set_: Callable[[Any], None], value: Any) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, set_, value)
+            future.set_result(answer)
 
     thread = threading.Thread(target=run, name="palimpsest-policy", daemon=True)
     thread.start()
     try:
         async with asyncio.timeout(seconds):
-            found: T = await future
-            return found
+            return await asyncio.wrap_future(future)
     finally:
-        if not future.done() or future.cancelled():
+        if not future.done():
             _stop(thread)
 
 

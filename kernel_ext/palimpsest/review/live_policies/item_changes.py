@@ -15,11 +15,11 @@ from palimpsest.review.timeline.message_items import part_of
 from palimpsest.transcript.context_values.decisions import (
     RESTORE,
     Decision,
+    DecisionAction,
     EffectiveDecisions,
     is_of_own_policy,
 )
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.parts import Part
 from palimpsest.transcript.timeline import TimelineItem
 
 SHORTENED_KINDS = frozenset({"output", "notebook"})
@@ -45,7 +45,15 @@ def decisions_of(
     """
     effective = EffectiveDecisions(seen.seen.decisions)
     parts = {part.id: part for message in seen.seen.messages for part in message.parts}
-    writer = _DecisionWriter(moment, seen.seen.decisions, effective, rule, sha256)
+    own = dict(standing_decisions(seen.seen.decisions))
+
+    def made(
+        action: DecisionAction, part: str | None, message: str | None, **told: Any
+    ) -> Decision:
+        return Decision(
+            id=moment.new_id(), action=action, rule=rule, message_id=message, part_id=part, **told
+        )
+
     found: dict[str, Decision] = {}
     told: set[str] = set()
     for change in changes:
@@ -54,13 +62,37 @@ def decisions_of(
         if part is None or change.item in seen.held:
             continue
         _check(item, change)
-        if writer.is_gone(item, part):
-            continue
+        held = effective.reduction(part.id, item.message)
+        if held is not None and held.action != "truncate" and not is_of_own_policy(held):
+            continue  # another rule cleared it or took it out already
         told.add(part.id)
-        made = writer.decision(change, item, part, output_text(part, seen.seen))
-        if made is not None:
-            found[part.id] = made
-    restored = (writer.restored(one) for name, one in writer.own.items() if name not in told)
+        whole = output_text(part, seen.seen)
+        action, numbers, shown = _shown_as(change, whole)
+        numbers = {**_plain(change.numbers), **numbers, "state": change.state, "sha256": sha256}
+        known = own.get(part.id)
+        if known is None or known.numbers != numbers or known.rule != rule:
+            before = moment.count(whole or getattr(part, "text", ""))
+            after = moment.count(shown) if shown else 0
+            found[part.id] = made(
+                action,
+                part.id,
+                item.message,
+                numbers=numbers,
+                tokens_before=before,
+                tokens_after=after,
+            )
+    restored = [
+        made(
+            "restore",
+            one.part_id,
+            one.message_id,
+            numbers={"sha256": sha256},
+            tokens_before=one.tokens_after,
+            tokens_after=one.tokens_before,
+        )
+        for name, one in own.items()
+        if name not in told
+    ]
     return (*restored, *found.values())
 
 
@@ -71,71 +103,6 @@ def _check(item: TimelineItem, change: Change) -> None:
         return
     if item.kind not in SHORTENED_KINDS:
         raise CannotActLive(ONLY_RESULTS.format(label=item.label, kind=item.kind))
-
-
-class _DecisionWriter:
-    def __init__(
-        self,
-        moment: PolicyMoment,
-        decisions: tuple[Decision, ...],
-        effective: EffectiveDecisions,
-        rule: str,
-        sha256: str,
-    ) -> None:
-        self._moment = moment
-        self._effective = effective
-        self._rule = rule
-        self._sha256 = sha256
-        self.own = dict(standing_decisions(decisions))
-        """What a person's own policy shows otherwise, by part."""
-
-    def is_gone(self, item: TimelineItem, part: Part) -> bool:
-        """Return whether another rule cleared a part or took it out already."""
-        held = self._effective.reduction(part.id, item.message)
-        return held is not None and held.action != "truncate" and not is_of_own_policy(held)
-
-    def decision(
-        self, change: Change, item: TimelineItem, part: Part, whole: str
-    ) -> Decision | None:
-        """Return the decision that a change needs; None where what it wants holds already."""
-        known = self.own.get(part.id)
-        if change.state == "out":
-            numbers: dict[str, Any] = {}
-            shown = ""
-        elif change.shown or not change.length:
-            numbers = {"text": change.shown}
-            shown = change.shown
-        else:
-            numbers = {"head_chars": change.length, "tail_chars": 0, "suffix": ""}
-            shown = whole[: change.length]
-        numbers = {**_plain(change.numbers), **numbers, "state": change.state}
-        numbers["sha256"] = self._sha256
-        if known is not None and known.numbers == numbers and known.rule == self._rule:
-            return None
-        count = self._moment.count
-        return Decision(
-            id=self._moment.new_id(),
-            action=_action(change),
-            rule=self._rule,
-            message_id=item.message,
-            part_id=part.id,
-            numbers=numbers,
-            tokens_before=count(whole or getattr(part, "text", "")),
-            tokens_after=count(shown) if shown else 0,
-        )
-
-    def restored(self, known: Decision) -> Decision:
-        """Return the decision that shows a part as it is without the policy."""
-        return Decision(
-            id=self._moment.new_id(),
-            action="restore",
-            rule=self._rule,
-            message_id=known.message_id,
-            part_id=known.part_id,
-            numbers={"sha256": self._sha256},
-            tokens_before=known.tokens_after,
-            tokens_after=known.tokens_before,
-        )
 
 
 def standing_decisions(decisions: Iterable[Decision]) -> Iterator[tuple[str, Decision]]:
@@ -155,10 +122,14 @@ def standing_decisions(decisions: Iterable[Decision]) -> Iterator[tuple[str, Dec
     yield from found.items()
 
 
-def _action(change: Change) -> Any:
+def _shown_as(change: Change, whole: str) -> tuple[DecisionAction, dict[str, Any], str]:
+    """Return the action that shows an item so, with its numbers, and the text that is shown."""
     if change.state == "out":
-        return "drop"
-    return "clear" if change.shown or not change.length else "truncate"
+        return "drop", {}, ""
+    if change.shown or not change.length:
+        return "clear", {"text": change.shown}, change.shown
+    numbers = {"head_chars": change.length, "tail_chars": 0, "suffix": ""}
+    return "truncate", numbers, whole[: change.length]
 
 
 def _plain(numbers: Mapping[str, Any]) -> dict[str, Any]:

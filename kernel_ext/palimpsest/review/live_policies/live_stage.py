@@ -4,7 +4,7 @@ Where it breaks a law, fails, takes too long or wants what no live session can d
 turn and one sentence says so; what it decided before stays in effect.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -18,7 +18,13 @@ from palimpsest.review.live_policies.live_view import LiveView, live_view
 from palimpsest.review.policies.custom import OWN_POLICIES, CustomPolicy
 from palimpsest.review.policies.laws import PLACEHOLDER_CHARS, breaches
 from palimpsest.review.policies.pipeline import Pipeline
-from palimpsest.review.policies.policy import Change, ContextPolicy, SessionFacts
+from palimpsest.review.policies.policy import (
+    Change,
+    ContextPolicy,
+    Layer,
+    SessionFacts,
+    with_changes,
+)
 from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.registry import get, presets
 from palimpsest.transcript.context_values.decisions import OWN_POLICY, Decision
@@ -50,7 +56,7 @@ class _StageAnswer:
     """What a policy answered at one request."""
 
     state: Any
-    layer: Mapping[int, Change]
+    layer: Layer
     """All that it shows otherwise now, by item."""
     turn: int
     decisions: tuple[Decision, ...]
@@ -65,7 +71,7 @@ class LivePolicyStage:
         self._items = LiveItems(count)
         self._seconds = seconds
         self._state: Any = None
-        self._layer: Mapping[int, Change] = {}
+        self._layer: Layer = {}
         self._begun = False
         self._turn = 0
         self._off = False
@@ -142,11 +148,11 @@ class LivePolicyStage:
         if policy.when != "request" and turn > max(self._turn, 1):
             ended = live_view(items, moment, policy.estimator, own=same, turn_end=True)
             state, changes = self._step(state, ended)
-            layer = _with_changes(layer, changes)
+            layer = with_changes(layer, changes)
             seen.apply(changes)
         if policy.when != "turn end":
             state, changes = self._step(state, seen)
-            layer = _with_changes(layer, changes)
+            layer = with_changes(layer, changes)
         rule = f"{OWN_POLICY}{self.record.name}"
         made = decisions_of(layer.values(), seen, moment, rule, self.record.sha256[:12])
         return _StageAnswer(state, layer, turn, made)
@@ -159,16 +165,6 @@ class LivePolicyStage:
         ):
             raise breach.error(self._policy.name)
         return decided.state, decided.changes
-
-
-def _with_changes(layer: Mapping[int, Change], changes: Sequence[Change]) -> dict[int, Change]:
-    found = dict(layer)
-    for one in changes:
-        if one.state == "whole":
-            found.pop(one.item, None)
-        else:
-            found[one.item] = one
-    return found
 
 
 def live_policy(
@@ -211,18 +207,11 @@ def _keeping_pins(policy: ContextPolicy) -> ContextPolicy:
 
 def record_of(policy: ContextPolicy) -> OwnPolicy:
     """Return what is recorded of a policy: its name, text and digest."""
+    text, digest = policy.name, digest_of(policy.name)
     if isinstance(policy, CustomPolicy):
-        return OwnPolicy(
-            name=policy.name, source=policy.source, text=policy.text, sha256=policy.digest
-        )
-    if isinstance(policy, Pipeline):
+        text, digest = policy.text, policy.digest
+    elif isinstance(policy, Pipeline):
         stages = [record_of(one) for one in policy.stages]
-        return OwnPolicy(
-            name=policy.name,
-            source=policy.source,
-            text="\n\n".join(one.text for one in stages),
-            sha256=digest_of("\n".join(one.sha256 for one in stages)),
-        )
-    return OwnPolicy(
-        name=policy.name, source=policy.source, text=policy.name, sha256=digest_of(policy.name)
-    )
+        text = "\n\n".join(one.text for one in stages)
+        digest = digest_of("\n".join(one.sha256 for one in stages))
+    return OwnPolicy(name=policy.name, source=policy.source, text=text, sha256=digest)

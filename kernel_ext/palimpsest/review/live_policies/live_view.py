@@ -78,9 +78,10 @@ def live_view(
             scale.change(change)
             view.show(change.item, change.state, change.length)
     view.changes = None
-    view.usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
+    usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
     for one in timeline.requests[items.usage_from : -1]:
-        view.usage.answered(one)
+        usage.answered(one)
+    view.count_reported = usage.total
     held = {one.index for one in timeline.items if one.pinned}
     groups = {timeline.items[index].group for index in held} - {""}
     held |= {one.index for one in timeline.items if one.group in groups}
@@ -128,7 +129,8 @@ def _shown(
 
 
 def _reduced(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
-    state = reduced_state(reduction)
+    told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
+    state: ItemState = told if told in ("masked", "offloaded") else STATES[reduction.action]
     if item.kind == "call" and state != "out":
         return
     shown = reduction.numbers.get("text")
@@ -140,9 +142,3 @@ def _reduced(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
         head = reduction.numbers.get("head_chars") if is_of_own_policy(reduction) else None
         chars = head if isinstance(head, int) else reduction.tokens_after * 4
         yield Change(item.index, state, chars=min(chars, item.chars))
-
-
-def reduced_state(reduction: Decision) -> ItemState:
-    """Return how a reduction shows an item."""
-    told = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
-    return told if told in ("masked", "offloaded") else STATES[reduction.action]

@@ -8,7 +8,7 @@ import inspect
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, overload
@@ -21,17 +21,17 @@ from palimpsest.review.policies.policy import (
     Change,
     ContextPolicy,
     Decided,
+    Layer,
     PolicyView,
     Probe,
     SessionFacts,
     When,
+    with_changes,
 )
 from palimpsest.review.policies.stage_view import StageView
 from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 
 PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
-Held = Mapping[str, tuple[Any, ...]]
-"""What the policy shows otherwise, by the items' numbers: state, text, characters, tokens."""
 DECISIONS_PER_ITEM = 4
 """More than so many for each item are taken for a function that does not end."""
 
@@ -93,11 +93,11 @@ class CustomPolicy:
         """Return a pipeline in which another policy sees what this one leaves."""
         return Pipeline.of(self, other)
 
-    def start(self, facts: SessionFacts) -> Held:  # noqa: ARG002
+    def start(self, facts: SessionFacts) -> Layer:  # noqa: ARG002
         """Return that nothing is shown otherwise."""
         return {}
 
-    def step(self, state: Held, view: PolicyView) -> Decided:
+    def step(self, state: Layer, view: PolicyView) -> Decided:
         """Ask the function, check its decisions, and return what differs from the request before."""
         base = view if self.sticky else self._without_own(state, view)
         seen = PastView(base)
@@ -106,25 +106,14 @@ class CustomPolicy:
             raise Breach(TWICE, view.request.index).error(self.name)
         reasons = [(one, self._why_idle(one, base)) for one in found]
         idle = Counter(why for _, why in reasons if why)
-        found = [one for one, why in reasons if not why or why == WHOLE]
-        rows = [(str(one.item), _row(one)) for one in found]
+        found = [one._replace(numbers={}) for one, why in reasons if not why or why == WHOLE]
         # What was shown so before was checked then; only who is left without a partner may have changed.
-        fresh = [
-            one
-            for one, (item, row) in zip(found, rows, strict=True)
-            if one.state in GONE_STATES or tuple(state.get(item, ())) != row
-        ]
+        fresh = [one for one in found if one.state in GONE_STATES or state.get(one.item) != one]
         for breach in breaches(fresh, base, sticky=self.sticky):
             raise breach.error(self.name)
-        told = {item: row for item, row in rows if row[0] != "whole"}
-        if self.sticky:
-            told = {**state, **told}
-        changes = [
-            Change(int(item), row[0], row[1], row[2], row[3])
-            for item, row in told.items()
-            if tuple(state.get(item, ())) != row
-        ]
-        changes += [Change(int(item), "whole") for item in state if item not in told]
+        told = with_changes(state if self.sticky else {}, found)
+        changes = [one for item, one in told.items() if state.get(item) != one]
+        changes += [Change(item, "whole") for item in state if item not in told]
         return Decided(told if changes else state, changes, probe, fired=bool(changes), idle=idle)
 
     def _why_idle(self, change: Change, view: PolicyView) -> str:
@@ -138,12 +127,12 @@ class CustomPolicy:
             return "as short as what would stand for it"
         return WHOLE if change.state == shown == "whole" else ""
 
-    def _without_own(self, state: Held, view: PolicyView) -> PolicyView:
+    def _without_own(self, state: Layer, view: PolicyView) -> PolicyView:
         """Return the view with each item whole that only this policy shows otherwise."""
         own = {
-            int(item): Change(int(item), "whole")
-            for item, row in state.items()
-            if view.state(int(item)) == row[0]
+            item: Change(item, "whole")
+            for item, one in state.items()
+            if view.state(item) == one.state
         }
         return StageView(view, own, self.estimator, self.estimator) if own else view
 
@@ -230,10 +219,6 @@ def _text_of(function: PolicyFunction) -> str:
         return textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
         return ""
-
-
-def _row(change: Change) -> tuple[Any, ...]:
-    return (change.state, change.shown, change.chars, change.tokens)
 
 
 WHOLE = "whole already"

@@ -22,7 +22,7 @@ from palimpsest.review.policies.reducible import (
     shown_turns,
 )
 from palimpsest.review.policies.settings import Preset
-from palimpsest.review.policies.tool_calls import input_of, is_read, path_of, writes_whole
+from palimpsest.review.policies.tool_calls import READ_TOOLS, WHOLE_WRITE_TOOLS, input_of, path_of
 
 CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
 LEAST_SHARE = 0.8
@@ -79,10 +79,9 @@ class ClineLegacy(AtWindow):
         newest: set[str] = set()
         found: list[Change] = []
         for one in reversed(view.outputs):
-            if not is_read(view.item(one).tool) or view.state(one) != "whole":
+            if view.item(one).tool.lower() not in READ_TOOLS or view.state(one) != "whole":
                 continue
-            call = call_of_result(view, one)
-            path = path_of(view, call) if call is not None else ""
+            path = path_of(view, one)
             if path and path in newest:
                 found += replaced(view, [one], "cleared", CLINE_NOTICE)
             newest.add(path)
@@ -142,14 +141,12 @@ class DcpSupersedeWrites(Preset):
         pending = list(written)
         changes: list[Change] = []
         for one in view.outputs[seen:]:
-            item = view.item(one)
-            if item.is_error or not (is_read(item.tool) or writes_whole(item.tool)):
-                continue
-            call = call_of_result(view, one)
-            path = path_of(view, call) if call is not None else ""
+            tool, path = view.item(one).tool.lower(), ""
+            if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(one).is_error:
+                path = path_of(view, one)
             if not path:
                 continue
-            if writes_whole(item.tool):
+            if tool in WHOLE_WRITE_TOOLS:
                 pending.append((path, one))
             else:
                 changes += without_inputs(view, [each for name, each in pending if name == path])

@@ -130,7 +130,7 @@ def _neutral(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
     results: list[Block] = []
     for index in range(message.first, message.end):
         item = step.view.item(index)
-        if item.kind in BESIDE or not step.is_there(index):
+        if item.kind in BESIDE or not step.seen.shows(index):
             continue
         match item.kind:
             case "call":
@@ -166,7 +166,7 @@ def _covered(step: EngineStep, cut: int) -> list[int]:
         if step.view.item(one).kind not in BESIDE
         and not step.view.item(one).pinned
         and one not in waiting
-        and step.is_there(one)
+        and step.seen.shows(one)
     ]
 
 

@@ -7,7 +7,7 @@ of the policy, by their dotted names, such as ``prune.protect_tokens``.
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 from palimpsest.context.budget.request_tokens import usable
@@ -21,6 +21,7 @@ from palimpsest.context.policy_overrides import (
     value_text,
 )
 from palimpsest.context.presets import LISTED, ListedPreset
+from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.review.policies.engine_compaction import (
     apply_history_limit,
     compact_by_hand,
@@ -70,17 +71,14 @@ class EnginePolicy(Preset):
         words = [f"{key}={shlex.quote(value_text(value))}" for key, value in self.changes]
         return " ".join([plain, *words])
 
-    @classmethod
-    def made(cls, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:
-        """Return the policy with its own numbers and those of the engine's, by dotted names or as written."""
-        base = policy_numbers(cls.base)
-        changes = {}
+    def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:
+        """Return the policy with other numbers of its own and of the engine's, by dotted names or as written."""
+        base, changes = policy_numbers(self.base), dict(self.changes)
         for key, given in more.items():
             text = isinstance(given, str)
-            value = read_number(f"{key}={given}")[1] if text else check_number(key, given)
-            if value != base[key]:
-                changes[key] = value
-        return cls(**numbers, changes=tuple(sorted(changes.items())))
+            changes[key] = read_number(f"{key}={given}")[1] if text else check_number(key, given)
+        differing = ((key, value) for key, value in changes.items() if value != base[key])
+        return replace(self, **numbers, changes=tuple(sorted(differing)))
 
     @classmethod
     def of(
@@ -96,15 +94,6 @@ class EnginePolicy(Preset):
             changes=tuple(sorted(changes.items())),
         )
 
-    def taking(self, other: Self, names: Mapping[str, Any]) -> Self:
-        """Return this policy with some numbers of another one of the same preset."""
-        own = [name for name in names if name in self.own_numbers()]
-        found = super().taking(other, dict.fromkeys(own))
-        theirs = dict(other.changes)
-        changes = {key: value for key, value in self.changes if key not in names}
-        changes |= {key: theirs[key] for key in names if key in theirs}
-        return replace(found, changes=tuple(sorted(changes.items())))
-
     @classmethod
     def own_numbers(cls) -> Mapping[str, Any]:
         """Return the numbers that are fields of the preset, with their defaults."""
@@ -117,10 +106,8 @@ class EnginePolicy(Preset):
         return {key: value for key, value in found.items() if key != "estimator"}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (
-            self.preset,
-            {key: getattr(self, key) for key in self.__dataclass_fields__},
-        )
+        made = partial(EnginePolicy.of, self.engine, window=self.window, summary=self.summary)
+        return made, ()
 
     def start(self, facts: SessionFacts) -> EngineState:
         """Return the window, 0 for that of each request, and that nothing is reduced."""
@@ -136,7 +123,7 @@ class EnginePolicy(Preset):
             compact_after_turn(step)
             prune_after_turn(step)
             compact_by_hand(step)
-            step.begin_turn()
+            step.tries = FitAttempts()
         else:
             compact_by_hand(step)
             apply_history_limit(step)
@@ -192,7 +179,3 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
 
 PRESETS = tuple(map(_preset, LISTED))
 BY_NAME = {one.preset: one for one in PRESETS}
-
-
-def _unpickled(preset: str, numbers: Mapping[str, Any]) -> EnginePolicy:
-    return BY_NAME[preset](**numbers)

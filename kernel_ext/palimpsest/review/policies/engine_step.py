@@ -19,6 +19,7 @@ from palimpsest.review.policies.engine_sizes import EngineSizes, engine_sizes, i
 from palimpsest.review.policies.engine_state import EngineState, ShownMessage
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe
 from palimpsest.review.policies.reducible import BESIDE
+from palimpsest.review.policies.stage_view import StageView
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import GONE_STATES, ItemState, TimelineRequest
@@ -38,12 +39,19 @@ class EngineStep:
         self.view = view
         self.summary = summary
         """Tokens of a summary that was never written."""
+        self.request = view.request
+        """The request that is about to be sent."""
+        index = view.request.index
+        self.before = view.timeline.requests[index - 1] if index else None
+        """The request before it."""
         self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
         self.reduced = dict(state.reduced)
         self.counted = dict(state.counted)
         self.below = dict(state.below)
         self.tries = FitAttempts(*state.tries)
         self.changes: dict[int, Change] = {}
+        self.seen = StageView(view, self.changes, policy.estimator, policy.estimator)
+        """The view with what this step decided."""
         self.probe: Probe | None = None
         self.checked = BudgetCheck(fits=True, tokens=0, budget=0)
         """Whether the request fits, as the policy's rule says."""
@@ -54,17 +62,6 @@ class EngineStep:
         """Tokens by which the decisions of this step change the request."""
 
     # What is seen
-
-    @property
-    def request(self) -> TimelineRequest:
-        """The request that is about to be sent."""
-        return self.view.request
-
-    @property
-    def before(self) -> TimelineRequest | None:
-        """The request before it."""
-        index = self.view.request.index
-        return self.view.timeline.requests[index - 1] if index else None
 
     @property
     def sender(self) -> TimelineRequest:
@@ -90,38 +87,24 @@ class EngineStep:
             lambda one: (items[one].kind, items[one].group) == ("media", group), behind
         )
 
-    def item_state(self, item: int) -> ItemState:
-        """Return what is shown of an item, with what this step decided."""
-        change = self.changes.get(item)
-        return self.view.state(item) if change is None else change.state
-
-    def is_there(self, item: int) -> bool:
-        """Return whether an item is in the request, whole or in part."""
-        return self.item_state(item) not in GONE_STATES
-
     def tokens(self, item: int) -> int:
         """Return the tokens of an item's text as it is shown, without what stands around it."""
+        if self.seen.state(item) == "whole":
+            return self.sizes.wholes[item] - self.sizes.frames[item]
         change = self.changes.get(item)
         if change is None:
-            whole = self.view.state(item) == "whole"
-            more = self.sizes.extras[item] - self.sizes.frames[item] if whole else 0
-            return self.view.tokens(item) + more
-        return self._tokens_of(change)
+            return self.view.tokens(item)
+        if change.tokens is not None:
+            return change.tokens
+        return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
 
     def framed(self, item: int) -> int:
         """Return the tokens of an item with what stands around it; 0 where it is not in the request."""
-        return self.tokens(item) + self.sizes.frames[item] if self.is_there(item) else 0
-
-    def chars(self, item: int) -> int:
-        """Return the characters of what is shown of an item."""
-        change = self.changes.get(item)
-        if change is None:
-            return self.view.chars(item)
-        return self.view.item(item).chars if change.state == "whole" else change.length
+        return self.tokens(item) + self.sizes.frames[item] if self.seen.shows(item) else 0
 
     def text(self, item: int) -> str:
         """Return the text of an item as it is shown."""
-        state, numbers = self.item_state(item), self.reduced.get(str(item), {})
+        state, numbers = self.seen.state(item), self.reduced.get(str(item), {})
         if state == "whole":
             return self.view.read(item)
         if state == "truncated" and "head_chars" in numbers:
@@ -130,7 +113,7 @@ class EngineStep:
 
     def restored(self, item: int) -> bool:
         """Return whether a person restored an output, so that nothing may reduce it."""
-        return item in self.sizes.edited and self.item_state(item) == "whole"
+        return item in self.sizes.edited and self.seen.state(item) == "whole"
 
     @property
     def total(self) -> int:
@@ -172,11 +155,11 @@ class EngineStep:
         for one in there:
             if one in sizes.beside and one < gone:
                 found += sizes.wholes[one]
-            if (one >= gone or one in sizes.beside) and not self.is_there(one):
+            if (one >= gone or one in sizes.beside) and not self.seen.shows(one):
                 found -= sizes.wholes[one]
         for name in self.reduced:
             one = int(name)
-            if one >= gone and self.is_there(one):
+            if one >= gone and self.seen.shows(one):
                 found += self.counted[name] + sizes.frames[one] - sizes.wholes[one]
         return found + sizes.remainders[self.request.index]
 
@@ -276,7 +259,7 @@ class EngineStep:
             if index == state.continued:
                 found.append(ShownMessage(index, index, is_users=True))
             item = self.view.item(index)
-            if item.kind in BESIDE or not self.is_there(index):
+            if item.kind in BESIDE or not self.seen.shows(index):
                 continue
             if (
                 found
@@ -294,7 +277,7 @@ class EngineStep:
         begin = max(self.state.gone, self.state.dropped)
         users = self.sizes.users
         newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
-        there = [one for one in newest if self.is_there(one)]
+        there = [one for one in newest if self.seen.shows(one)]
         there += [one for one in (self.state.continued, *self.state.adopted[1:]) if one >= 0]
         chosen = sorted(there)[-turns:] if turns else []
         return chosen[0] if chosen else self.view.count
@@ -341,15 +324,12 @@ class EngineStep:
         self.changes[item] = change
         self._more += self._weighed(item) - before
 
-    def begin_turn(self) -> None:
-        """Count anew what is tried in one turn."""
-        self.tries = FitAttempts()
-
     def copied(self) -> "EngineStep":
         """Return a copy, to look at what other decisions would show."""
         made = copy.copy(self)
         made.reduced, made.counted, made.below = {**self.reduced}, {**self.counted}, {**self.below}
         made.changes = {**self.changes}
+        made.seen = StageView(self.view, made.changes, self.policy.estimator, self.policy.estimator)
         return made
 
     def decided(self, state: EngineState) -> Decided:
@@ -370,20 +350,8 @@ class EngineStep:
 
     def _weighed(self, item: int) -> int:
         """Return the tokens that an item adds to the request now."""
-        change = self.changes.get(item)
-        if change is not None and change.state == "summarised":
-            return change.tokens or 0
-        if change is None and self.view.state(item) == "summarised":
-            return self.view.tokens(item)
-        return self.framed(item)
-
-    def _tokens_of(self, change: Change) -> int:
-        if change.state == "whole":
-            extra = self.sizes.extras[change.item] - self.sizes.frames[change.item]
-            return self.view.weight(change.item) + extra
-        if change.tokens is not None:
-            return change.tokens
-        return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
+        is_summary = self.seen.state(item) == "summarised"
+        return self.tokens(item) if is_summary else self.framed(item)
 
 
 def _with_prompt(usage: Usage, prompt: int) -> Usage:

@@ -25,7 +25,7 @@ from palimpsest.review.policies.reducible import (
 )
 from palimpsest.review.policies.settings import Preset
 from palimpsest.review.policies.summarising import CutAtTokens, SummaryState
-from palimpsest.review.policies.tool_calls import is_of_server, is_shell
+from palimpsest.review.policies.tool_calls import SHELL_TOOLS, is_of_server
 
 PREVIEW_GAP_CHARS = 25
 """Characters between the head and the tail of a preview."""
@@ -69,9 +69,11 @@ class GeminiTruncate(Preset):
 
     def _is_cut(self, view: PolicyView, index: int) -> bool:
         item = view.item(index)
-        if not is_reducible(view, index) or not (is_shell(item.tool) or is_of_server(item.tool)):
+        if not is_reducible(view, index):
             return False
-        return is_shell(item.tool) or not has_media(view, index)
+        if item.tool.lower() in SHELL_TOOLS:
+            return True
+        return is_of_server(item.tool) and not has_media(view, index)
 
 
 class MaskedUntil(NamedTuple):
@@ -127,7 +129,7 @@ class GeminiMask(Preset):
 
     def _size(self, view: PolicyView, index: int) -> int:
         """Return the characters of a masked result."""
-        if not is_shell(view.item(index).tool):
+        if view.item(index).tool.lower() not in SHELL_TOOLS:
             return 2 * self.preview_chars + PREVIEW_GAP_CHARS + PREVIEW_NOTE_CHARS
         lines = view.read(index).split("\n")
         if len(lines) <= 2 * self.shell_lines:

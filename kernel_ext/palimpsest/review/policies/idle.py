@@ -1,11 +1,10 @@
 """Policies that act when the provider's cache is cold anyway, so that they break no live prefix."""
 
-from collections.abc import Sequence
-
 from palimpsest.review.policies.clearing import RESULT_CLEARED
 from palimpsest.review.policies.policy import Change, Decided, PolicyView, Probe, SessionFacts
 from palimpsest.review.policies.reducible import decided, is_reducible, is_shown, replaced
 from palimpsest.review.policies.settings import Preset
+from palimpsest.review.policies.stage_view import StageView
 
 CUT = (
     "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"
@@ -82,6 +81,7 @@ class OpenClawCacheTtl(Preset):
         first = next((one for one in range(view.count) if view.item(one).kind == "user"), 0)
         able = [one for one in view.outputs if first <= one < border and is_reducible(view, one)]
         changes: dict[int, Change] = {}
+        seen = StageView(view, changes, self.estimator, self.estimator)
         for one in able:
             if view.state(one) == "whole" and view.item(one).chars > self.longest:
                 cut = CUT.format(head=self.head, tail=self.tail, chars=view.item(one).chars)
@@ -89,24 +89,15 @@ class OpenClawCacheTtl(Preset):
                 total += size - view.item(one).chars
                 changes[one] = Change(one, "truncated", chars=size)
         if total / chars >= self.hard:
-            self._clear(able, view, total - self.hard * chars, changes)
+            over = total - self.hard * chars
+            able = [one for one in able if view.state(one) != "cleared"]
+            if sum(map(seen.chars, able)) >= self.least_chars:
+                for one in able:
+                    if over < 0:
+                        break
+                    over += len(RESULT_CLEARED) - seen.chars(one)
+                    changes[one] = Change(one, "cleared", RESULT_CLEARED)
         return list(changes.values())
-
-    def _clear(
-        self, able: Sequence[int], view: PolicyView, over: float, changes: dict[int, Change]
-    ) -> None:
-        def length(index: int) -> int:
-            change = changes.get(index)
-            return change.length if change is not None else view.chars(index)
-
-        if sum(length(one) for one in able if view.state(one) != "cleared") < self.least_chars:
-            return
-        for one in able:
-            if over < 0:
-                return
-            if view.state(one) != "cleared":
-                over += len(RESULT_CLEARED) - length(one)
-                changes[one] = Change(one, "cleared", RESULT_CLEARED)
 
 
 class ClaudeCodeMicrocompact(Preset):

@@ -25,7 +25,7 @@ class ItemOutputs:
     def newest_first(self) -> Iterator["ItemOutput"]:
         step = self.step
         for item in reversed(step.outputs):
-            if step.is_there(item) and step.item_state(item) != "cleared":
+            if step.seen.shows(item) and step.seen.state(item) != "cleared":
                 yield ItemOutput(self, item)
 
     @property
@@ -51,7 +51,7 @@ class ItemOutputs:
                 continue
             if item < step.state.gone:
                 return
-            if step.is_there(item):
+            if step.seen.shows(item):
                 yield ItemOutput(self, item)
 
     def newer_call(self, part_id: str) -> NewerCall | None:
@@ -62,9 +62,9 @@ class ItemOutputs:
         sizes = char_sizes(step.view.timeline, wide=wide)
         total = sum(sizes[one] for one in step.state.adopted)
         for index in range(step.view.count):
-            if step.view.item(index).kind not in BESIDE and step.is_there(index):
-                whole = step.item_state(index) == "whole"
-                total += sizes[index] if whole else step.chars(index)
+            if step.view.item(index).kind not in BESIDE and step.seen.shows(index):
+                whole = step.seen.state(index) == "whole"
+                total += sizes[index] if whole else step.seen.chars(index)
         return total
 
     def count(self, text: str) -> int:
@@ -105,7 +105,7 @@ class ItemOutputs:
     def _calls(self) -> Iterator[FileCall]:
         step = self.step
         for index, result, call in reversed(file_calls(step.view.timeline)):
-            if result < step.view.count and index >= step.state.gone and step.is_there(index):
+            if result < step.view.count and index >= step.state.gone and step.seen.shows(index):
                 yield call
 
 
@@ -113,17 +113,16 @@ class ItemOutput:
     """An output of a timeline; see ``RequestOutput``."""
 
     def __init__(self, outputs: ItemOutputs, item: int) -> None:
+        step, found = outputs.step, outputs.step.view.item(item)
         self.outputs = outputs
         self.item = item
-
-    @property
-    def part_id(self) -> str:
-        return self.outputs.step.sizes.parts[self.item]
-
-    @property
-    def tool(self) -> str:
-        found = self.outputs.step.view.item(self.item)
-        return found.tool if found.kind == "output" else found.kind
+        self.part_id = step.sizes.parts[item]
+        self.tool = found.tool if found.kind == "output" else found.kind
+        self.chars = step.seen.chars(item)
+        self.tokens = step.tokens(item)
+        self.cleared = step.seen.state(item) == "cleared"
+        self.pinned = found.pinned
+        self.kept = found.pinned or step.restored(item)
 
     @cached_property
     def whole(self) -> str:
@@ -133,29 +132,9 @@ class ItemOutput:
     def shown(self) -> str:
         return self.outputs.step.text(self.item)
 
-    @property
-    def chars(self) -> int:
-        return self.outputs.step.chars(self.item)
-
-    @property
-    def tokens(self) -> int:
-        return self.outputs.step.tokens(self.item)
-
     @cached_property
     def media(self) -> int:
         return len(self.outputs.step.media(self.item))
-
-    @property
-    def cleared(self) -> bool:
-        return self.outputs.step.item_state(self.item) == "cleared"
-
-    @property
-    def pinned(self) -> bool:
-        return self.outputs.step.view.item(self.item).pinned
-
-    @property
-    def kept(self) -> bool:
-        return self.pinned or self.outputs.step.restored(self.item)
 
     def is_recent(self, turns: int) -> bool:
         step, recent = self.outputs.step, self.outputs.recent

@@ -60,14 +60,14 @@ class ItemRequest:
         results: dict[int, int] = {}
         for index in range(step.view.count):
             item = step.view.item(index)
-            if item.kind == "tools" or not step.is_there(index):
+            if item.kind == "tools" or not step.seen.shows(index):
                 continue
             first = step.sizes.firsts[index]
             if item.kind == "media":
                 tokens += MEDIA_TOKENS if step.tokens(index) else 0
             elif item.kind == "output":
                 results[first] = results.get(first, 0) + 1
-                tokens += RESULT_TOKENS - (-step.chars(index) // RESULT_CHARS_PER_TOKEN)
+                tokens += RESULT_TOKENS - (-step.seen.chars(index) // RESULT_CHARS_PER_TOKEN)
             else:
                 named = len(item.tool) if item.kind == "call" else 0
                 chars[first] = chars.get(first, 0) + sizes[index] + named

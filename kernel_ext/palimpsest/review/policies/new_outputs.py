@@ -21,7 +21,7 @@ def truncate_new_outputs(step: EngineStep) -> int:
         chars = step.view.item(item).chars
         if chars < lines and chars * UTF8_BYTES <= size:
             continue
-        if step.view.item(item).kind != "output" or step.item_state(item) != "whole":
+        if step.view.item(item).kind != "output" or step.seen.state(item) != "whole":
             continue
         text = step.view.read(item)
         name = step.sizes.parts[item]

@@ -83,7 +83,7 @@ class PastView:
 
     def raw_after(self, index: int) -> int:
         """Return the tokens of the items from this one on, whole."""
-        return self._view.raw_after(self._past(index))
+        return sum(map(self._view.weight, range(self._past(index), self.count)))
 
     def reported(self, *, answer: bool = True, since: Since = "estimated") -> int | None:
         """Return the tokens of the request by the provider's count, as far as that is known before it is sent.

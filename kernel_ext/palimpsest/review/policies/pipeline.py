@@ -13,18 +13,17 @@ from palimpsest.review.policies.policy import (
     Change,
     ContextPolicy,
     Decided,
+    Layer,
     PolicyView,
     Probe,
     SessionFacts,
     When,
+    with_changes,
 )
 from palimpsest.review.policies.recorded_policy import RecordedPolicy
 from palimpsest.review.policies.stage_view import StageView
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import GONE_STATES
-
-Layer = Mapping[str, tuple[Any, ...]]
-"""What one policy shows of items, by their numbers: state, text, characters, tokens, numbers."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Pipeline:
             idle.update(decided.idle)
             probes.append(decided.held_by)
             if decided.changes:
-                layers[place] = _with(layers[place], decided)
+                layers[place] = with_changes(layers[place], decided.changes)
                 for change in decided.changes:
                     over[change.item] = _effective(change.item, layers)
         new = {"states": tuple(states), "layers": tuple(layers)}
@@ -117,24 +116,11 @@ class Pipeline:
         return Decided(new, tuple(over.values()), nearest, fired=fired, idle=idle)
 
 
-def _with(layer: Layer, decided: Decided) -> Layer:
-    """Return a layer with what a policy decided now."""
-    found = dict(layer)
-    for one in decided.changes:
-        if one.state == "whole":
-            found.pop(str(one.item), None)
-        else:
-            found[str(one.item)] = (one.state, one.shown, one.chars, one.tokens, dict(one.numbers))
-    return found
-
-
 def _effective(item: int, layers: list[Layer]) -> Change:
     """Return what all layers together show of an item."""
     found = Change(item, "whole")
     for layer in layers:
-        told = layer.get(str(item))
-        if told is not None:
-            found = Change(item, *told)
-            if found.state in GONE_STATES:
-                break
+        found = layer.get(item, found)
+        if found.state in GONE_STATES:
+            break
     return found

@@ -5,12 +5,18 @@ the view that it is given, reads no clock and keeps nothing else, so that the sa
 decisions again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from palimpsest.transcript.timeline import ItemState, Timeline, TimelineItem, TimelineRequest
+from palimpsest.transcript.timeline import (
+    GONE_STATES,
+    ItemState,
+    Timeline,
+    TimelineItem,
+    TimelineRequest,
+)
 
 Since = Literal["nothing", "estimated", "counted"]
 """What came after the last report: left out, estimated by the policy's estimator, or as the provider would count it."""
@@ -20,8 +26,7 @@ When = Literal["request", "turn end", "both"]
 ``both``: at these moments, which a pipeline tells apart by the turns of view and request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A decision: from this request on an item is shown in another state."""
 
     item: int
@@ -32,12 +37,32 @@ class Change:
     """Its length, where the text itself is not needed."""
     tokens: int | None = None
     """Its size in tokens, where it is no text: a summary of a stated size."""
-    numbers: Mapping[str, Any] = field(default_factory=dict)
+    numbers: Mapping[str, Any] = {}
 
     @property
     def length(self) -> int:
         """Characters of what is shown instead."""
         return len(self.shown) if self.chars is None else self.chars
+
+    def tokens_of(self, whole: int, count: Callable[[str], int] | None) -> int:
+        """Return the tokens of what is shown, of an item of so many; without a count four characters are a token."""
+        if self.state == "whole":
+            return whole
+        if self.tokens is not None:
+            return self.tokens
+        if self.state in GONE_STATES:
+            return 0
+        return count(self.shown) if count is not None and self.shown else -(-self.length // 4)
+
+
+Layer = Mapping[int, Change]
+"""What one policy shows otherwise, by item."""
+
+
+def with_changes(layer: Layer, changes: Iterable[Change]) -> Layer:
+    """Return a layer with what a policy decided now; an item that it shows whole again is not in it."""
+    told = {**layer, **{one.item: one for one in changes}}
+    return {item: one for item, one in told.items() if one.state != "whole"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +203,6 @@ class PolicyView(Protocol):
     @property
     def raw_total(self) -> int:
         """The same, with every item whole."""
-
-    def raw_after(self, index: int) -> int:
-        """Return the tokens of the items from this one on, whole."""
 
     def reported(self, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request by the provider's count, as an agent knows them before it sends it.

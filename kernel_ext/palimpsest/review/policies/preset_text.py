@@ -81,8 +81,8 @@ def _written(name: str, words: Sequence[str]) -> dict[str, str]:
     return numbers
 
 
-def built(preset: type[Preset], numbers: Mapping[str, Any]) -> Preset:
-    """Return a preset with numbers, as values or as written; raises UnknownPolicy."""
+def built(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
+    """Return a preset with other numbers, as values or as written; raises UnknownPolicy."""
     own, more = preset.own_numbers(), preset.more_numbers()
     known = {one.name: one for one in fields(preset) if one.name in own}
     values = {}
@@ -104,7 +104,9 @@ def built(preset: type[Preset], numbers: Mapping[str, Any]) -> Preset:
     if "estimator" in values:
         counter(values["estimator"])
     try:
-        return preset.made(values, {key: one for key, one in numbers.items() if key in more})
+        return preset.with_numbers(
+            values, {key: one for key, one in numbers.items() if key in more}
+        )
     except ConfigError as error:
         raise UnknownPolicy(str(error)) from error
 
@@ -156,7 +158,7 @@ def _number(given: Any, kind: Any) -> int | float | None:
     return float(given)
 
 
-def _kind(preset: type[Preset], key: str, kind: Any) -> str:
+def _kind(preset: Preset, key: str, kind: Any) -> str:
     """Return what a field takes, in words."""
     if get_origin(kind) is tuple:
         return "names separated by commas"

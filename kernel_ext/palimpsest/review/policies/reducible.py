@@ -126,14 +126,9 @@ def begins_message(view: PolicyView, index: int) -> bool:
     return view.item(index - 1).block != view.item(index).block
 
 
-def is_prompt(view: PolicyView, index: int) -> bool:
-    """Return whether an item is a user's message."""
-    return view.item(index).kind == "user"
-
-
 def after_first_prompt(view: PolicyView, starts: Sequence[int]) -> int:
     """Return the place behind the first message that is a prompt; 1 where none is."""
-    return 1 + next((at for at, one in enumerate(starts) if is_prompt(view, one)), 0)
+    return 1 + next((at for at, one in enumerate(starts) if view.item(one).kind == "user"), 0)
 
 
 def is_result(view: PolicyView, index: int) -> bool:

@@ -14,7 +14,7 @@ from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 from palimpsest.review.policies.pipeline import Pipeline
 from palimpsest.review.policies.policy import ContextPolicy
 from palimpsest.review.policies.preset_text import UnknownPolicy, built, chosen, split
-from palimpsest.review.policies.settings import Preset, number_text, version_of
+from palimpsest.review.policies.settings import NAMED, Preset, number_text, version_of
 
 COLUMNS = (
     TableColumn("policy", "policy"),
@@ -39,19 +39,9 @@ COLUMNS = (
 def presets() -> tuple[type[Preset], ...]:
     """Return every preset, sorted by name."""
     package = import_module(__package__)
-    found: dict[tuple[str, str], type[Preset]] = {}
     for module in pkgutil.iter_modules(package.__path__, f"{__package__}."):
         import_module(module.name)
-    for one in _subclasses(Preset):
-        if one.__module__.startswith(f"{__package__}.") and "preset" in vars(one):
-            found[one.preset, version_of(one)] = one
-    return tuple(found[key] for key in sorted(found))
-
-
-def _subclasses(preset: type[Preset]) -> Iterator[type[Preset]]:
-    for one in preset.__subclasses__():
-        yield one
-        yield from _subclasses(one)
+    return tuple(sorted(NAMED, key=lambda one: (one.preset, version_of(one))))
 
 
 def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``
@@ -81,14 +71,14 @@ def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
             return policy
         if not isinstance(policy, Preset):
             raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
-        return policy.taking(built(type(policy), numbers), numbers)
+        return built(policy, numbers)
     stages = split(policy)
     if len(stages) > 1 and numbers:
         raise UnknownPolicy(
             "Write the numbers of a pipeline behind the names of its policies, such as "
             "'opencode.prune protect=20000 | pi.compact'."
         )
-    found = [built(chosen(name, presets()), written | numbers) for name, written in stages]
+    found = [built(chosen(name, presets())(), written | numbers) for name, written in stages]
     return found[0] if len(found) == 1 else Pipeline.of(*found)
 
 

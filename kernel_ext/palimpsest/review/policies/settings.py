@@ -13,6 +13,8 @@ from palimpsest.transcript.timeline import CHARS4
 
 A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
 """A number with points, a commit or a date, as sources are written."""
+NAMED: "list[type[Preset]]" = []
+"""The presets of this folder that were imported so far."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -46,6 +48,8 @@ class Preset:
     def __init_subclass__(cls) -> None:
         if cls.__module__.startswith(f"{__package__}."):
             dataclass(frozen=True, kw_only=True)(cls)
+            if "preset" in vars(cls):
+                NAMED.append(cls)
 
     @property
     def name(self) -> str:
@@ -57,14 +61,9 @@ class Preset:
         ]
         return " ".join([self.preset, *changed])
 
-    @classmethod
-    def made(cls, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:  # noqa: ARG003
+    def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:  # noqa: ARG002
         """Return the preset with other numbers of its own; ``more`` are those beside its fields."""
-        return cls(**numbers)
-
-    def taking(self, other: Self, names: Mapping[str, Any]) -> Self:
-        """Return this preset with some numbers of another one of its kind."""
-        return replace(self, **{name: getattr(other, name) for name in names})
+        return replace(self, **numbers)
 
     @classmethod
     def own_numbers(cls) -> Mapping[str, Any]:

@@ -23,8 +23,7 @@ class StageView:
         self.changes = None
         """Not known: the policies before may decide otherwise at every request."""
         self._weights = timeline.weights(estimator)
-        exact = estimator != CHARS4 and timeline.count is not None
-        self._count = timeline.count(estimator) if exact and timeline.count else None
+        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
 
     @cached_property
     def shown_outputs(self) -> int:
@@ -53,7 +52,9 @@ class StageView:
 
     def tokens(self, index: int) -> int:
         change = self._over.get(index)
-        return self._shown_before(index) if change is None else self._shown(change)
+        if change is None:
+            return self._shown_before(index)
+        return change.tokens_of(self._weights[index], self._count)
 
     def _shown_before(self, index: int) -> int:
         """Return the tokens of an item as it was shown before the policies of the pipeline."""
@@ -96,9 +97,6 @@ class StageView:
         there = (one for one in whole if state(one) != "whole" or tokens(one) > 0)
         return self._unseen + sum(self._weights[one] for one in there)
 
-    def raw_after(self, index: int) -> int:
-        return sum(self._weights[index : self.count])
-
     def reported(self, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request by the provider's count, less what the policies before took from it."""
         found = self._base.reported(answer=answer, since=since)
@@ -116,14 +114,3 @@ class StageView:
     def _unseen(self) -> int:
         """Tokens that no item has: the base's total without its items."""
         return self._base.total - sum(self._base.tokens(index) for index in range(self.count))
-
-    def _shown(self, change: Change) -> int:
-        if change.state == "whole":
-            return self._weights[change.item]
-        if change.tokens is not None:
-            return change.tokens
-        if change.state in GONE_STATES - {"summarised"}:
-            return 0
-        if self._count is not None and change.shown:
-            return self._count(change.shown)
-        return -(-change.length // 4)

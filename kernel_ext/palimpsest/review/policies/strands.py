@@ -6,7 +6,6 @@ messages.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from palimpsest.review.policies.measured import AtShare, in_own_tokens
 from palimpsest.review.policies.policy import (
@@ -23,6 +22,7 @@ from palimpsest.review.policies.reducible import (
     shown_turns,
 )
 from palimpsest.review.policies.settings import Preset
+from palimpsest.review.policies.stage_view import StageView
 
 DROPPED = "older messages that may be dropped"
 CUT_NOTE = "...\n\n... [truncated: {count} chars removed] ...\n\n..."
@@ -78,29 +78,33 @@ class StrandsTruncateResults(AtShare):
 
     def changed(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         most = in_own_tokens(probe.threshold, view, probe)
-        work = _Reduction(view, view.total)
-        turns = shown_turns(view)
-        while work.total > most:
+        changes: dict[int, Change] = {}
+        seen = StageView(view, changes, self.estimator, self.estimator)
+        total, turns = view.total, shown_turns(view)
+        while total > most:
             results = next((one for one in turns if is_result(view, one)), None)
-            if results is not None and work.apply(self._cut(view, turns, results, work)):
-                continue
-            start = LEAST_START if len(turns) <= self.messages else len(turns) - self.messages
-            place = first_that_stays(view, turns, start)
-            if place is None or not work.apply(dropped(view, range(turns[0], turns[place]))):
+            found = [] if results is None else self._cut(seen, turns, results)
+            if not found:
+                start = LEAST_START if len(turns) <= self.messages else len(turns) - self.messages
+                place = first_that_stays(view, turns, start)
+                gone = [] if place is None else dropped(view, range(turns[0], turns[place]))
+                found = [one for one in gone if changes.get(one.item) != one]
+                turns = turns[place:]
+            if not found:
                 break
-            turns = turns[place:]
-        return [*work.changes.values()]
+            total -= sum(seen.tokens(one.item) for one in found)
+            changes.update({one.item: one for one in found})
+            total += sum(seen.tokens(one.item) for one in found)
+        return [*changes.values()]
 
-    def _cut(
-        self, view: PolicyView, turns: Sequence[int], first: int, work: "_Reduction"
-    ) -> list[Change]:
+    def _cut(self, view: PolicyView, turns: Sequence[int], first: int) -> list[Change]:
         """Return what shortens the results of a message that were not shortened yet."""
         place = bisect_left(turns, first) + 1
         end = turns[place] if place < len(turns) else view.count
         found: list[Change] = []
         for one in range(first, end):
             chars = view.chars(one)
-            if one in work.changes or view.state(one) != "whole" or not is_reducible(view, one):
+            if view.state(one) != "whole" or not is_reducible(view, one):
                 continue
             if view.item(one).kind == "media":
                 found.append(Change(one, "cleared", chars=min(IMAGE_NOTE_CHARS, chars)))
@@ -109,30 +113,6 @@ class StrandsTruncateResults(AtShare):
             if chars > self.kept + len(note):
                 found.append(Change(one, "truncated", chars=self.kept + len(note)))
         return found
-
-
-@dataclass(slots=True)
-class _Reduction:
-    """What was changed so far at one overflow, and the tokens of the request with it."""
-
-    view: PolicyView
-    total: int
-    changes: dict[int, Change] = field(default_factory=dict)
-
-    def apply(self, found: Sequence[Change]) -> bool:
-        """Take more changes over earlier ones; False where there is none that is new."""
-        new = [one for one in found if self.changes.get(one.item) != one]
-        for one in new:
-            self.total += self._tokens(one) - self._shown(one.item)
-            self.changes[one.item] = one
-        return bool(new)
-
-    def _shown(self, item: int) -> int:
-        before = self.changes.get(item)
-        return self.view.tokens(item) if before is None else self._tokens(before)
-
-    def _tokens(self, change: Change) -> int:
-        return 0 if change.state == "out" else -(-change.length // 4)
 
 
 def first_that_stays(view: PolicyView, turns: Sequence[int], start: int) -> int | None:

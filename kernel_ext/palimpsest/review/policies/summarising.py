@@ -30,7 +30,7 @@ from palimpsest.review.policies.reducible import (
     tokens_in,
     with_partners,
 )
-from palimpsest.review.policies.tool_calls import changes_file, is_read, path_of
+from palimpsest.review.policies.tool_calls import FILE_TOOLS, READ_TOOLS, path_of
 
 SUMMARY_TOKENS = 1_500
 COVERED = "older messages that a summary may replace"
@@ -302,18 +302,15 @@ class ClaudeCodeAuto(CutAtTokens):
         newest: list[str] = []
         reads: dict[str, int] = {}
         for one in reversed(view.outputs):
-            item = view.item(one)
-            if item.is_error or not view.shows(one):
+            tool = view.item(one).tool.lower()
+            if tool not in FILE_TOOLS or view.item(one).is_error or not view.shows(one):
                 continue
-            if not (is_read(item.tool) or changes_file(item.tool)):
-                continue
-            call = call_of_result(view, one)
-            path = path_of(view, call) if call is not None else ""
+            path = path_of(view, one)
             if path not in newest:
                 if not path or len(newest) == self.files:
                     continue
                 newest.append(path)
-            if is_read(item.tool):
+            if tool in READ_TOOLS:
                 reads.setdefault(path, one)
         return [one for one in reads.values() if view.tokens(one) <= self.file_tokens]
 

@@ -15,7 +15,6 @@ from palimpsest.review.policies.policy import (
     Probe,
 )
 from palimpsest.review.policies.reducible import (
-    is_prompt,
     is_result,
     newest_that_fit,
     shown_chat,
@@ -151,7 +150,8 @@ class ClineCompact(CutAtTokens):
             place -= 1
             passed += tokens_in(view, starts[place], end)
             end = starts[place]
-        prompts = (one for one in range(len(starts) - 1, 0, -1) if is_prompt(view, starts[one]))
+        later = range(len(starts) - 1, 0, -1)
+        prompts = (one for one in later if view.item(starts[one]).kind == "user")
         place = min(place, next(prompts, place))
         while 0 < place < len(starts) and is_result(view, starts[place]):
             place -= 1

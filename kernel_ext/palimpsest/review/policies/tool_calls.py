@@ -21,6 +21,7 @@ PATH_NAMES = (
     "notebook_path",
 )
 """Fields of an input that name a file, in the order in which they are looked for."""
+# Names of tools in small letters
 READ_TOOLS = frozenset({"read", "read_file", "readfile", "view", "view_file", "open", "open_file"})
 WHOLE_WRITE_TOOLS = frozenset(
     {"write", "write_file", "writefile", "write_to_file", "create", "create_file"}
@@ -28,6 +29,7 @@ WHOLE_WRITE_TOOLS = frozenset(
 """Tools whose input is a whole file; one that edits tells only what it changes."""
 EDIT_TOOLS = frozenset({"edit", "multiedit", "notebookedit", "edit_file", "replace", "str_replace"})
 """Tools that change a part of a file."""
+FILE_TOOLS = READ_TOOLS | WHOLE_WRITE_TOOLS | EDIT_TOOLS
 SHELL_TOOLS = frozenset(
     {
         "run_shell_command",
@@ -47,26 +49,6 @@ TEXT_COMMAND = "command"
 """The tool of a command that an agent without tool calls wrote as text, and got the output of as a user's message."""
 
 
-def is_read(tool: str) -> bool:
-    """Return whether a tool reads a file, by its name."""
-    return tool.lower() in READ_TOOLS
-
-
-def writes_whole(tool: str) -> bool:
-    """Return whether a tool writes a whole file, by its name; one that edits a file does not."""
-    return tool.lower() in WHOLE_WRITE_TOOLS
-
-
-def changes_file(tool: str) -> bool:
-    """Return whether a tool writes or edits a file, by its name."""
-    return writes_whole(tool) or tool.lower() in EDIT_TOOLS
-
-
-def is_shell(tool: str) -> bool:
-    """Return whether a tool runs a command in a shell, by its name."""
-    return tool.lower() in SHELL_TOOLS
-
-
 def is_of_server(tool: str) -> bool:
     """Return whether a tool is one of an MCP server, by its name: ``mcp__server__tool``, ``server__tool``."""
     return tool.startswith(("mcp_", "mcp.")) or "__" in tool.strip("_")
@@ -80,9 +62,10 @@ def was_sent_as_users(view: PolicyView, result: int) -> bool:
     return view.item(call).chars <= len(f"{TEXT_COMMAND}{{}}")
 
 
-def path_of(view: PolicyView, call: int) -> str:
-    """Return the path that a call names; empty where it names none."""
-    given = input_of(view, call)
+def path_of(view: PolicyView, result: int) -> str:
+    """Return the path that the call of a result names; empty where it names none."""
+    call = call_of_result(view, result)
+    given = input_of(view, call) if call is not None else {}
     return next(
         (found for name in PATH_NAMES if isinstance(found := given.get(name), str) and found), ""
     )

@@ -7,6 +7,7 @@ hash must match what was sent. The functions are those of the live loop.
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from palimpsest.context.request_assembly.projection import VERSIONS
 from palimpsest.context.request_kinds.request_inputs import (
@@ -115,14 +116,9 @@ class RecordedBlobs:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._blobs: dict[str, bytes] = {}
+        self.read: Callable[[str], bytes] = cache(store.get_blob)
+        """Returns a blob by its hash."""
         self._policies: dict[str, Policy] = {}
-
-    def read(self, sha256: str) -> bytes:
-        """Return a blob by its hash."""
-        if sha256 not in self._blobs:
-            self._blobs[sha256] = self._store.get_blob(sha256)
-        return self._blobs[sha256]
 
     def policy(self, request: StepRequest) -> Policy:
         """Return the policy that a request was made under."""

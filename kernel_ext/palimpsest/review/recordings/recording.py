@@ -5,6 +5,7 @@ folder is removed when nothing reads from it any more. A project's own folder is
 is written beside either, and nothing that they hold is run.
 """
 
+import os
 import shutil
 import time
 import weakref
@@ -166,7 +167,7 @@ def open_recording(
         price_of=price_of,
         price=price_words(price, lifetime),
     )
-    target = Path(path).expanduser()
+    target = Path(os.path.expanduser(path))  # noqa: PTH111 - a Path of an unknown user raises
     root = project_root(target)
     if root is not None:
         store = _project_store(root, session)

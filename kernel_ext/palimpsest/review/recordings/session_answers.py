@@ -43,20 +43,10 @@ GROWTH = frozenset(
 class SessionReviews:
     """Keeps the newest review of one session; may be used by several threads at once."""
 
-    def __init__(
-        self,
-        store: Store,
-        session_id: str,
-        price_of: PriceOf,
-        get_policy: GetPolicy = get,
-        *,
-        in_file: bool = False,
-    ) -> None:
+    def __init__(self, store: Store, session_id: str, price_of: PriceOf) -> None:
         self._store = store
         self._session_id = session_id
         self._price_of = price_of
-        self._get_policy = get_policy
-        self._in_file = in_file
         self._known: tuple[int, RecordingReview] | None = None
         self._lock = threading.Lock()
 
@@ -67,14 +57,7 @@ class SessionReviews:
         """
         with self._lock:
             if self._known is None or self._known[0] != seq:
-                found = stored_review(
-                    self._store,
-                    self._session_id,
-                    self._price_of,
-                    self._get_policy,
-                    in_file=self._in_file,
-                )
-                self._known = seq, found
+                self._known = seq, stored_review(self._store, self._session_id, self._price_of)
             return self._known[1]
 
 

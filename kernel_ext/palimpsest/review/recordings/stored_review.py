@@ -19,19 +19,12 @@ ReviewMaker = Callable[..., Reviewing]
 """Makes the review of a timeline: with what ``RecordingReview`` is made with."""
 
 
-def stored_review(
-    store: Store,
-    session_id: str,
-    price_of: PriceOf,
-    get_policy: GetPolicy = get,
-    *,
-    in_file: bool = False,
-) -> RecordingReview:
+def stored_review(store: Store, session_id: str, price_of: PriceOf) -> RecordingReview:
     """Return the review of a session; its texts stay in the store. Raises NotFound.
 
-    With ``in_file`` what was derived of a long log is read from a file beside it, and kept there.
+    What was derived of a long log is read from a file beside it, and kept there.
     """
-    return review_made_by(RecordingReview, store, session_id, price_of, get_policy, in_file=in_file)
+    return review_made_by(RecordingReview, store, session_id, price_of, in_file=True)
 
 
 def review_made_by(

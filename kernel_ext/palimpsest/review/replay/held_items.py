@@ -1,7 +1,6 @@
 """Items that no policy may change in a replay: what a person pinned, reverted or took out."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from palimpsest.review.policies.policy import Change
 from palimpsest.transcript.timeline import Timeline
@@ -36,5 +35,5 @@ class HeldItems:
         place = next((i for i, one in enumerate(found) if one.state == "summarised"), None)
         if lost and place is not None:
             moved = found[place]
-            found[place] = replace(moved, tokens=(moved.tokens or 0) + lost)
+            found[place] = moved._replace(tokens=(moved.tokens or 0) + lost)
         return found

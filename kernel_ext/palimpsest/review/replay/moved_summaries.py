@@ -109,16 +109,16 @@ class WithSummaries:
     def _filled(self, change: Change, covered: Sequence[int], view: PolicyView) -> Change:
         match self._choice.text:
             case "stub":
-                return replace(change, tokens=self._choice.tokens)
+                return change._replace(tokens=self._choice.tokens)
             case "recorded":
                 found = _nearest_summary(view.timeline, view.request.index)
                 if found is None:
                     return change
                 text = view.timeline.read(found)
-                return replace(change, shown=text, tokens=view.timeline.weights()[found])
+                return change._replace(shown=text, tokens=view.timeline.weights()[found])
             case "extract":
                 text = self._extract(covered, view)
-                return replace(change, shown=text, tokens=-(-len(text) // 4))
+                return change._replace(shown=text, tokens=-(-len(text) // 4))
 
     def _extract(self, covered: Sequence[int], view: PolicyView) -> str:
         """Return the newest names and first lines of items, as far as they fit."""

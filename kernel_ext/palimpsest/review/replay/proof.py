@@ -203,17 +203,14 @@ def _reads(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> tuple[ReplayedRead
     for request, size in pairs:
         told = request.usage.cache_read if request.usage is not None else 0
         replayed = plain[request.index].read
-        if before is None:
-            outcome: Outcome = "first"
-        elif size.is_taken:
-            outcome = "taken"
-        else:
-            outcome = "reproduced" if is_same_read(size.read, told) else "missed"
+        outcome: Outcome = "reproduced"
         reason = ""
-        if outcome == "missed" and before is not None:
-            reason = why_missed(timeline, ruler, before, request, size)
-        elif outcome == "taken":
-            reason = why_taken(timeline, request)
+        if before is None:
+            outcome = "first"
+        elif size.is_taken:
+            outcome, reason = "taken", why_taken(timeline, request)
+        elif not is_same_read(size.read, told):
+            outcome, reason = "missed", why_missed(timeline, ruler, before, request, size)
         found.append(ReplayedRead(request.index, replayed, told, outcome, reason))
         before = request
     return tuple(found)

@@ -5,10 +5,10 @@ explains, tokens that were reported and that the recording does not show, or how
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 from palimpsest.render.content.phrases import some
 from palimpsest.review.replay.break_causes import BreakCause
@@ -18,6 +18,7 @@ from palimpsest.review.replay.fit import recorded
 from palimpsest.review.replay.request_rulers import MOST_HIDDEN, has_too_many_losses
 from palimpsest.review.replay.ruler import PriceProfile, Ruler
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import Usage
 
 Outcome = Literal["first", "reproduced", "taken", "missed"]
 Pairs = Sequence[tuple[TimelineRequest, RequestSize]]
@@ -167,40 +168,21 @@ def _loss_of(timeline: Timeline, request: TimelineRequest) -> CacheLoss | None:
 
 def _parts_apart(price: PriceProfile, pairs: Pairs, told: float) -> list[str]:
     """Return the kinds of tokens that are away by much, or that the money is away by, the dearest difference first."""
-    usages: list[Any] = [request.usage for request, _ in pairs if request.usage is not None]
-    parts: Mapping[str, tuple[float, float, float]] = {
-        "prompts": (
-            sum(size.total for _, size in pairs),
-            sum(request.reported or 0 for request, _ in pairs),
-            0.0,
-        ),
-        "uncached input": (
-            sum(size.uncached for _, size in pairs),
-            sum(one.input for one in usages),
-            price.input,
-        ),
-        "reads from the cache": (
-            sum(size.read for _, size in pairs),
-            sum(one.cache_read for one in usages),
-            price.read,
-        ),
-        "writes to the cache": (
-            sum(size.written for _, size in pairs),
-            sum(one.cache_write for one in usages),
-            price.write,
-        ),
-        "answers": (
-            sum(size.output for _, size in pairs),
-            sum(one.output + one.reasoning for one in usages),
-            price.output,
-        ),
-    }
-    return [
-        f"{name} {replayed:,.0f} for {reported:,.0f} tokens"
-        for name, (replayed, reported, rate) in parts.items()
-        if abs(replayed - reported) > 3 * PART_APART * reported
-        or abs(replayed - reported) * rate / 1e6 > PART_APART * told
-    ]
+    parts: tuple[tuple[str, str, Callable[[Usage], int], float], ...] = (
+        ("prompts", "total", lambda one: one.prompt, 0.0),
+        ("uncached input", "uncached", lambda one: one.input, price.input),
+        ("reads from the cache", "read", lambda one: one.cache_read, price.read),
+        ("writes to the cache", "written", lambda one: one.cache_write, price.write),
+        ("answers", "output", lambda one: one.output + one.reasoning, price.output),
+    )
+    found = []
+    for name, of_size, of_usage, rate in parts:
+        replayed = sum(getattr(size, of_size) for _, size in pairs)
+        reported = sum(of_usage(one.usage) for one, _ in pairs if one.usage is not None)
+        away = abs(replayed - reported)
+        if away > 3 * PART_APART * reported or away * rate / 1e6 > PART_APART * told:
+            found.append(f"{name} {replayed:,.0f} for {reported:,.0f} tokens")
+    return found
 
 
 def _hidden(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:

@@ -1,10 +1,9 @@
 """What a replay keeps of the items at a request: their tokens by an estimator, and what a policy sees of them."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
-from palimpsest.review.policies.policy import Change, PolicyView, Since
+from palimpsest.review.policies.policy import Change, Since
 from palimpsest.transcript.timeline import (
     CHARS4,
     GONE_STATES,
@@ -45,7 +44,7 @@ class TokenScale:
 
     def change(self, change: Change) -> None:
         """Show an item otherwise."""
-        tokens = self._tokens(change)
+        tokens = change.tokens_of(self.weights[change.item], self._count)
         self.total += tokens - self.shown[change.item]
         self.shown[change.item] = tokens
 
@@ -53,24 +52,6 @@ class TokenScale:
         """Let items never exist: summaries that another policy would not have had."""
         for one in items:
             self.shown[one] = 0
-
-    def _tokens(self, change: Change) -> int:
-        if change.state == "whole":
-            return self.weights[change.item]
-        if change.tokens is not None:
-            return change.tokens
-        if change.state in GONE_STATES:
-            return 0
-        if self._count is not None and change.shown:
-            return self._count(change.shown)
-        return -(-change.length // 4)
-
-
-class CountsReported(Protocol):
-    """Counts a request as the provider will, by what it reported of those before."""
-
-    def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
-        """Return the tokens of the request that comes next; None while none was reported."""
 
 
 class ReplayView:
@@ -86,7 +67,8 @@ class ReplayView:
         self.request: TimelineRequest = timeline.requests[0]
         self.gap_seconds: float | None = None
         self.changes: int | None = 0
-        self.usage: CountsReported | None = None
+        self.count_reported: Callable[..., int | None] | None = None
+        """Returns the tokens of the request by the provider's count, given this view (``ReportedTokens.total``)."""
         self._items = timeline.items
         self._states: list[ItemState] = ["whole"] * len(timeline.items)
         self._lengths = [item.chars for item in timeline.items]
@@ -155,13 +137,10 @@ class ReplayView:
         """The same, with every item whole."""
         return round(self._scale.unseen + self._scale.raw)
 
-    def raw_after(self, index: int) -> int:
-        """Return the tokens of the items from this one on, whole."""
-        return sum(self._scale.weights[index : self.count])
-
     def reported(self, *, answer: bool, since: Since) -> int | None:
         """Return the tokens of the request by the provider's count; None while nothing was reported."""
-        return None if self.usage is None else self.usage.total(self, answer=answer, since=since)
+        count = self.count_reported
+        return None if count is None else count(self, answer=answer, since=since)
 
     def read(self, index: int) -> str:
         """Return the whole text of an item; raises IndexError for one of the future."""

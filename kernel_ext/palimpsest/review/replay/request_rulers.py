@@ -56,7 +56,7 @@ def request_rulers(
     timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
 ) -> tuple[RequestRuler, ...]:
     """Return the ruler of each request; ``fits`` are by the requests that were left out of them."""
-    groups = [_Others(timeline, fold, len(fits)) for fold in range(len(fits))]
+    groups = [_Others(timeline, replayed, fold, len(fits)) for fold in range(len(fits))]
     rulers: list[RequestRuler] = []
     earlier = _Earlier()
     for one in replayed:
@@ -98,40 +98,35 @@ class _Earlier:
 class _Others:
     """What is known of the requests of each model without every fifth of them; of a single request, by itself."""
 
-    def __init__(self, timeline: Timeline, fold: int, folds: int) -> None:
+    def __init__(
+        self, timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fold: int, folds: int
+    ) -> None:
         def is_other(one: TimelineRequest) -> bool:
             return folds == 1 or one.index % folds != fold
 
-        self._timeline = timeline
         self.seconds = lifetime_seconds(timeline, is_other)
-        self._known: dict[str, list[TimelineRequest]] = {}
-        for one in timeline.requests:
-            if one.reported is not None and is_other(one):
-                self._known.setdefault(one.model, []).append(one)
         self._caches: dict[str, _ModelCache] = {}
         self._answers: dict[str, _Answers] = {}
-
-    def of(self, model: str) -> Sequence[TimelineRequest]:
-        """Return the requests of a model that reported their usage."""
-        return self._known.get(model, ())
-
-    def cache(self, model: str) -> "_ModelCache":
-        """Return how prompts of a model are cached, as far as these requests show it."""
-        if model not in self._caches:
-            self._caches[model] = _ModelCache.of(model, self.of(model))
-        return self._caches[model]
-
-    def answers(self, model: str, replayed: Sequence[UnmeasuredRequest]) -> "_Answers":
-        """Return what the answers of a model took."""
-        if model not in self._answers:
-            known = self.of(model)
-            usages = [one.usage for one in known if one.usage is not None]
+        known: dict[str, list[TimelineRequest]] = {}
+        for one in timeline.requests:
+            if one.reported is not None and is_other(one):
+                known.setdefault(one.model, []).append(one)
+        for model, those in known.items():
+            usages = [one.usage for one in those if one.usage is not None]
+            self._caches[model] = _ModelCache.of(model, those)
             self._answers[model] = _Answers(
                 len(usages),
                 float(sum(one.output + one.reasoning for one in usages)),
-                sum(replayed[one.index].answer for one in known),
+                sum(replayed[one.index].answer for one in those),
             )
-        return self._answers[model]
+
+    def cache(self, model: str) -> "_ModelCache":
+        """Return how prompts of a model are cached, as far as these requests show it."""
+        return self._caches.get(model) or _ModelCache.of(model, ())
+
+    def answers(self, model: str) -> "_Answers":
+        """Return what the answers of a model took."""
+        return self._answers.get(model, _Answers(0, 0.0, 0.0))
 
 
 class _Answers(NamedTuple):
@@ -220,7 +215,7 @@ def _ruler(
     unseen, factor = _scale(timeline, replayed, near, fit)
     since = 1 if near is None else request.index - near
     first = timeline.requests[reported[0]] if reported else None
-    answers = _answer_scale(others.answers(request.model, replayed), factor)
+    answers = _answer_scale(others.answers(request.model), factor)
     is_first = not reported and request.reported is not None
     shared = _shared(first, request)
     return RequestRuler(

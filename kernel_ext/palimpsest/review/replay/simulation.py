@@ -28,7 +28,7 @@ from palimpsest.review.replay.cache_walk import (
     RequestSize,
     UnmeasuredRequest,
 )
-from palimpsest.review.replay.first_difference import DifferingItems, different_requests
+from palimpsest.review.replay.first_difference import DifferingItems
 from palimpsest.review.replay.held_items import HeldItems
 from palimpsest.review.replay.item_places import ItemPlaces
 from palimpsest.review.replay.kept_prompts import kept_otherwise
@@ -139,10 +139,11 @@ class TimelineReplay:
         scale = self._measure if same else TokenScale(timeline, own, unseen)
         self._scales = (scale,) if same else (scale, self._measure)
         self._view = ReplayView(timeline, scale)
-        self._usage = self._view.usage = ReportedTokens(scale, self._measure, ruler)
+        self._usage = ReportedTokens(scale, self._measure, ruler)
+        self._view.count_reported = self._usage.total
         self._differing = DifferingItems(timeline)
-        self._as_recorded = True
-        """No request so far shows anything otherwise than it was recorded."""
+        self._facts_until: int | None = None
+        """The first request that shows something otherwise than it was recorded, if there was one."""
         self._trace = _Trace()
         self._walk = CacheWalk(ruler.scale)
         self._keeping = policy if isinstance(policy, CacheKeeping) else None
@@ -252,13 +253,14 @@ class TimelineReplay:
 
     def _note_sent(self, request: TimelineRequest, size: RequestSize) -> None:
         """Note what the provider reported of a request, or would have where it differs from the recorded one."""
-        if self._as_recorded and not isinstance(self.policy, RecordedPolicy):
+        if self._facts_until is None and not isinstance(self.policy, RecordedPolicy):
             moves = self._trace.transitions
             new, self._compared = moves[self._compared :], len(moves)
             while self._left_out and self._left_out[-1].request <= request.index:
-                new.append(self._left_out.pop())
-            self._as_recorded = not self._differing.differ(request.index, new)
-        self._usage.sent(request, size.total, recorded=self._as_recorded)
+                new.insert(0, self._left_out.pop())
+            if self._differing.differ(request.index, new):
+                self._facts_until = request.index
+        self._usage.sent(request, size.total, recorded=self._facts_until is None)
 
     def _take_by_hand(self, request: TimelineRequest) -> None:
         """Show items as a person decided since the request before, and bring back what an undone summary replaced."""
@@ -381,9 +383,8 @@ class TimelineReplay:
         transitions: Sequence[Transition] = trace.transitions
         if not recorded:
             transitions = sorted(transitions, key=lambda one: one.request)
-        first = None if recorded else next(different_requests(self._timeline, transitions), None)
         return Simulation(
-            timeline=self._timeline.with_transitions(transitions, first, earlier),
+            timeline=self._timeline.with_transitions(transitions, self._facts_until, earlier),
             policy=self._name,
             ruler=self._ruler,
             sizes=tuple(trace.sizes),

@@ -14,7 +14,14 @@ from palimpsest.context.compaction.constraints import CONSTRAINTS
 from palimpsest.context.compaction.lost_names import LOST_KINDS, lost_names
 from palimpsest.context.compaction.names import names_of
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import Basis, Cell, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import (
+    Basis,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    Told,
+    table_of,
+)
 from palimpsest.review.replay.fetch_cost import fetch_cost
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.replay.simulation import Simulation
@@ -28,10 +35,10 @@ from palimpsest.review.request_contents.replaced_constraints import (
 )
 from palimpsest.review.request_contents.shown_items import (
     ShownItem,
-    items_of_next_request,
-    shown_items,
+    items_at,
     shown_text,
     shows_name,
+    weighed,
 )
 from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline
 
@@ -108,10 +115,11 @@ class CompactionLoss(ShownAsTable):
     def sentences(self) -> tuple[str, ...]:
         """What was replaced and lost, with numbers."""
         items = "item" if len(self.items) == 1 else "items"
-        size = f"~{self.tokens_before:,.0f} tokens) by a summary of {self._after}"
+        after = f"a summary of ~{self.tokens_after:,.0f} tokens"
+        size = f"~{self.tokens_before:,.0f} tokens) by {after}"
         if not self.items:
             return (
-                f"{self._place} compaction {self.number + 1} put a summary of {self._after} first.",
+                f"{self._place} compaction {self.number + 1} put {after} first.",
                 NOTHING_BEFORE,
             )
         found = [
@@ -142,16 +150,12 @@ class CompactionLoss(ShownAsTable):
         return (*found, self.needed_sentence, *self._forgotten, *self._repair)
 
     @property
-    def _after(self) -> str:
-        return f"~{self.tokens_after:,.0f} tokens"
-
-    @property
     def _repair(self) -> tuple[str, ...]:
         """What fetching the needed names again would cost, in a sentence; empty where none was needed."""
         if not self.fetches:
             return ()
         cost = money_words(self.repair, self.price.unit, "estimate")
-        many = "1 request" if self.fetches == 1 else f"{self.fetches:,} requests"
+        many = some(self.fetches, "request")
         return (f"To fetch them again would take {many}, and cost {cost}: an estimate.",)
 
     @property
@@ -198,25 +202,20 @@ class CompactionLoss(ShownAsTable):
         """The lost names, those first that were needed; the sentences stand below."""
         needed = self.needed
         others = [one for one in self.lost if not one.needed]
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (
-                one.kind,
-                one.name[:LONGEST_NAME],
-                one.needed[0] + 1 if one.needed else None,
-                len(one.needed),
-            )
-            for one in (*needed, *others)[: LONGEST_LIST * len(LOST_KINDS)]
-        )
-        columns = (
+        listed = (*needed, *others)[: LONGEST_LIST * len(LOST_KINDS)]
+        columns: tuple[Told, ...] = (
             TableColumn("kind", "kind"),
-            TableColumn("name", "lost name"),
-            TableColumn("needed", "needed at request", "count"),
-            TableColumn("uses", "uses later", "count"),
+            (TableColumn("name", "lost name"), lambda one: one.name[:LONGEST_NAME]),
+            (
+                TableColumn("needed", "needed at request", "count"),
+                lambda one: one.needed[0] + 1 if one.needed else None,
+            ),
+            (TableColumn("uses", "uses later", "count"), lambda one: len(one.needed)),
         )
         title = f"Compaction {self.number + 1} under {self.policy}: {len(self.lost):,} names lost"
-        hidden = len(self.lost) - len(rows)
+        hidden = len(self.lost) - len(listed)
         more = (f"{hidden:,} more names are not listed.",) if hidden > 0 else ()
-        return ReportTable(title, columns, rows, (*self.sentences, *more))
+        return table_of(title, columns, listed, (*self.sentences, *more))
 
     def json(self) -> dict[str, Any]:
         """Return the compaction as plain values; numbers count from 1."""
@@ -266,41 +265,34 @@ class CompactionLosses(ShownAsTable):
     def table(self) -> ReportTable:
         """One row a compaction."""
         unit = next((one.price.unit for one in self.compactions), "USD")
-        kinds = tuple(
-            TableColumn(
-                kind, f"{kind} lost", "count", "", f"{COMPARED} Of how many is in the JSON."
-            )
-            for kind in LOST_KINDS
-        )
-        columns = (
-            TableColumn("compaction", "compaction", "count"),
-            TableColumn("request", "request", "count"),
-            TableColumn("items", "items", "count"),
-            TableColumn("tokens_before", "tokens before", "count", "estimate"),
-            TableColumn("tokens_after", "summary", "count", "estimate"),
-            *kinds,
-            TableColumn("needed", "needed later", "count"),
+        about = f"{COMPARED} Of how many is in the JSON."
+        columns: tuple[Told, ...] = (
+            (TableColumn("compaction", "compaction", "count"), lambda one: one.number + 1),
+            (TableColumn("request", "request", "count"), lambda one: one.request + 1),
+            (TableColumn("items", "items", "count"), lambda one: len(one.items)),
+            (
+                TableColumn("tokens_before", "tokens before", "count", "estimate"),
+                lambda one: round(one.tokens_before),
+            ),
+            (
+                TableColumn("tokens_after", "summary", "count", "estimate"),
+                lambda one: round(one.tokens_after),
+            ),
+            *(
+                (
+                    TableColumn(kind, f"{kind} lost", "count", "", about),
+                    lambda one, kind=kind: len(one.lost_of(kind)),
+                )
+                for kind in LOST_KINDS
+            ),
+            (TableColumn("needed", "needed later", "count"), lambda one: len(one.needed)),
             TableColumn(
                 "repair", f"{unit} to repair", "usd" if unit == "USD" else "count", "estimate"
             ),
         )
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (
-                one.number + 1,
-                one.request + 1,
-                len(one.items),
-                round(one.tokens_before),
-                round(one.tokens_after),
-                *(len(one.lost_of(kind)) for kind in LOST_KINDS),
-                len(one.needed),
-                one.repair,
-            )
-            for one in self.compactions
-        )
         notes = (*(one.needed_sentence for one in self), *self.failures)
-        many = "compaction" if len(rows) == 1 else "compactions"
-        title = f"{len(rows)} {many} of {self.title} under {self.policy}"
-        return ReportTable(title, columns, rows, notes)
+        title = f"{some(len(self), 'compaction')} of {self.title} under {self.policy}"
+        return table_of(title, columns, self.compactions, notes)
 
     def json(self) -> dict[str, Any]:
         """Return the compactions as plain values."""
@@ -417,7 +409,7 @@ def _loss(
     summary, tokens = _summary(simulation, one)
     beside = [
         shown_text(timeline, shown, recorded=recorded)
-        for shown in _after(simulation, one.request)
+        for shown in items_at(simulation, one.request)
         if shown.item.index != one.place
     ]
     said = [
@@ -488,22 +480,12 @@ def _fetched(
 
 def _before(simulation: Simulation, request: int, covered: Sequence[int]) -> tuple[ShownItem, ...]:
     """Return the covered items as the request would have shown them without the compaction."""
-    timeline, ruler = simulation.timeline, simulation.ruler
-    weights = timeline.weights(ruler.estimator)
-    found = []
-    for index in covered:
-        transition = timeline.at(index, request - 1)
-        tokens = weights[index] if transition is None else transition.tokens or 0
-        if tokens:
-            found.append(ShownItem(timeline.items[index], transition, tokens * ruler.factor))
-    return tuple(found)
-
-
-def _after(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
-    """Return what the first request with the summary shows, or would show where none came after it."""
-    if request < len(simulation.sizes):
-        return shown_items(simulation, request)
-    return items_of_next_request(simulation)
+    factor = simulation.ruler.factor
+    return tuple(
+        ShownItem(item, how, tokens * factor)
+        for item, how, tokens in weighed(simulation, covered, request - 1)
+        if tokens
+    )
 
 
 def _summary(simulation: Simulation, one: _Replaced) -> tuple[str, float]:

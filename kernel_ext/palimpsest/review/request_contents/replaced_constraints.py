@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.compaction.constraints import constraints_in, subject_words, words_of
-from palimpsest.render.reports.table import ReportTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, TableColumn, Told, table_of
 from palimpsest.review.request_contents.shown_items import ShownItem
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
@@ -58,24 +58,19 @@ def is_persons(timeline: Timeline, item: TimelineItem) -> bool:
 def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> ReportTable:
     """Return the constraints as a table, the lost ones first."""
     ordered = sorted(constraints, key=lambda one: (one.kept, one.item))
-    columns = (
-        TableColumn("constraint", "constraint"),
-        TableColumn("said", "said at request", "count"),
-        TableColumn("shown_until", "shown until", "count"),
-        TableColumn("kept", "kept", about=COMPARED),
-        TableColumn("call", "first later call", "count", "", f"With one of its words. {COMPARED}"),
-    )
-    rows = tuple(
+    columns: tuple[Told, ...] = (
+        (TableColumn("constraint", "constraint"), lambda one: one.sentence),
+        (TableColumn("said", "said at request", "count"), lambda one: one.said + 1),
+        (TableColumn("shown_until", "shown until", "count"), lambda one: one.shown_until + 1),
+        (TableColumn("kept", "kept", about=COMPARED), lambda one: "yes" if one.kept else "no"),
         (
-            one.sentence,
-            one.said + 1,
-            one.shown_until + 1,
-            "yes" if one.kept else "no",
-            None if one.call is None else one.call + 1,
-        )
-        for one in ordered[:MOST_LISTED]
+            TableColumn(
+                "call", "first later call", "count", "", f"With one of its words. {COMPARED}"
+            ),
+            lambda one: None if one.call is None else one.call + 1,
+        ),
     )
-    return ReportTable(title, columns, rows, (COMPARED,))
+    return table_of(title, columns, ordered[:MOST_LISTED], (COMPARED,))
 
 
 def _call_with(timeline: Timeline, request: int, words: frozenset[str]) -> int | None:

@@ -83,10 +83,10 @@ def sent_blocks(
     places = _places(timeline, shown)
     found = list(_tools(shown, rebuilt))
     for message in rebuilt.neutral:
-        for block, text in _texts(message):
+        for block, kind, text in _contents(message):
             index = _index(places, timeline, message, block)
             if index is None:
-                found.append(_block(message.role, _kind(message, block), text))
+                found.append(_block(message.role, kind, text))
                 continue
             # What is pinned is quoted after a summary that replaced it; the replay counts it with that.
             gone = ShownItem(timeline.items[index], timeline.at(index, request), 0)
@@ -173,33 +173,22 @@ def _index(
     return found if found is not None else places.get(part + RESULT)
 
 
-def _texts(message: NeutralMessage) -> Iterator[tuple[Block, str]]:
+def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
+    """Yield each block of a message with its kind and its text."""
     for block in message.blocks:
         match block:
-            case TextBlock() | ReasoningBlock() | ResultBlock():
-                yield block, block.text
+            case TextBlock():
+                yield block, block.kind or message.role, block.text
+            case ReasoningBlock():
+                yield block, "reasoning", block.text
+            case ResultBlock():
+                yield block, "output", block.text
             case MediaBlock():
-                yield block, block.filename or block.mime
+                yield block, "media", block.filename or block.mime
             case CallBlock():
-                yield block, call_text(block.tool, block.input)
+                yield block, "call", call_text(block.tool, block.input)
             case _:
                 assert_never(block)
-
-
-def _kind(message: NeutralMessage, block: Block) -> str:
-    match block:
-        case TextBlock():
-            return block.kind or message.role
-        case MediaBlock():
-            return "media"
-        case ReasoningBlock():
-            return "reasoning"
-        case CallBlock():
-            return "call"
-        case ResultBlock():
-            return "output"
-        case _:
-            assert_never(block)
 
 
 def _shared(blocks: Sequence[RequestItem]) -> tuple[RequestItem, ...]:

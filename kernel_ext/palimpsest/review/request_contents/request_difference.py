@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
 from palimpsest.review.replay.ruler import PriceProfile
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_items
@@ -121,31 +121,24 @@ class RequestDifference(ShownAsTable):
     def table(self) -> ReportTable:
         """The items that differ as a table; what is told of the cache stands below it."""
         items = self.timeline.items
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (
-                one.change,
-                one.item + 1,
-                items[one.item].kind,
-                items[one.item].tool,
-                items[one.item].label,
-                round(one.tokens_before),
-                round(one.tokens_after),
-                one.state,
-            )
-            for one in self.changes
-        )
-        columns = (
+        columns: tuple[Told, ...] = (
             TableColumn("change", "change"),
-            TableColumn("item", "item", "count"),
-            TableColumn("kind", "kind"),
-            TableColumn("tool", "tool"),
-            TableColumn("label", "label"),
-            TableColumn("tokens_before", "tokens before", "count", "estimate"),
-            TableColumn("tokens_after", "after", "count", "estimate"),
+            (TableColumn("item", "item", "count"), lambda one: one.item + 1),
+            (TableColumn("kind", "kind"), lambda one: items[one.item].kind),
+            (TableColumn("tool", "tool"), lambda one: items[one.item].tool),
+            (TableColumn("label", "label"), lambda one: items[one.item].label),
+            (
+                TableColumn("tokens_before", "tokens before", "count", "estimate"),
+                lambda one: round(one.tokens_before),
+            ),
+            (
+                TableColumn("tokens_after", "after", "count", "estimate"),
+                lambda one: round(one.tokens_after),
+            ),
             TableColumn("state", "state"),
         )
         title = f"From request {self.first + 1} to request {self.second + 1} under {self.policy}"
-        return ReportTable(title, columns, rows, self.sentences)
+        return table_of(title, columns, self.changes, self.sentences)
 
     def json(self) -> dict[str, Any]:
         """Return the difference as plain values; numbers count from 1."""

@@ -1,8 +1,8 @@
 """The items that a request of a replay shows, in the order in which it holds them."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from palimpsest.review.replay.ruler import Scale
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
@@ -59,39 +59,36 @@ def checked_request(timeline: Timeline, request: int) -> int:
 
 def shown_items(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     """Return the items of a request, from 0, in their order; those that take nothing are not among them."""
-    timeline = simulation.timeline
-    count = timeline.requests[checked_request(timeline, request)].items
-    return _shown(simulation, request, count)
+    return items_at(simulation, checked_request(simulation.timeline, request))
 
 
-def items_of_next_request(simulation: Simulation) -> tuple[ShownItem, ...]:
-    """Return the items that a request after the last one would show, in their order."""
-    timeline = simulation.timeline
-    return _shown(simulation, len(timeline.requests), len(timeline.items))
-
-
-def _shown(simulation: Simulation, request: int, count: int) -> tuple[ShownItem, ...]:
-    timeline, ruler = simulation.timeline, simulation.ruler
-    weights = timeline.weights(ruler.estimator)
-    found: list[tuple[int, Transition | None, int]] = []
-    for index in sorted(range(count), key=timeline.ranks.__getitem__):
-        transition = timeline.at(index, request)
-        tokens = weights[index] if transition is None else transition.tokens or 0
-        if transition is None or transition.state not in GONE_STATES or tokens:
-            found.append((index, transition, tokens))
-    scale = request_scale(simulation, request, sum(tokens for _, _, tokens in found))
-    return tuple(
-        ShownItem(timeline.items[index], transition, tokens * scale.factor)
-        for index, transition, tokens in found
-    )
-
-
-def request_scale(simulation: Simulation, request: int, tokens: float) -> Scale:
-    """Return how the items of a request add up to its total; ``tokens`` are theirs by the estimator."""
+def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
+    """Return the items of a request in their order, also of the one that would come after the last."""
+    timeline, requests = simulation.timeline, simulation.timeline.requests
+    count = requests[request].items if request < len(requests) else len(timeline.items)
+    ordered = sorted(range(count), key=timeline.ranks.__getitem__)
+    found = [
+        one
+        for one in weighed(simulation, ordered, request)
+        if one[2] or one[1] is None or one[1].state not in GONE_STATES
+    ]
     scale = simulation.ruler.scale
-    if request >= len(simulation.sizes):
-        return scale
-    return scale.at(simulation.sizes[request].total, tokens)
+    if request < len(simulation.sizes):
+        # The items add up to the request's total.
+        total = simulation.sizes[request].total
+        scale = scale.at(total, sum(tokens for _, _, tokens in found))
+    return tuple(ShownItem(item, how, tokens * scale.factor) for item, how, tokens in found)
+
+
+def weighed(
+    simulation: Simulation, items: Iterable[int], request: int
+) -> Iterator[tuple[TimelineItem, Transition | None, int]]:
+    """Yield items with what holds for them at a request, and the tokens of what it shows by the estimator."""
+    timeline = simulation.timeline
+    weights = timeline.weights(simulation.ruler.estimator)
+    for index in items:
+        how = timeline.at(index, request)
+        yield timeline.items[index], how, weights[index] if how is None else how.tokens or 0
 
 
 def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:

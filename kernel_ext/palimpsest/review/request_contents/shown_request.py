@@ -6,10 +6,10 @@ Only this one request is made, when it is asked for; the texts stay in the log.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
 from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.request_contents.neutral_request import body_of, neutral_messages_of
@@ -102,29 +102,6 @@ class ShownRequest(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """The blocks as a table, with the beginnings of their texts."""
-        columns = (
-            TableColumn("item", "item", "count"),
-            TableColumn("role", "role"),
-            TableColumn("kind", "kind"),
-            TableColumn("tool", "tool"),
-            TableColumn("state", "state"),
-            TableColumn("tokens", "tokens", "count", "estimate"),
-            TableColumn("chars", "chars", "count"),
-            TableColumn("text", "begins with"),
-        )
-        rows = tuple(
-            (
-                None if one.item is None else one.item + 1,
-                one.role,
-                one.kind,
-                one.name,
-                f"{one.state}, pinned" if one.pinned else one.state,
-                round(one.tokens),
-                one.chars,
-                _excerpt(one.text),
-            )
-            for one in self.blocks
-        )
         at = self.timeline.requests[self.request]
         title = f"Request {self.request + 1} of {len(self.timeline.requests)} under {self.policy}: ~{self.tokens:,.0f} tokens"
         notes = [self.note]
@@ -133,7 +110,20 @@ class ShownRequest(ShownAsTable):
         counted = sum(one.tokens for one in self.beside)
         if counted:
             notes.append(f"~{counted:,.0f} tokens are counted besides, of what is not shown here.")
-        return ReportTable(title, columns, rows, tuple(notes))
+        columns: tuple[Told, ...] = (
+            (TableColumn("item", "item", "count"), _number),
+            TableColumn("role", "role"),
+            TableColumn("kind", "kind"),
+            (TableColumn("tool", "tool"), lambda one: one.name),
+            (
+                TableColumn("state", "state"),
+                lambda one: f"{one.state}, pinned" if one.pinned else one.state,
+            ),
+            (TableColumn("tokens", "tokens", "count", "estimate"), lambda one: round(one.tokens)),
+            TableColumn("chars", "chars", "count"),
+            (TableColumn("text", "begins with"), lambda one: _excerpt(one.text)),
+        )
+        return table_of(title, columns, self.blocks, tuple(notes))
 
     @property
     def contents(self) -> str:
@@ -189,6 +179,7 @@ def request_at(
     rebuilt = sent.rebuilt(at.id) if sent is not None and is_fact else None
     size = simulation.sizes[request].total
     unseen = size - sum(one.tokens for one in shown)
+    made = partial(ShownRequest, timeline, request, simulation.policy, tokens=size)
     if rebuilt is not None:
         sent_request = rebuilt.request
         blocks, not_sent = (
@@ -196,14 +187,10 @@ def request_at(
             if rebuilt.neutral
             else (stored_blocks(rebuilt), item_blocks(timeline, shown, recorded=True))
         )
-        return ShownRequest(
-            timeline=timeline,
-            request=request,
-            policy=simulation.policy,
+        return made(
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
             beside=(*unseen_blocks("", "", unseen), *not_sent),
-            tokens=size,
             system="\n\n".join(one.text for one in blocks if one.kind == "system"),
             tools=tuple(one.model_dump(mode="json") for one in sent_request.tools),
             messages=rebuilt.neutral,
@@ -221,19 +208,20 @@ def request_at(
     tools = sent.tools if sent is not None else ()
     given = ("", "") if own or sent is None else (sent.system, sent.tools_text)
     messages = neutral_messages_of(timeline, blocks, "" if own else system)
-    return ShownRequest(
-        timeline=timeline,
-        request=request,
-        policy=simulation.policy,
+    return made(
         basis="estimate" if not is_fact else "rebuilt" if at.seen == "exact" else at.seen,
         blocks=(*recorded_blocks(*given, unseen), *blocks),
         beside=unseen_blocks(*given, unseen),
-        tokens=size,
         system=system,
         tools=tools,
         messages=messages,
         make_body=lambda: body_of(messages, at.model, tools),
     )
+
+
+def _number(block: RequestItem) -> int | None:
+    """Return the number of a block's item, from 1; None where it is no item."""
+    return None if block.item is None else block.item + 1
 
 
 def _head(block: RequestItem) -> str:
@@ -251,7 +239,7 @@ def _excerpt(text: str) -> str:
 def _plain(block: RequestItem) -> dict[str, Any]:
     names = ("role", "kind", "state", "text", "chars", "pinned", "is_error")
     return {
-        "item": None if block.item is None else block.item + 1,
+        "item": _number(block),
         "tokens": round(block.tokens),
         "tool": block.name,
         "label": block.words,

@@ -1,105 +1,79 @@
-"""Rows as columns of plain values, and back, for files that anybody may have written.
+"""Rows as columns of JSON, and back, for files that anybody may have written.
 
-A column holds values of stated types only: texts of bounded length, whole numbers of bounded size, finite numbers. What is
-not so written is refused as a whole.
+A value has the fields that are written and no others, each of the type that it has in Python, texts of bounded length,
+numbers of bounded size and few levels. What is not so is refused as a whole.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import starmap
+from typing import Any, Self, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, create_model, model_validator
+from pydantic_core import CoreSchema, core_schema
 
 LONGEST_TEXT = 2_000
 """Characters of one value; the texts of a session are in its log and nowhere else."""
 LARGEST = 1 << 53
-DEEPEST = 4
-"""Levels of lists and objects in the numbers of a decision."""
-MOST_ROWS = 10_000_000
+DEEPEST = 10
+"""Levels of lists and objects below a value."""
 
 
-class NotAsWritten(ValueError):
-    """A file does not hold what is written into it."""
+class KeptValue(BaseModel):
+    """A value of a file; read strictly, so that nothing is taken for something else."""
+
+    model_config = ConfigDict(extra="forbid", defer_build=True)
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> Self:
+        if not _is_bounded(dict(self), DEEPEST):
+            raise ValueError(
+                "A text is too long, a number too large, or something nested too deeply."
+            )
+        return self
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnType:
-    """The values that a column may have."""
+class AsColumns:
+    """Marks rows of a dataclass that are written as one list for each of its fields."""
 
-    types: frozenset[type]
-    choices: frozenset[Any] = frozenset()
-    """Where only these are known; None among the types may stand beside them."""
+    def __init__(self, row: type) -> None:
+        self._row = row
 
+    def __get_pydantic_core_schema__(
+        self, _source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return how the rows are read and written."""
+        fields: dict[str, Any] = {
+            name: (list[hint], ...)  # type: ignore[valid-type]  # known at run time
+            for name, hint in get_type_hints(self._row).items()
+        }
+        columns = create_model(self._row.__name__, __base__=KeptValue, **fields)
 
-NONE = type(None)
-TEXT = ColumnType(frozenset({str}))
-WHOLE = ColumnType(frozenset({int}))
-MAYBE_WHOLE = ColumnType(frozenset({int, NONE}))
-MAYBE_TEXT = ColumnType(frozenset({str, NONE}))
-NUMBER = ColumnType(frozenset({int, float, NONE}))
-REAL = ColumnType(frozenset({int, float}))
-FLAG = ColumnType(frozenset({bool}))
-MAYBE_FLAG = ColumnType(frozenset({bool, NONE}))
-LIST = ColumnType(frozenset({list}))
-OBJECT = ColumnType(frozenset({dict}))
-MAYBE_LIST = ColumnType(frozenset({list, NONE}))
+        def rows(value: BaseModel) -> tuple[object, ...]:
+            return tuple(starmap(self._row, zip(*vars(value).values(), strict=True)))
 
+        def written(rows: tuple[object, ...]) -> dict[str, list[Any]]:
+            return {name: [getattr(row, name) for row in rows] for name in fields}
 
-def choice(*values: str) -> ColumnType:
-    """Return a column of a few words."""
-    return ColumnType(frozenset({str}), frozenset(values))
-
-
-def columns_of(rows: Sequence[object], columns: Mapping[str, ColumnType]) -> dict[str, list[Any]]:
-    """Return rows as columns; raises NotAsWritten where they could not be read again."""
-    values = {name: [getattr(row, name) for row in rows] for name in columns}
-    found = {
-        name: [list(one) if isinstance(one, tuple) else one for one in column]
-        for name, column in values.items()
-    }
-    rows_of(found, columns)
-    return found
+        return core_schema.no_info_after_validator_function(
+            rows,
+            handler.generate_schema(columns),
+            serialization=core_schema.plain_serializer_function_ser_schema(written),
+        )
 
 
-def rows_of(value: object, columns: Mapping[str, ColumnType]) -> list[tuple[Any, ...]]:
-    """Return rows, each with its values in the order of the columns; raises NotAsWritten."""
-    if not isinstance(value, dict) or value.keys() != columns.keys():
-        raise NotAsWritten("These are other columns.")
-    lists = [_checked(value[name], column) for name, column in columns.items()]
-    if len({len(one) for one in lists}) > 1 or len(lists[0]) > MOST_ROWS:
-        raise NotAsWritten("The columns have other lengths.")
-    return list(zip(*lists, strict=True))
-
-
-def wholes(value: object, below: int, least: int = 0) -> tuple[int, ...]:
-    """Return a list of whole numbers from ``least`` to below a bound; raises NotAsWritten."""
-    found = _checked(value, WHOLE)
-    if found and not (least <= min(found) and max(found) < below):
-        raise NotAsWritten("A number is out of its range.")
-    return tuple(found)
-
-
-def plain(value: Any, depth: int = DEEPEST) -> Any:
-    """Return a value of texts, numbers, lists and objects of bounded size; raises NotAsWritten."""
+def _is_bounded(value: object, depth: int) -> bool:
     match value:
-        case dict() if depth:
-            _checked([*value], TEXT)
-            return {name: plain(one, depth - 1) for name, one in value.items()}
-        case list() | tuple() if depth:
-            return [plain(one, depth - 1) for one in value]
-        case bool():
-            return value
+        case None:
+            return True
+        case str():
+            return len(value) <= LONGEST_TEXT
+        case int() | float():
+            return abs(value) <= LARGEST  # not a number is not at most anything
+        case list() | tuple():
+            return depth > 0 and all(_is_bounded(one, depth - 1) for one in value)
+        case dict():
+            inner = (*value, *value.values())
+            return depth > 0 and all(_is_bounded(one, depth - 1) for one in inner)
+        case BaseModel() if not isinstance(value, KeptValue):
+            return _is_bounded(dict(value), depth)
         case _:
-            return _checked([value], ColumnType(frozenset({str, int, float, NONE})))[0]
-
-
-def _checked(value: object, column: ColumnType) -> list[Any]:
-    if not isinstance(value, list) or not {type(one) for one in value} <= column.types:
-        raise NotAsWritten("A column holds values of another type.")
-    if column.choices and not set(value) <= column.choices:
-        raise NotAsWritten("A column holds an unknown word.")
-    for one in value:
-        if isinstance(one, str) and len(one) > LONGEST_TEXT:
-            raise NotAsWritten("A text is too long.")
-        # Not a number is not at most anything.
-        if isinstance(one, int | float) and not abs(one) <= LARGEST:
-            raise NotAsWritten("A number is too large.")
-    return value
+            return True

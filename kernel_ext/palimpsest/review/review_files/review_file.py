@@ -5,26 +5,22 @@ version or of another log is passed over and replaced. It holds no texts of item
 """
 
 import hashlib
-import json
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field
 
 from palimpsest import __version__
 from palimpsest.review.comparison.references import References
-from palimpsest.review.review_files.columns import NotAsWritten, wholes
-from palimpsest.review.review_files.reference_values import reference_values, references_from
+from palimpsest.review.review_files.columns import KeptValue
+from palimpsest.review.review_files.kept_references import KeptReferences
+from palimpsest.review.review_files.kept_timeline import KeptTimeline
 from palimpsest.review.review_files.stored_files import is_folder, make_room
-from palimpsest.review.review_files.timeline_values import (
-    blobs_from,
-    timeline_from,
-    timeline_values,
-)
 from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.journal_timeline import READ
-from palimpsest.store.disk import read_json, write_atomically
+from palimpsest.review.timeline.journal_timeline import READ, CounterOf, PriceOfModel
+from palimpsest.store.disk import read_small, write_atomically
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import lines_forward
@@ -33,15 +29,26 @@ from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.timeline import CHARS4, Timeline
 from palimpsest.transcript.values import Price
 
-FILE_VERSION = 1
+FILE_VERSION = 2
 """Raised when a file is written otherwise."""
 LEAST_LOG_BYTES = 200_000
 """The timeline of a smaller log is made in less time than a file takes."""
 MOST_FILE_BYTES = 64_000_000
 LARGEST_WEIGHT = 1 << 40
 
-PriceOfModel = Callable[[str], Price | None]
-Counter = Callable[[str], Callable[[str], int]]
+
+class _Content(KeptValue):
+    """The whole of a file."""
+
+    made_by: str
+    timeline: KeptTimeline
+    prices: dict[str, Price | None]
+    """What the session's models cost; what is kept holds only while they cost the same."""
+    blobs: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
+    """Those of items that are no parts, by the items' ids."""
+    weights: dict[str, tuple[Annotated[int, Field(ge=0, lt=LARGEST_WEIGHT)], ...]]
+    """Of each item, by estimator."""
+    references: KeptReferences | None
 
 
 @dataclass(frozen=True)
@@ -72,35 +79,33 @@ class ReviewFile:
         """Where the file lies, or would."""
         return self._folder / f"{self._digest}.{FILE_VERSION}"
 
-    def load(self, count: Counter | None) -> StoredReview | None:
+    def load(self, count: CounterOf | None) -> StoredReview | None:
         """Return what the file holds; None where there is none, or none that was written for this log."""
         if not self._digest or not is_folder(self._folder):
             return None
         try:
-            found = self._read(read_json(self.path, MOST_FILE_BYTES), count)
-        except (OSError, ValueError, TypeError, PalimpsestError):
+            found = self._read(read_small(self.path, MOST_FILE_BYTES), count)
+        except (OSError, ValueError, PalimpsestError):
             return None
         self._written = _known(found.timeline, found.references)
         return found
 
-    def _read(self, value: Any, count: Counter | None) -> StoredReview:
-        if not isinstance(value, dict) or value.get("made_by") != __version__:
-            raise NotAsWritten("It was written by another version.")
-        timeline = timeline_from(value.get("timeline"))
-        if timeline.session != self._session_id or value.get("prices") != self._prices(timeline):
-            raise NotAsWritten("It is of another session, or a price has changed.")
-        items = timeline.items
+    def _read(self, content: bytes, count: CounterOf | None) -> StoredReview:
+        kept = _Content.model_validate_json(content, strict=True)
+        timeline, items = kept.timeline.timeline, kept.timeline.items
+        is_current = (
+            kept.made_by == __version__
+            and timeline.session == self._session_id
+            and kept.prices == self._prices(timeline)
+            and all(len(one) == len(items) for one in kept.weights.values())
+        )
+        if not is_current:
+            raise ValueError("It is of another version or session, or a price has changed.")
         texts = ItemTexts(self._store, self._session_id, lambda index: items[index].id)
-        texts.blobs = blobs_from(value.get("blobs"))
-        names = value.get("references")
+        texts.blobs = kept.blobs
         return StoredReview(
-            replace(
-                timeline,
-                read=texts,
-                count=count,
-                _weights=_weights(value.get("weights"), len(items)),
-            ),
-            None if names is None else references_from(names, timeline),
+            replace(timeline, read=texts, count=count, _weights=kept.weights),
+            None if kept.references is None else kept.references.references(timeline),
         )
 
     def keep(self, timeline: Timeline, references: References | None) -> None:
@@ -110,9 +115,19 @@ class ReviewFile:
             return
         # Not tried again, whether or not it succeeds.
         self._written |= known
+        made = _Content.model_construct(
+            made_by=__version__,
+            timeline=KeptTimeline.of(timeline),
+            prices=self._prices(timeline),
+            blobs=timeline.read.blobs,
+            weights=dict(timeline.counted),
+            references=None if references is None else KeptReferences.of(references),
+        )
         try:
-            content = json.dumps(self._values(timeline, timeline.read, references)).encode()
-        except (NotAsWritten, UnicodeEncodeError):
+            content = made.model_dump_json().encode()
+            if self._read(content, None).timeline != timeline:
+                return
+        except ValueError:  # it holds something that would not be read again
             return
         # Records that were written meanwhile may be in the timeline and are not in the name.
         if len(content) <= MOST_FILE_BYTES and self._log_digest() == self._digest:
@@ -120,26 +135,9 @@ class ReviewFile:
                 make_room(self._store.layout, self._folder, self.path, len(content))
                 write_atomically(self.path, content)
 
-    def _values(
-        self, timeline: Timeline, texts: ItemTexts, references: References | None
-    ) -> dict[str, Any]:
-        return {
-            "made_by": __version__,
-            "timeline": timeline_values(timeline),
-            "prices": self._prices(timeline),
-            "blobs": texts.blobs,
-            "weights": {name: list(one) for name, one in timeline.counted.items()},
-            "references": None if references is None else reference_values(references),
-        }
-
-    def _prices(self, timeline: Timeline) -> dict[str, Any]:
-        """Return what the session's models cost now; what is kept holds only while they cost the same."""
+    def _prices(self, timeline: Timeline) -> dict[str, Price | None]:
         models = sorted({one.model for one in timeline.requests if one.model})
-        found = {model: self._price(model) for model in models}
-        return {
-            model: None if price is None else price.model_dump(mode="json")
-            for model, price in found.items()
-        }
+        return {model: self._price(model) for model in models}
 
     def _log_digest(self) -> str:
         """Return the digest of what a timeline is made of; empty where that is little, or cannot be read.
@@ -167,12 +165,3 @@ def review_file(store: Store, session_id: str, price: PriceOfModel) -> ReviewFil
 def _known(timeline: Timeline, references: References | None) -> frozenset[str]:
     counted = {CHARS4, *timeline.counted}
     return frozenset({*counted, *(() if references is None else ("references",))})
-
-
-def _weights(value: object, items: int) -> dict[str, tuple[int, ...]]:
-    if not isinstance(value, Mapping):
-        raise NotAsWritten("These are no weights.")
-    found = {str(name): wholes(one, LARGEST_WEIGHT) for name, one in value.items()}
-    if any(len(one) != items for one in found.values()):
-        raise NotAsWritten("Each item has one weight.")
-    return found

@@ -3,15 +3,15 @@
 What was made of earlier records is kept; the messages that may still change are closed in a copy.
 """
 
-from collections.abc import Callable
-from typing import Any
-
-from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.journal_timeline import READ, SESSION, TimelineBuilder
+from palimpsest.review.timeline.journal_timeline import (
+    READ,
+    SESSION,
+    CounterOf,
+    PriceOfModel,
+    TimelineBuilder,
+)
 from palimpsest.store.interface import Store
-from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.timeline import Timeline
-from palimpsest.transcript.values import Price
 
 
 class GrowingTimeline:
@@ -21,19 +21,15 @@ class GrowingTimeline:
         self,
         store: Store,
         session_id: str,
-        count: Callable[[str], Callable[[str], int]] | None = None,
-        price: Callable[[str], Price | None] = lambda _model: None,
+        count: CounterOf | None = None,
+        price: PriceOfModel = lambda _model: None,
     ) -> None:
         self._store = store
         self._session_id = session_id
-        self._count = count
-        self._builder = TimelineBuilder(store, price)
-        self._texts = ItemTexts(store, session_id, str)
+        self._builder = TimelineBuilder(store, session_id, count, price)
         self._seq = 0
         """The last record that was read."""
         self._known: Timeline | None = None
-        self._earlier: dict[str, Any] = {}
-        """What was made of its timelines, for what is made of the next one."""
 
     @property
     def settled(self) -> int:
@@ -49,13 +45,7 @@ class GrowingTimeline:
         grown = [*self._store.read(self._session_id, self._seq, only=READ)]
         if self._known is None or grown:
             for record in grown:
-                self._take(record)
-            self._known = self._builder.timeline(
-                self._store, self._session_id, self._count, self._texts, self._earlier
-            )
+                self._builder.take(record)
+                self._seq = record.seq
+            self._known = self._builder.timeline()
         return self._known
-
-    def _take(self, record: Record) -> None:
-        self._builder.take(record)
-        self._texts.take(record)
-        self._seq = record.seq

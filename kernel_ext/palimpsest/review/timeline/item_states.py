@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from palimpsest.context.reduction.picture_limits import is_whole_text
 from palimpsest.review.timeline.item_decisions import ItemDecisions
@@ -19,7 +19,7 @@ from palimpsest.transcript.context_values.decisions import (
 from palimpsest.transcript.context_values.request_items import STATES, ItemState
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import CompactionPart
-from palimpsest.transcript.timeline import TimelineEvent, Transition
+from palimpsest.transcript.timeline import EventKind, TimelineEvent, Transition
 
 _HIDDEN_BY: dict[ItemState, str] = {"summarised": "compact", "reverted": "undo", "out": UNDO}
 
@@ -61,43 +61,25 @@ class ItemStates:
         vars(made).update(_made=items, _decided=decided)
         return made
 
-    def replace_by_summary(
+    def take_summary(
         self,
+        info: AssistantMessage,
         covered: tuple[int, ...],
-        summary: str,
         marker: CompactionPart | None,
         asked: Mapping[str, Any],
     ) -> None:
-        """Let the summary of a message stand in the place of the items that it covers.
+        """Let the summary of a message stand in the place of the items that it covers; one that failed replaces none.
 
         ``asked`` tells how its policy had it written.
         """
-        self._covered.update(covered)
-        self._touched |= dict.fromkeys(covered, "compact")
-        self._note_compaction("compact", covered, summary, marker, {**asked})
-
-    def note_failed_summary(
-        self,
-        covered: tuple[int, ...],
-        info: AssistantMessage,
-        marker: CompactionPart | None,
-        asked: Mapping[str, Any],
-    ) -> None:
-        """Note a summary that failed, so that it replaced none of the items that it was to cover."""
-        last = covered[-1] if covered else -1
-        error = info.error.type if info.error is not None else ""
-        told = {**asked, "error": error, "last": last}
-        self._note_compaction("compact failed", covered, info.id, marker, told)
-
-    def _note_compaction(
-        self,
-        kind: Literal["compact", "compact failed"],
-        covered: tuple[int, ...],
-        summary: str,
-        marker: CompactionPart | None,
-        more: Mapping[str, Any],
-    ) -> None:
-        numbers = {"covers": len(covered), "summary": summary, **more}
+        kind: EventKind = "compact"
+        numbers = {"covers": len(covered), "summary": info.id, **asked}
+        if info.error is None:
+            self._covered.update(covered)
+            self._touched |= dict.fromkeys(covered, "compact")
+        else:
+            kind = "compact failed"
+            numbers |= {"error": info.error.type, "last": covered[-1] if covered else -1}
         cause = "automatic" if marker is None or marker.auto else "by hand"
         self.events.append(TimelineEvent(len(self._requests), kind, cause, numbers))
 
@@ -122,11 +104,8 @@ class ItemStates:
             self._touched |= {one.index: "compact" for one in self._made.items if one.message}
         left: list[Decision] = []
         for decision in self.decisions:
-            if decision.rule == UNDO:
-                self._undo_summary(decision.message_id or "")
-                continue
-            if decision.rule == REDO:
-                self._redo_summary(decision.message_id or "")
+            if decision.rule in (UNDO, REDO):
+                self._take_back(decision.message_id or "", again=decision.rule == REDO)
                 continue
             items = self._made.items_of(decision)
             if not items:
@@ -203,34 +182,30 @@ class ItemStates:
             state: ItemState = "out" if LEFT_OUT in told else "whole"
             self.show(item, state, 0 if state == "out" else None, rule, numbers=reduction.numbers)
 
-    def _undo_summary(self, message_id: str) -> None:
-        """Show again what a summary replaced, since the user undid it, and nothing that it had added."""
-        self._undone.append(message_id)
-        for summary in self._made.items_of_message(message_id):
-            if summary in self._out:
-                continue
-            covered = self._made.items[summary].covers
-            self._covered.subtract(covered)
-            added = (summary, *self._made.continuing(summary))
-            self._out |= dict.fromkeys(added, "out")
-            self._touched |= dict.fromkeys((*added, *covered), UNDO)
-            numbers = {"summary": message_id}
-            self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
+    def _take_back(self, message_id: str, *, again: bool) -> None:
+        """Show again what a summary replaced, and nothing that it had added, since the user undid it.
 
-    def _redo_summary(self, message_id: str) -> None:
-        """Let a summary stand again in the place of what it covers, since the user took it back."""
+        With ``again`` the user took that back, so that the summary stands once more in the place of what it covers.
+        """
         self._undone = [one for one in self._undone if one != message_id]
+        if not again:
+            self._undone.append(message_id)
         for summary in self._made.items_of_message(message_id):
-            if self._out.get(summary) != "out":
+            if self._out.get(summary) != ("out" if again else None):
                 continue
             covered = self._made.items[summary].covers
-            self._covered.update(covered)
             added = (summary, *self._made.continuing(summary))
-            for one in added:
-                self._out.pop(one, None)
+            numbers: dict[str, Any] = {"summary": message_id}
+            if again:
+                numbers["back"] = True
+                self._covered.update(covered)
+                self._out = {one: how for one, how in self._out.items() if one not in added}
+            else:
+                self._covered.subtract(covered)
+                self._out |= dict.fromkeys(added, "out")
             # The rule is that of the compaction, so that a replay under another policy has no summary of it.
-            self._touched |= dict.fromkeys((*added, *covered), "compact")
-            numbers = {"summary": message_id, "back": True}
+            rule = "compact" if again else UNDO
+            self._touched |= dict.fromkeys((*added, *covered), rule)
             self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
 
     def _take_removed(self) -> None:

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.review.importing.json_fields import cost_field, token_field
+from palimpsest.review.importing.json_fields import JsonValue
 from palimpsest.review.timeline.history_cut import HistoryCut
 from palimpsest.review.timeline.item_states import ItemStates
 from palimpsest.review.timeline.item_texts import ItemTexts
@@ -72,25 +72,27 @@ READ = frozenset(
     }
 )
 """The types of records that a timeline is made of."""
+CounterOf = Callable[[str], Callable[[str], int]]
+PriceOfModel = Callable[[str], Price | None]
 
 
 def timeline_of(
     store: Store,
     session_id: str,
-    count: Callable[[str], Callable[[str], int]] | None = None,
-    price: Callable[[str], Price | None] = lambda _model: None,
+    count: CounterOf | None = None,
+    price: PriceOfModel = lambda _model: None,
 ) -> Timeline:
     """Return the timeline of a session; raises NotFound.
 
     ``count`` returns the counter of an estimator, ``price`` what a model costs, where the log does not say.
     """
-    builder = TimelineBuilder(store, price)
+    builder = TimelineBuilder(store, session_id, count, price)
     for record in store.read(session_id, only=SESSION):
         # What says that it was imported may come last.
         builder.take(record)
     for record in store.read(session_id, only=READ):
         builder.take(record)
-    return builder.finished(store, session_id, count)
+    return builder.finished()
 
 
 @dataclass(slots=True)
@@ -104,7 +106,14 @@ class _Open:
 class TimelineBuilder:
     """Collects items, requests and transitions from records."""
 
-    def __init__(self, store: Store, price: Callable[[str], Price | None]) -> None:
+    def __init__(
+        self, store: Store, session_id: str, count: CounterOf | None, price: PriceOfModel
+    ) -> None:
+        self.earlier: dict[str, Any] = {}
+        """What was made of its timelines, for what is made of the next one."""
+        self._session_id = session_id
+        self._texts = ItemTexts(store, session_id, str)
+        self._count = count
         self._price = price
         self._session: SessionInfo | None = None
         self._imported: dict[str, Any] = {}
@@ -128,6 +137,7 @@ class TimelineBuilder:
 
     def take(self, record: Record) -> None:
         """Take one record."""
+        self._texts.take(record)
         match record.event:
             case SessionCreated(session=session) | SessionUpdated(session=session):
                 self._session = session
@@ -218,11 +228,10 @@ class TimelineBuilder:
         prompt = _asked_for(self._cut.compact_policy(asked)) if asked is not None else {}
         if writer := _noted(_note_of(self._infos.get(info.parent_id)), WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
+        if covered is None and info.error is not None:
+            covered = self._made.before_tail(marker)
         if covered is not None:
-            self._states.replace_by_summary(covered, info.id, marker, prompt)
-        elif info.error is not None:
-            before = self._made.before_tail(marker)
-            self._states.note_failed_summary(before, info, marker, prompt)
+            self._states.take_summary(info, covered, marker, prompt)
 
     # Requests
 
@@ -284,16 +293,9 @@ class TimelineBuilder:
 
     # The end
 
-    def timeline(
-        self,
-        store: Store,
-        session_id: str,
-        count: Callable[[str], Callable[[str], int]] | None,
-        texts: ItemTexts | None = None,
-        earlier: dict[str, Any] | None = None,
-    ) -> Timeline:
+    def timeline(self) -> Timeline:
         """Return the timeline of what was taken so far; more may be taken after it."""
-        return self._copied().finished(store, session_id, count, texts, earlier)
+        return self._copied().finished()
 
     def _copied(self) -> "TimelineBuilder":
         """Return a copy whose last messages may be closed; only those of its parts that this changes are copied."""
@@ -307,25 +309,14 @@ class TimelineBuilder:
         """How many items will never be made anew: those of messages that are closed."""
         return len(self._made.items)
 
-    def finished(
-        self,
-        store: Store,
-        session_id: str,
-        count: Callable[[str], Callable[[str], int]] | None,
-        texts: ItemTexts | None = None,
-        earlier: dict[str, Any] | None = None,
-    ) -> Timeline:
-        """Close all messages and return the timeline; nothing may be taken after it.
-
-        ``earlier`` is what was made of the session's timelines before.
-        """
+    def finished(self) -> Timeline:
+        """Close all messages and return the timeline; nothing may be taken after it."""
         self._flush()
         happened = [*self._states.events]
         self._states.take_changes(self._left_out())
         items = tuple(self._made.items)
-        texts = texts or ItemTexts(store, session_id, str)
-        texts.ids = lambda index: items[index].id
-        texts.blobs = self._made.blobs
+        self._texts.ids = lambda index: items[index].id
+        self._texts.blobs = self._made.blobs
         session = self._session
         requests = tuple(self._requests.finished(self._made))
         sent = len(requests)
@@ -334,7 +325,7 @@ class TimelineBuilder:
         moves = self._states.transitions
         coming = bisect_left(moves, sent, key=lambda one: one.request)
         return Timeline(
-            session=session_id,
+            session=self._session_id,
             title=session.title if session is not None else "",
             origin=self._origin,
             items=items,
@@ -348,11 +339,11 @@ class TimelineBuilder:
             else None,
             subagents=self._subagents,
             gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
-            recorded_totals=_totals(self._imported.get("totals")),
+            recorded_totals=_totals(JsonValue(self._imported.get("totals"))),
             unread=_unread(self._imported.get("unread"), self._imported.get("more_unread")),
-            read=texts,
-            count=count,
-            earlier={} if earlier is None else earlier,
+            read=self._texts,
+            count=self._count,
+            earlier=self.earlier,
         )
 
 
@@ -391,10 +382,10 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _totals(told: Any) -> RecordedTotals:
+def _totals(told: JsonValue) -> RecordedTotals:
     """Return what a recording tells of the whole; the log may be another program's, so that wrong numbers are left out."""
     cost, *counts = RecordedTotals._fields
-    return RecordedTotals(cost_field(told, cost), *(token_field(told, one) for one in counts))
+    return RecordedTotals(told.cost(cost), *(told.token_field(one) for one in counts))
 
 
 def _unread(places: Any, more: Any) -> tuple[str, ...]:

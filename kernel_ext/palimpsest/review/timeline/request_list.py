@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from palimpsest.review.importing.message_parts import UNKNOWN
@@ -9,6 +10,7 @@ from palimpsest.review.timeline.message_items import ItemList
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.timeline import (
+    EventKind,
     RequestStatus,
     TimelineEvent,
     TimelineRequest,
@@ -105,17 +107,15 @@ class RequestList:
 
 
 def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
-    """Yield the changes of model and reasoning effort between requests, and the long pauses."""
-    before: TimelineRequest | None = None
-    for request in requests:
-        if before is not None:
-            if request.model != before.model:
-                numbers = {"from": before.model, "to": request.model}
-                yield TimelineEvent(request.index, "model", "", numbers)
-            elif request.effort != before.effort:
-                numbers = {"from": before.effort, "to": request.effort}
-                yield TimelineEvent(request.index, "effort", "", numbers)
-        before = request
+    """Yield the changes of model and reasoning effort between requests."""
+    settings: tuple[EventKind, ...] = ("model", "effort")
+    for before, request in pairwise(requests):
+        changed = next(
+            (one for one in settings if getattr(before, one) != getattr(request, one)), None
+        )
+        if changed is not None:
+            numbers = {"from": getattr(before, changed), "to": getattr(request, changed)}
+            yield TimelineEvent(request.index, changed, "", numbers)
 
 
 def _named(model: ModelRef) -> str:

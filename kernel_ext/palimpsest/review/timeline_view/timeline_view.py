@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
+from operator import attrgetter
 
 from palimpsest.render.content.phrases import some
 from palimpsest.review.comparison.break_avoidance import avoided_by
@@ -18,7 +19,6 @@ from palimpsest.review.comparison.request_totals import (
 )
 from palimpsest.review.comparison.session_review import PriceLike, SessionReview
 from palimpsest.review.comparison.subagents import SubagentRun
-from palimpsest.review.replay.proof import Proof
 from palimpsest.review.replay.recorded_clock import clock_sentence
 from palimpsest.review.replay.ruler import PriceProfile, money_words
 from palimpsest.review.timeline_view.sliders import policy_choices
@@ -55,6 +55,11 @@ KINDS = (
     "media",
 )
 """In the order in which a window is stacked; kinds that are not among these follow."""
+AS_THEY_ARE = (
+    *("id", "turn", "items", "started", "ended"),
+    *("model", "effort", "reserve", "status", "seen", "reported"),
+)
+"""Columns of requests that are their fields; the model is told by its place."""
 REDUCED = frozenset({"truncated", "cleared", "masked", "offloaded"})
 """States of an item that a rule shortened."""
 
@@ -78,6 +83,7 @@ def timeline_view(
     models, requests = _requests(timeline, costs, limits.by_model)
     breaks = review.breaks(profile)
     track = recorded_track(review, price)
+    proof = review.proof(price, engine=False)
     subagents = review.subagent_runs(price)
     wastes = review.wastes(profile, runs=subagents)
     # The last that was decided of each item for the request that comes next.
@@ -97,16 +103,10 @@ def timeline_view(
         limit_words=limits.words,
         items=items,
         requests=requests,
-        ruler=RulerView(
-            estimator=ruler.estimator,
-            unseen=ruler.unseen,
-            factor=ruler.factor,
-            measured=ruler.measured,
-            words=ruler.words,
-        ),
+        ruler=RulerView.model_validate(ruler, from_attributes=True),
         price=profile,
         recorded=track,
-        proof=_proof(review.proof(price, engine=False)),
+        proof=ProofView.model_validate(proof, from_attributes=True) if proof.rows else None,
         events=_events(timeline),
         breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
@@ -122,20 +122,11 @@ def timeline_view(
     )
 
 
-def _proof(proof: Proof) -> ProofView | None:
-    if not proof.rows:
-        return None
-    return ProofView(sentences=proof.sentences, share=proof.share, is_doubtful=proof.is_doubtful)
-
-
 def _events(timeline: Timeline) -> tuple[EventView, ...]:
     grown: GrownRows[EventView] = timeline.earlier.setdefault("view of events", GrownRows())
     events = timeline.events
     return grown.of(
-        lambda at, _: EventView(
-            request=events[at].request, kind=events[at].kind, cause=events[at].cause
-        ),
-        events,
+        lambda at, _: EventView.model_validate(events[at], from_attributes=True), events
     )
 
 
@@ -144,17 +135,8 @@ def _breaks(
 ) -> tuple[BreakView, ...]:
     def view(at: int, _: Sequence[BreakView]) -> BreakView:
         one = breaks[at]
-        return BreakView(
-            request=one.request,
-            turn=one.turn,
-            cause=one.cause,
-            words=one.words,
-            expected=one.expected,
-            read=one.read,
-            loss=one.loss,
-            cost=round(one.cost, 6),
-            avoided_by=avoided_by(timeline, one, profile),
-        )
+        told = {"cost": round(one.cost, 6), "avoided_by": avoided_by(timeline, one, profile)}
+        return BreakView.model_validate(one, from_attributes=True).model_copy(update=told)
 
     pairs = [(timeline.requests[one.before], timeline.requests[one.request]) for one in breaks]
     grown: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
@@ -177,21 +159,19 @@ def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
 def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...], ItemColumns]:
     """Return the kinds of a session's items, and the items."""
     grown: GrownColumns = timeline.earlier.setdefault("view of items", GrownColumns())
-    columns = grown.of(
-        timeline.items,
-        {
-            "id": lambda one: one.id,
-            "kind": lambda one: one.kind,
-            "label": lambda one: one.label,
-            "tool": lambda one: one.tool,
-            "turn": lambda one: one.turn,
-            "entered": lambda one: one.entered,
-            "block": lambda one: one.block,
-            "group": lambda one: one.group,
-            "error": lambda one: one.is_error,
-            "pinned": lambda one: one.pinned,
-        },
+    names = (
+        "id",
+        "kind",
+        "label",
+        "tool",
+        "turn",
+        "entered",
+        "block",
+        "group",
+        "is_error",
+        "pinned",
     )
+    columns = grown.of(timeline.items, {name: attrgetter(name) for name in names})
     places, order = range(len(timeline.items)), timeline.order
     kinds = tuple(dict.fromkeys([*KINDS, *columns["kind"]]))
     place = {kind: index for index, kind in enumerate(kinds)}
@@ -200,7 +180,7 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
         kind=tuple(map(place.__getitem__, columns["kind"])),
         tokens=tuple(weights),
         partner=tuple(_partners(columns["group"])),
-        errors=tuple(compress(places, columns["error"])),
+        errors=tuple(compress(places, columns["is_error"])),
         pinned=tuple(compress(places, columns["pinned"])),
         order=() if isinstance(order, range) else tuple(order),
     )
@@ -241,17 +221,7 @@ def _requests(
         **grown.of(
             timeline.requests,
             {
-                "id": lambda one: one.id,
-                "turn": lambda one: one.turn,
-                "items": lambda one: one.items,
-                "started": lambda one: one.started,
-                "ended": lambda one: one.ended,
-                "model": lambda one: one.model,
-                "effort": lambda one: one.effort,
-                "reserve": lambda one: one.reserve,
-                "status": lambda one: one.status,
-                "seen": lambda one: one.seen,
-                "reported": lambda one: one.reported,
+                **{name: attrgetter(name) for name in AS_THEY_ARE},
                 "read": lambda one: reported(one, lambda usage: usage.cache_read),
                 "written": lambda one: reported(one, lambda usage: usage.cache_write),
                 "output": lambda one: reported(one, lambda usage: usage.output + usage.reasoning),

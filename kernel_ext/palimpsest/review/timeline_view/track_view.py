@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from palimpsest.review.comparison.explanation import transition_words
@@ -67,15 +68,8 @@ def track_of(
 def _moves(timeline: Timeline) -> Mapping[str, Any]:
     """Return the columns of a track's transitions."""
     grown: GrownColumns = timeline.earlier.setdefault("transitions", GrownColumns())
-    return grown.of(
-        timeline.transitions,
-        {
-            "item": lambda one: one.item,
-            "request": lambda one: one.request,
-            "state": lambda one: one.state,
-            "tokens": lambda one: one.tokens or 0,
-        },
-    )
+    own = {name: attrgetter(name) for name in ("item", "request", "state")}
+    return grown.of(timeline.transitions, {**own, "tokens": lambda one: one.tokens or 0})
 
 
 def _told(review: SessionReview, simulation: Simulation) -> tuple[str, ...]:

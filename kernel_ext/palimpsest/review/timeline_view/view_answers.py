@@ -2,13 +2,12 @@
 
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 
 from palimpsest.review.comparison.price_file import without_files
 from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.timeline_view.timeline_view import timeline_view
@@ -35,15 +34,12 @@ from palimpsest.transcript.errors import UserError
 
 MOST_LOST = 200
 """Lost names of one compaction that are told, those first that were needed; the kinds count all."""
-KEPT_REPLAYS = 16
-"""Replays kept for questions about single items and requests."""
 
 
 class ViewAnswers:
     """Answers the questions about one session.
 
-    Responsibilities: keep the replays of policies that were asked for; turn what a person can mend into one
-    sentence. Pure reading: nothing is run, sent or written.
+    Responsibilities: turn what a person can mend into one sentence; keep what is asked for in pieces. Pure reading: nothing is run, sent or written.
     """
 
     def __init__(
@@ -53,15 +49,11 @@ class ViewAnswers:
         own: bool = False,
         seq: int = 0,
         epoch: str = "",
-        kept: int = KEPT_REPLAYS,
     ) -> None:
-        """``kept`` is the number of replays that stay in memory."""
         self.review = review
-        self._kept = kept
         self.seq = seq
         self.epoch = epoch
         self._own = own
-        self._replays: OrderedDict[str, Simulation] = OrderedDict()
         self._shown: tuple[Simulation, ShownRequest] | None = None
         self._losses: tuple[str | None, CompactionLosses] | None = None
 
@@ -113,17 +105,9 @@ class ViewAnswers:
         window: int = 0,
         price: str | None = None,
     ) -> Simulation:
-        written = {name: _number(value) for name, value in sorted(numbers.items())}
-        ruler = self.review.ruler_at(price)
-        key = f"{policy} {written} {window} {ruler.lifetime_seconds}"
-        found = self._replays.pop(key, None)
-        if found is None:
-            chosen = self.review.policy(policy, **written)
-            found = simulate(self.review.timeline, chosen, ruler, window)
-        self._replays[key] = found
-        while len(self._replays) > self._kept:
-            self._replays.popitem(last=False)
-        return found
+        written = {name: _number(value) for name, value in numbers.items()}
+        chosen = self.review.policy(policy, **written)
+        return self.review.replays.simulation(chosen, self.review.ruler_at(price), window)
 
     def _item(self, query: AskItem) -> ItemText:
         timeline = self._simulation(query.policy, query.numbers).timeline

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import accumulate
 
-from palimpsest.render.reports.table import Form, ReportTable, TableColumn
+from palimpsest.render.reports.table import Form, ReportTable, TableColumn, Told, table_of
 from palimpsest.render.reports.timeline_picture import (
     TimelineMark,
     TimelinePicture,
@@ -113,9 +113,9 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
 def _breaks(view: TimelineView) -> ReportTable:
     rows = sorted(view.breaks, key=lambda one: -one.cost)[:MOST_ROWS]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
-    columns = (
-        TableColumn("request", "request", "count", "fact"),
-        TableColumn("cause", "cause", "text"),
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "request", "count", "fact"), lambda one: one.request + 1),
+        (TableColumn("cause", "cause", "text"), lambda one: one.words or one.cause),
         TableColumn("loss", "read anew", "count", "fact"),
         TableColumn(
             "cost",
@@ -126,13 +126,10 @@ def _breaks(view: TimelineView) -> ReportTable:
         TableColumn("avoided_by", "avoided by", "text"),
     )
     left_out = len(view.breaks) - len(rows)
-    return ReportTable(
+    return table_of(
         "Cache breaks, the dearest first",
         columns,
-        tuple(
-            (one.request + 1, one.words or one.cause, one.loss, one.cost, one.avoided_by)
-            for one in rows
-        ),
+        rows,
         (f"{left_out:,} more are in the session.",) if left_out else (),
     )
 
@@ -140,24 +137,20 @@ def _breaks(view: TimelineView) -> ReportTable:
 def _largest(view: TimelineView) -> ReportTable:
     items = view.items
     order = sorted(range(len(items.id)), key=lambda one: -items.tokens[one])[:MOST_ROWS]
-    columns = (
-        TableColumn("item", "item", "count", "fact"),
-        TableColumn("kind", "kind", "text"),
-        TableColumn("label", "what it is", "text"),
-        TableColumn("tokens", "tokens", "count", "estimate"),
-        TableColumn("entered", "since request", "count", "fact"),
-    )
-    return ReportTable(
-        "The largest items",
-        columns,
-        tuple(
-            (
-                one + 1,
-                kind_words(view.kinds[items.kind[one]]),
-                items.label[one][:LABEL_CHARS],
-                round(items.tokens[one] * view.ruler.factor),
-                items.entered[one] + 1,
-            )
-            for one in order
+    columns: tuple[Told, ...] = (
+        (TableColumn("item", "item", "count", "fact"), lambda one: one + 1),
+        (
+            TableColumn("kind", "kind", "text"),
+            lambda one: kind_words(view.kinds[items.kind[one]]),
+        ),
+        (TableColumn("label", "what it is", "text"), lambda one: items.label[one][:LABEL_CHARS]),
+        (
+            TableColumn("tokens", "tokens", "count", "estimate"),
+            lambda one: round(items.tokens[one] * view.ruler.factor),
+        ),
+        (
+            TableColumn("entered", "since request", "count", "fact"),
+            lambda one: items.entered[one] + 1,
         ),
     )
+    return table_of("The largest items", columns, order)

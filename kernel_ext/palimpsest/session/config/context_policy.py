@@ -54,13 +54,11 @@ def with_history_limit(
     limits: Mapping[str, Any],
     *,
     agent: str,
-    session: SessionInfo | None,
+    session: SessionInfo,
     messages: Messages,
     user: str,
 ) -> Policy:
     """Return the policy with the history limit of the session's key, when there is one."""
-    if not limits or session is None:
-        return policy
     key = session_key(agent, session, users_of(messages, user))
     turns = history_limit(key, {PROVIDER: limits}, policy.limit)
     return policy if turns is None else policy.model_copy(update={"history_limit": turns})

@@ -35,8 +35,6 @@ SECRET_KEY = re.compile(
     r"|bearer|^authorization$",
     re.IGNORECASE,
 )
-NOT_USED_YET: frozenset[str] = frozenset()
-"""Settings of later versions: accepted and reported as unused, so that one file serves both."""
 _SHOWN_CHARS = 60
 ACTIONS = get_args(Action)
 _WRITTEN: Mapping[str, Any] = {
@@ -62,7 +60,6 @@ class LayerMerge:
         self.problems: list[str] = []
         self.data: dict[str, Any] = {}
         self.origins: dict[str, str] = {}
-        self.unused: list[str] = []
         self.locked: dict[str, str] = {}
         """Settings that an administrator locked, and the file that locks each."""
         self.locked_rules: tuple[Any, ...] = ()
@@ -202,13 +199,10 @@ class LayerMerge:
         return True
 
     def _unknown(self, name: str, key: str, settings: type[BaseModel]) -> None:
-        if settings is Config and name in NOT_USED_YET:
-            self.unused.append(f"{key} ({self._layer.origin})")
-            return
         if name in ("locked", *ABOUT_TRUST):
             self._wrong(f"{name} is for the organisation's file only")
             return
-        known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
+        known = list(settings.model_fields)
         # Swapped letters are a more likely mistake than a missing letter.
         swapped = [one for one in known if sorted(one) == sorted(str(name))]
         close = swapped or difflib.get_close_matches(str(name), known, 1)
@@ -226,7 +220,7 @@ class LayerMerge:
 
     def _is_secret(self, name: str, value: Any, settings: type[BaseModel]) -> bool:
         name = str(name)
-        named = name not in settings.model_fields and name not in NOT_USED_YET
+        named = name not in settings.model_fields
         if isinstance(value, int) and name.endswith("token"):
             return False  # a misspelt setting with a number of tokens
         return (named and SECRET_KEY.search(name) is not None) or _holds_secret(value)

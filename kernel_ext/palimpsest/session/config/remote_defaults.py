@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,10 +121,8 @@ def _read(path: Path) -> str | None:
 def _keep(path: Path | None, text: str) -> None:
     if path is None:
         return
-    try:
+    with suppress(OSError):  # not cached: it is fetched again next time
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(".new")
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
-    except OSError:
-        return  # not cached: it is fetched again next time

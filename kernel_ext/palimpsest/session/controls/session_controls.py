@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import Allowance, EffectiveRules
@@ -192,8 +192,8 @@ class SessionControls:
     def _change(self, fields: dict[str, Any], *claims: str) -> None:
         session = self._log.state.session
         if session is not None:
-            updated = without_claims(session, *claims).model_copy(update=fields)
-            self._log.append(SessionUpdated(session=updated), sync=True)
+            claimed = without_claims(session, *claims).claimed
+            self._log.change(**fields, claimed=claimed, sync=True)
 
 
 def _is_limit(amount: float | None, kind: type) -> bool:

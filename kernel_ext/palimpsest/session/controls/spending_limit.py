@@ -9,14 +9,13 @@ Border: the loop calls ``afford`` before each request and ``tell`` with what the
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import count, money
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, GuardStopped
-from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import (
     Budget,
     Measure,
@@ -75,10 +74,9 @@ class SpendingLimit:
             return
         mode = self._permitting.mode_of(session)
         if mode != (session.mode or "ask"):
-            session = session.model_copy(update={"mode": mode})
-            self._log.append(SessionUpdated(session=session))
+            self._log.change(mode=mode)
         if budget != (session.budget or Budget()):
-            self._write(session, budget)
+            self._log.change(budget=budget, sync=True)
 
     def choose(self, budget: Budget) -> None:
         """Set another limit, from the next request on."""
@@ -108,8 +106,7 @@ class SpendingLimit:
         """Add what a child session has spent."""
         session = self._log.state.session
         if session is not None:
-            below = (session.below or Spent()).plus(spent)
-            self._log.append(SessionUpdated(session=session.model_copy(update={"below": below})))
+            self._log.change(below=(session.below or Spent()).plus(spent))
         above = self._above()
         if above is not None:
             above.took(spent)
@@ -154,11 +151,8 @@ class SpendingLimit:
         """Grant a limit that the user chose, and write it into the record, where it alone would not count."""
         value = budget.model_dump(exclude_none=True)
         self._permitting.grants.put("budget", value, session.id)
-        self._write(without_claims(session, "budget"), budget)
-
-    def _write(self, session: SessionInfo, budget: Budget) -> None:
-        updated = session.model_copy(update={"budget": budget})
-        self._log.append(SessionUpdated(session=updated), sync=True)
+        claimed = without_claims(session, "budget").claimed
+        self._log.change(budget=budget, claimed=claimed, sync=True)
 
 
 def spent_by(session: SessionInfo) -> Spent:

@@ -6,14 +6,14 @@ model gets one sentence about that, so that it can continue without an answer.
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import some
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.session_record.events import (
     QuestionAsked,
     QuestionRejected,
@@ -35,9 +35,8 @@ class UserQuestions:
     Responsibilities: journal questions and answers; wake the calls that wait; the first answer counts.
     """
 
-    def __init__(self, log: SessionLog, ids: Ids) -> None:
+    def __init__(self, log: SessionLog) -> None:
         self._log = log
-        self._ids = ids
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[QuestionAsked, asyncio.Future[Answers | By]]] = {}
 
@@ -46,7 +45,7 @@ class UserQuestions:
     ) -> Answers:
         """Ask the user, and return the answers; raises PermissionDenied when declined, or Aborted."""
         asked = QuestionAsked(
-            question_id=self._ids.new("que"),
+            question_id=self._log.ids.new("que"),
             questions=questions,
             message_id=message_id,
             call_id=call_id,
@@ -94,19 +93,13 @@ class UserQuestions:
         with self._lock:
             self._waiting[identifier] = (asked, future)
         self._log.append(asked, sync=True)
-        unregister = abort.on_abort(self._canceller(identifier))
+        unregister = abort.on_abort(partial(self.decline, identifier, "cancel"))
         try:
             return await future
         finally:
             unregister()
             if not future.done():
                 self.decline(identifier, "cancel")
-
-    def _canceller(self, identifier: str) -> Callable[[], None]:
-        def cancel() -> None:
-            self.decline(identifier, "cancel")
-
-        return cancel
 
     def _wake(self, future: "asyncio.Future[Answers | By]", answer: Answers | By) -> None:
         def wake() -> None:

@@ -266,9 +266,9 @@ class SessionHooks:
         self._told: set[str] = set()
         self._waiting: list[tuple[str, str]] = []
 
-    def any(self, name: str) -> bool:
-        """Return whether there is a hook of this kind."""
-        return bool(self.book.of(name))
+    def any(self, *names: str) -> bool:
+        """Return whether there is a hook of one of these kinds."""
+        return any(hook.name in names for hook in self.book.hooks)
 
     async def turn_began(self) -> None:
         """Begin a turn: load hooks where that is still to be done, and allow each failure to be reported again."""

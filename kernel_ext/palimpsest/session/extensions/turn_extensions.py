@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.run_inputs.run_context import GuardedState, SessionLog
+from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
@@ -85,7 +85,7 @@ class TurnExtensions:
 
     def offer(self, offer: ToolLookup) -> ToolLookup:
         """Return the tools of a step, wrapped with tool hooks where there are any."""
-        if self.hooks.any("tool_before") or self.hooks.any("tool_after"):
+        if self.hooks.any("tool_before", "tool_after"):
             return HookedTools(offer, self.hooks)
         return offer
 
@@ -111,8 +111,7 @@ class TurnExtensions:
 
         After a compaction that removed them they are journaled again.
         """
-        waiting = _waiting(self._log.state)
-        if self._servers is None or not waiting:
+        if self._servers is None or not (waiting := _waiting(self._log.state)):
             return
         said = [(name, text) for name, text in self._servers.connected() if text.strip()]
         known = names_told("\n".join(system))
@@ -130,9 +129,7 @@ class TurnExtensions:
 
     def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
         part = TextPart(
-            id=self._ids.new("prt"),
-            session_id=info.session_id,
-            message_id=info.id,
+            **self._ids.part(info.session_id, info.id),
             text=text,
             synthetic=True,
             metadata=metadata,

@@ -1,7 +1,7 @@
 """The services that all sessions of a workspace share; ``app`` wires them once."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import ReplayMode, ShareMode
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
+from palimpsest.session.engine import Run
 from palimpsest.session.extensions.hooks import HookRegistry
-from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.permissions.approved_code import ApprovedCode
 from palimpsest.session.permissions.effective_rules import EffectiveRules
@@ -24,10 +24,12 @@ from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import Detail, Namespace, NotebookReader, PythonRunner
+from palimpsest.tools.workflow.task import SubagentRunner
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_removal import KernelSecrets
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 
@@ -122,6 +124,22 @@ class KernelServices:
     """There is no kernel: a prompt that names no session continues the folder's newest one."""
     replay_mode: ReplayMode = "ask"
     """Whether cells show their recorded answers."""
+
+
+@dataclass(slots=True)
+class ChildSessionFactory:
+    """Creates, resumes and releases child sessions; the workspace sets its functions."""
+
+    begin: Callable[[SessionInfo], Awaitable[Any]] | None = None
+    """Create a session with this record, and return it as a ``LiveSession``."""
+    resume: Callable[[str], Awaitable[Any]] | None = None
+    """Open a session by id, and return it so too; raises UserError."""
+    end: Callable[[str], object] = lambda _session_id: None
+    """Report that a task's work in a session, created or resumed, is over."""
+    runner: Callable[[Any, Run], SubagentRunner | None] = lambda _session, _run: None
+    """Returns what runs the tasks of one run of a ``LiveSession``; None where no other agent can work."""
+    depth: int = 1
+    """Maximum nesting depth of subagents."""
 
 
 @dataclass(frozen=True, slots=True)

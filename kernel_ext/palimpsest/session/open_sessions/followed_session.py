@@ -20,7 +20,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
-from palimpsest.session.engine import RecordsCallback, Snapshot
+from palimpsest.session.engine import RecordsCallback, Snapshot, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.picture_preview import preview_picture
@@ -313,8 +313,8 @@ class FollowedSession:
         """Return the records after a sequence number, of some types or of all."""
         return tuple(self._store.read(self.id, after=seq, only=only))
 
-    async def close(self) -> None:
-        """Stop following the log."""
+    async def close(self, _why: str = "", *, deleted: bool = False) -> None:  # noqa: ARG002
+        """Stop following the log, of which this kernel writes nothing."""
         self._ended.set()
 
     # Continuing it here
@@ -331,7 +331,7 @@ class FollowedSession:
         """Return the same to a caller that cannot await it; blocks, on any thread but the engine's."""
         if self._alive is not None:
             return self._alive
-        if not self._free or self._loop is None or _on(self._loop):
+        if not self._free or self._loop is None or runs_on(self._loop):
             raise SessionHeld(self.reason)
         return asyncio.run_coroutine_threadsafe(self._here(), self._loop).result()
 
@@ -394,13 +394,6 @@ class FollowedSession:
                 subscriber(records)
             except Exception:
                 LOG.exception("A listener of a followed session failed; the others go on.")
-
-
-def _on(loop: asyncio.AbstractEventLoop) -> bool:
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
 
 
 KernelSession = LiveSession | FollowedSession

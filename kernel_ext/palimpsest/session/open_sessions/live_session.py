@@ -21,12 +21,12 @@ from palimpsest.loop.run_inputs.request_hold import PostponedPruning
 from palimpsest.loop.run_inputs.run_context import (
     RequestServices,
     RunContext,
-    RunTools,
-    SessionLog,
     StepSetup,
     TurnServices,
 )
 from palimpsest.loop.turn import newest_user
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.controls.context_edit_journal import journal_context_edit
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
@@ -40,7 +40,7 @@ from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop
+from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop, runs_on
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
@@ -53,11 +53,6 @@ from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
-from palimpsest.session.runs.child_sessions import (
-    ChildSessionRunner,
-    is_child,
-    refuse_prompt_in_child,
-)
 from palimpsest.session.runs.left_running_calls import LeftRunningCalls
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.title_writer import TitleWriter
@@ -74,7 +69,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
-from palimpsest.transcript.messages import Messages, Origin, UserMessage
+from palimpsest.transcript.messages import MessagePath, Messages, Origin, UserMessage
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -83,7 +78,7 @@ from palimpsest.transcript.session_record.events import (
     SessionDeleted,
     SessionUpdated,
 )
-from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, standing_revert
 from palimpsest.transcript.values import ModelInfo
 
 T = TypeVar("T")
@@ -94,6 +89,10 @@ PRUNES_UNTIL = "prunes-until"
 GONE = (
     "{why}, so nothing was sent. Put it back and ask again, or begin a new session: %agent --new, New session in the "
     "panel, palimpsest.new_session() in Python. What was said so far stays readable in this kernel until it ends."
+)
+READ_ONLY = (
+    "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
+    "this one to go on from here."
 )
 NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
 
@@ -115,13 +114,20 @@ class LiveSession:
         if session is None:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
-        self.read_only = is_child(session)
+        self.read_only = session.is_child
         """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
-        self.log = SessionLog(journal)
+        self.log = SessionLog(
+            journal,
+            blobs=services.store,
+            ids=services.ids,
+            clock=services.clock,
+            path=MessagePath(cwd=str(services.cwd), root=str(services.root)),
+            clean=services.secrets.clean,
+        )
         effective_rules = services.rules.effective
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
-        self.asks = Asks(session.id, self.log, services.ids, effective_rules)
+        self.asks = Asks(session.id, self.log, effective_rules)
         self.spending_limit = SpendingLimit(effective_rules, self.log, self.asks, self._purse_above)
         self.control = SessionControls(
             effective_rules,
@@ -135,7 +141,7 @@ class LiveSession:
         self._step_mode: StepMode | None = None
         services.sessions.step_modes[session.id] = lambda: self.step_mode
         self._tool_gate = ToolGate(services, self.log, self.asks)
-        self.user_questions = UserQuestions(self.log, services.ids)
+        self.user_questions = UserQuestions(self.log)
         self.interview: Interview = self.user_questions
         """Asks the user the model's questions; a task's session asks them in its parent session."""
         self._todos = JournaledTodos(self.log)
@@ -152,7 +158,9 @@ class LiveSession:
         )
         self._left_running = LeftRunningCalls(journal) if services.kernel.python else None
         self.title_writer = TitleWriter(services, self.log)
-        self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
+        self.reverts = live_reverts(
+            services, journal, self.log, lambda: self.runner.busy, self._own_notebook
+        )
         self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
             services, self.log, self.spending_limit.affordable, self.auto_share.refresh
@@ -170,9 +178,9 @@ class LiveSession:
         self._request_cache = RequestCache()
         kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
         self._postponed = PostponedPruning(kept or "", self._keep_postponed)
-        self.withheld = ""
+        self.opening_words = ""
         """What the user is told once of its opening: the code that ran when a kernel ended, what was withheld from its log,
-        what became of its notebook."""
+        what became of its notebook; empty once a cell or a prompt from the panel has taken it."""
         self.reply = self.asks.reply
         self.subscribe = journal.subscribe
         self.wait_compaction = self.runner.wait_compaction
@@ -196,14 +204,9 @@ class LiveSession:
             )
         return self._step_mode
 
-    @property
-    def opening_words(self) -> str:
-        """What the user is told of its opening, until a cell or a prompt from the panel has taken it."""
-        return self.withheld
-
     def take_withheld(self) -> str:
         """Return what the user is told of its opening; empty after the first call."""
-        words, self.withheld = self.withheld, ""
+        words, self.opening_words = self.opening_words, ""
         return words
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
@@ -213,12 +216,14 @@ class LiveSession:
         ``compact``. What others began, or still await, goes on.
         """
         check_prompt(text, options)
-        refuse_in_recording(self.log.state.session)
-        refuse_prompt_in_child(self.log.state.session, options.origin)
+        session = self.log.state.session
+        refuse_in_recording(session)
+        if session and session.is_child and options.origin.kind in ("cell", "panel"):
+            raise UserError(READ_ONLY.format(parent=session.parent_id))
         self._refuse_without_log()
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
-        await self.reverts.settle()
+        await self.settle_reverts()
         if options.files:
             kept = await off_loop(functools.partial(self._kept, options.files))
             options = dataclasses.replace(options, files=kept)
@@ -241,11 +246,16 @@ class LiveSession:
         if why := self.journal.missing():
             raise StorageFailed(GONE.format(why=why))
 
+    async def settle_reverts(self) -> None:
+        """Make a revert final before the session is continued; one that processes files is waited for."""
+        if self.reverts.lock.locked() or standing_revert(self.log.state.session) is not None:
+            await self.reverts.settle()
+
     async def _ready(self) -> None:
         """Raise UserError where nothing can be asked; else make a revert final."""
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
-        await self.reverts.settle()
+        await self.settle_reverts()
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
@@ -282,7 +292,7 @@ class LiveSession:
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
-        await self.reverts.settle()
+        await self.settle_reverts()
         wanted = WantedSummary(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
 
@@ -359,7 +369,7 @@ class LiveSession:
             before = self.policy().compact.model
             made = self._configured.choose(session, words)
             kept = policy_choice(made) if made is not None else None
-            self._update(session, policy_choice=kept, policy=None)
+            self.log.change(policy_choice=kept, policy=None)
             if made is not None and made.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
                     info = self._services.models.info(made.compact.model, None)
@@ -381,17 +391,10 @@ class LiveSession:
 
     def _answer_with(self, model: str) -> None:
         _, ref = self._prompt_resolver.accept({"model": model})
-        session, user = self.log.state.session, newest_user(self.log.state.messages())
-        if session is not None:
-            self._update(session, model=ref)
+        user = newest_user(self.log.state.messages())
+        self.log.change(model=ref)
         if user is not None:
             self.log.append(MessageUpdated(info=user.model_copy(update={"model": ref})), sync=True)
-
-    def change(self, **fields: Any) -> None:
-        """Change fields of the session's own record, such as its title; on the engine's loop."""
-        session = self.log.state.session
-        if session is not None:
-            self._update(session, **fields)
 
     async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
         """Append the events that ``change`` makes of the whole state; raises SessionBusy while a turn runs."""
@@ -484,7 +487,7 @@ class LiveSession:
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
-        if self._here():
+        if runs_on(self._loop):
             return call(*arguments)
         future: Future[T] = Future()
 
@@ -499,12 +502,6 @@ class LiveSession:
         except RuntimeError:
             raise UserError(CLOSED) from None
         return future.result(timeout=5.0)
-
-    def _here(self) -> bool:
-        try:
-            return asyncio.get_running_loop() is self._loop
-        except RuntimeError:
-            return False
 
     def _stop_moved(self) -> None:
         """Stop the turn when another kernel took the session over; on the writer thread."""
@@ -523,59 +520,56 @@ class LiveSession:
         self.spending_limit.turn_began()
         if self.policy_stage is not None:
             self.policy_stage.turn_began()
-        return RunContext(
-            session_id=self.id,
+        tools = RunTools(
             log=self.log,
-            blobs=services.store,
-            ids=services.ids,
-            clock=services.clock,
             abort=run.abort,
-            clean=services.secrets.clean,
-            tools=RunTools(
-                root=services.root,
-                cwd=services.cwd,
-                ask=functools.partial(self._tool_gate.asker, run),
-                guard=functools.partial(self._tool_gate.guard, run),
-                python=self._python(),
-                namespace=self._prompt_resolver.namespace(),
-                notebook=services.kernel.notebook,
-                extra={
-                    "environment": services.environment,
-                    "variables": services.kernel.variables,
-                    "notebook_file": self._notebook_file(),
-                    "archive": self.archive,
-                    "interview": self.interview,
-                    "subagent_runner": ChildSessionRunner(services, self, run),
-                    "todos": self._todos,
-                },
-            ),
-            requests=RequestServices(
-                setup=self._setup,
-                afford=lambda info: self._afford(info, run.abort),
-                spent=self.spending_limit.tell,
-                jitter=services.jitter,
-                first_time=services.models.first_time,
-                hooks=self._prompt_resolver.extensions.hooks,
-                own_policy=lambda: self.policy_stage,
-                refused_tools=self._prompt_resolver.refused_tools,
-                cache=self._request_cache,
-            ),
-            turn=TurnServices(
-                deliver=lambda: self.runner.deliver_steers(run),
-                hold=self._hold,
-                postponed=self._postponed,
-                compactions=self.runner.compactions,
-                files=self.reverts.files,
-            ),
+            root=services.root,
+            cwd=services.cwd,
+            ask=functools.partial(self._tool_gate.asker, run),
+            guard=functools.partial(self._tool_gate.guard, run),
+            python=self._python(),
+            namespace=self._prompt_resolver.namespace(),
+            notebook=services.kernel.notebook,
+            extra={
+                "environment": services.environment,
+                "variables": services.kernel.variables,
+                "notebook_file": self._notebook_file(),
+                "archive": self.archive,
+                "interview": self.interview,
+                "subagent_runner": services.sessions.child_sessions.runner(self, run),
+                "todos": self._todos,
+            },
         )
 
-    async def _setup(self, run_context: RunContext, user: UserMessage) -> StepSetup:
-        """Return the settings of a user message, whose prompt is expanded first; the first step requests a title."""
-        await self._expander.expand(run_context)
-        setup = await self._prompt_resolver.setup(user)
-        self.turn_summaries.setup = setup
-        self.title_writer.begin(run_context, setup)
-        return setup
+        async def setup(user: UserMessage) -> StepSetup:
+            await self._expander.expand(tools)
+            found = await self._prompt_resolver.setup(user)
+            self.turn_summaries.setup = found
+            # The first step requests a title.
+            self.title_writer.begin(requests, found)
+            return found
+
+        requests = RequestServices(
+            log=self.log,
+            abort=run.abort,
+            setup=setup,
+            hold=self._hold,
+            afford=lambda info: self._afford(info, run.abort),
+            spent=self.spending_limit.tell,
+            jitter=services.jitter,
+            first_time=services.models.first_time,
+            hooks=self._prompt_resolver.extensions.hooks,
+            own_policy=lambda: self.policy_stage,
+            refused_tools=self._prompt_resolver.refused_tools,
+            cache=self._request_cache,
+        )
+        turn = TurnServices(
+            deliver=lambda: self.runner.deliver_steers(run),
+            postponed=self._postponed,
+            compactions=self.runner.compactions,
+            files=self.reverts.files,
+        )
+        return RunContext(requests, tools, turn)
 
     def _python(self) -> PythonRunner | None:
         services, left_running = self._services, self._left_running
@@ -591,6 +585,11 @@ class LiveSession:
         else:
             grants.drop(self.id, PRUNES_UNTIL)
 
+    def _own_notebook(self) -> frozenset[str]:
+        """Return the file that the page writes, at any moment and with outputs that must not be reverted."""
+        session = self.log.state.session
+        return frozenset({session.notebook} if session and session.notebook else ())
+
     def _notebook_file(self) -> Path | None:
         """Return the file of the session's notebook, which may not exist; None for a console."""
         session = self.log.state.session
@@ -599,7 +598,7 @@ class LiveSession:
 
     def _turn_ended(self, run_context: RunContext) -> None:
         if self._services.models.turn_summaries:
-            self.turn_summaries.turn_ended(run_context)
+            self.turn_summaries.turn_ended(run_context.requests)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a moved project first asks the user about its grants.
@@ -649,6 +648,3 @@ class LiveSession:
             return self.step_mode if above.on else None
         grants = self._services.rules.effective.grants
         return self.step_mode if grants.newest(self.id, STEP_MODE) is True else None
-
-    def _update(self, session: SessionInfo, **fields: Any) -> None:
-        self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

@@ -26,6 +26,7 @@ from palimpsest.session.open_sessions.notebook_recognition import (
     RecognisedNotebook,
 )
 from palimpsest.session.open_sessions.open_children import OpenChildren
+from palimpsest.session.open_sessions.subagent_runner import ChildSessionRunner
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold, withheld_text
 from palimpsest.session.records.retention import (
     PrunePlan,
@@ -124,6 +125,7 @@ class Workspace:
             self._resume,
             self._open_children.end,
         )
+        factory.runner = functools.partial(ChildSessionRunner, services)
         self.sharing = SharingService(services, self._settled, self._note_share)
         self.replay = RecordedAnswers(services, self._settled, self._held)
 
@@ -179,6 +181,12 @@ class Workspace:
             found = await self._opened(self._full_id(session_id), self._name(notebook))
             self._open_children.look_at(found.id)
             return found
+
+    async def meant(self, session_id: str | None, notebook: str | None) -> KernelSession:
+        """Open a session by its id, or a piece that names only it; None means the notebook's current one."""
+        if session_id is None:
+            return await self.current(notebook)
+        return await self.open(session_id, notebook)
 
     async def rename(self, before: str, after: str) -> None:
         """Move the sessions of a renamed notebook to its new name."""
@@ -324,10 +332,8 @@ class Workspace:
                 await self._claim(one)
             for one in family:
                 known = self._open.pop(one, None)
-                if isinstance(known, LiveSession):
+                if known is not None:
                     await known.close(deleted=True)
-                elif known is not None:
-                    await known.close()
             self._current = {name: one for name, one in self._current.items() if one not in family}
             await asyncio.to_thread(self._delete, family)
             return family
@@ -410,14 +416,7 @@ class Workspace:
         async with self._lock:
             opened, self._open = list(self._open.values()), {}
             self._current.clear()
-            await asyncio.gather(
-                *(
-                    session.close(INTERRUPTED)
-                    if isinstance(session, LiveSession)
-                    else session.close()
-                    for session in opened
-                )
-            )
+            await asyncio.gather(*(session.close(INTERRUPTED) for session in opened))
 
     def _name(self, notebook: str | None) -> str | None:
         return in_project(notebook, self._services.cwd, self._services.root)
@@ -462,7 +461,7 @@ class Workspace:
         """Have the session tell, once, what was unusual about its notebook."""
         found = self._recognised.get(notebook or "")
         if found is not None and found.words and isinstance(session, LiveSession):
-            session.withheld = " ".join(filter(None, (session.withheld, found.words)))
+            session.opening_words = " ".join(filter(None, (session.opening_words, found.words)))
             self._recognised[notebook or ""] = replace(found, words="")
         return session
 
@@ -537,7 +536,9 @@ class Workspace:
         journal.append(SessionCreated(session=session), sync=True)
         await journal.flush()  # so that other kernels find the notebook's session
         live = LiveSession(self._services, journal, asyncio.get_running_loop())
-        live.withheld = self._store.take_notice() if isinstance(self._store, JsonlStore) else ""
+        live.opening_words = (
+            self._store.take_notice() if isinstance(self._store, JsonlStore) else ""
+        )
         self._open[session.id] = live
         return live
 
@@ -558,17 +559,9 @@ class Workspace:
 
     async def _resume(self, session_id: str) -> LiveSession:
         """Open the session of a task again; raises NotFound or SessionHeld."""
-        async with self._lock:
-            before = self._current.get(None)
-            found = await self._opened(self._full_id(session_id), None)
-            # The session of a task is never a current one, not even of a console.
-            self._current.pop(None, None)
-            if before is not None:
-                self._current[None] = before
-        if isinstance(found, LiveSession):
-            self._open_children.begin(found.id)
-            return found
-        raise SessionHeld(found.reason)
+        found = await self._revived(self._full_id(session_id))
+        self._open_children.begin(found.id)
+        return found
 
     async def _renamed(self, session_id: str, notebook: str) -> None:
         """Write a notebook's new name into a session, unless another kernel writes that session."""
@@ -580,7 +573,7 @@ class Workspace:
         self._follow_moved(session_id)
         known = self._open.get(session_id)
         if isinstance(known, LiveSession):
-            known.change(**fields)
+            known.log.change(**fields)
             await known.journal.flush()  # session lists are made from the log
             return
         journal = await self._journal(session_id, self._store.open_live)
@@ -676,7 +669,7 @@ class Workspace:
         ended = self._close_what_was_left(journal, state, ended=not is_new)
         withheld = await self._settle(journal)
         live = LiveSession(self._services, journal, loop)
-        live.withheld = "\n".join(filter(None, (ended, withheld)))
+        live.opening_words = "\n".join(filter(None, (ended, withheld)))
         if known is not None:
             known.go_on(live)
         return self._use(live, notebook)
@@ -687,7 +680,7 @@ class Workspace:
             names = [name for name, one in self._current.items() if one == session_id]
             before = self._current.get(None)
             found = await self._opened(session_id, names[0] if names else None)
-            if not names:  # a front end only watches it, so it does not become a current session
+            if not names:  # a task works in it, or a front end only watches it, so it does not become a current session
                 self._current.pop(None, None)
                 if before is not None:
                     self._current[None] = before

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +21,8 @@ from palimpsest.session.config.state_folder import (
     state_folder_problem,
 )
 from palimpsest.store.project_folder.layout import ProjectNumber
-from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner
+from palimpsest.tools.execution.python import ObservedRunner
+from palimpsest.tools.tool import PythonOutcome, PythonRunner
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import secret_values
 
@@ -71,6 +71,15 @@ class ApprovedCode:
                 text = scrub(code, secret_values(os.environ))
                 if len(text) <= LONGEST_TEXT:
                     self._append(session_id, json.dumps(text), ".texts")
+
+    def observed(self, runner: PythonRunner, session_id: str) -> PythonRunner:
+        """Return a Python runner of a session that records the code that ran to its end; what runs was approved before."""
+
+        def ended(code: str, _call_id: str, outcome: PythonOutcome) -> None:
+            if not outcome.interrupted:
+                self.add(session_id, code)
+
+        return ObservedRunner(runner, ended)
 
     def texts(self, session_id: str) -> tuple[str, ...]:
         """Return the newest code that ran in a session with the user's approval, without keys, oldest first."""
@@ -157,24 +166,6 @@ class ApprovedCode:
         """Return whether another user could have written here: also a folder above can be replaced."""
         folders = (path.parent, path.parent.parent, path.parent.parent.parent)
         return any(state_folder_problem(folder, self._project) for folder in folders)
-
-
-class RecordingRunner:
-    """A Python runner that records the code that ran to its end; what runs was approved before."""
-
-    def __init__(self, runner: PythonRunner, approved: ApprovedCode, session_id: str) -> None:
-        self._runner = runner
-        self._approved = approved
-        self._session_id = session_id
-
-    async def run(
-        self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
-    ) -> PythonOutcome:
-        """Run the code and return its outcome."""
-        outcome = await self._runner.run(code, call_id=call_id, abort=abort, on_output=on_output)
-        if not outcome.interrupted:
-            self._approved.add(self._session_id, code)
-        return outcome
 
 
 def checksum(code: str) -> str:

@@ -10,9 +10,10 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, assert_never
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.calls.kept_diff import kept_diff
 from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
@@ -28,13 +29,11 @@ from palimpsest.tools.permission_rules.permissions import (
 )
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UnknownError, UserError
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import (
     PermissionAsked,
     PermissionReplied,
     SessionError,
-    SessionUpdated,
 )
 from palimpsest.transcript.strings.changed_lines import changed_lines
 from palimpsest.transcript.strings.deceptive_text import deceptions
@@ -164,7 +163,6 @@ class Asks:
         self,
         session_id: str,
         log: SessionLog,
-        ids: Ids,
         effective_rules: EffectiveRules | None = None,
     ) -> None:
         self.session_id = session_id
@@ -173,7 +171,6 @@ class Asks:
         self.approved: Rules = self._permitting.held_rules(session) if session is not None else ()
         """The rules that were always allowed in this session."""
         self._log = log
-        self._ids = ids
         self.relay: Relay | None = None
         """Where else a question is asked: in the parent session, for the session of a task."""
         self._relaying: set[asyncio.Task[None]] = set()
@@ -235,7 +232,7 @@ class Asks:
                 assert_never(verdict)
         given = self._input(caller)
         ask = Ask(
-            id=self._ids.new("per"),
+            id=self._log.ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
             always=() if locked else tuple(always),
@@ -266,7 +263,7 @@ class Asks:
     ) -> Reply:
         """Ask the user a question that no rule answers and no tool call caused, and return the answer."""
         ask = Ask(
-            id=self._ids.new("per"),
+            id=self._log.ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
             title=title,
@@ -283,7 +280,7 @@ class Asks:
     ) -> Reply:
         """Ask a child session's question in this session, on behalf of a call here, and return the answer."""
         own = {
-            "id": self._ids.new("per"),
+            "id": self._log.ids.new("per"),
             "message_id": caller.message_id,
             "call_id": caller.call_id,
         }
@@ -354,14 +351,15 @@ class Asks:
         self._log.append(PermissionAsked(ask=pending.ask), sync=True)
         if yes and pending.ask.permission not in NEVER_BY_YES:
             self.reply(identifier, Reply(answer="once", by="--yes"))
-        unregister = abort.on_abort(self._rejecter(identifier))
+        cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
+        unregister = abort.on_abort(cancel)
         self._pass_on(pending, future, abort)
         try:
             return await future
         finally:
             unregister()
             if not future.done():
-                self.reply(identifier, Reply(answer="reject", by="cancel"))
+                cancel()
 
     def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
         """Ask in the parent session too, unless the question is already answered."""
@@ -378,12 +376,6 @@ class Asks:
         self._relaying.add(task)
         task.add_done_callback(self._relaying.discard)
 
-    def _rejecter(self, identifier: str) -> Callable[[], None]:
-        def reject() -> None:
-            self.reply(identifier, Reply(answer="reject", by="cancel"))
-
-        return reject
-
     def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
         """Record the rules that "always" allowed, and resolve the call's future; on the engine's loop."""
         self._keep()
@@ -393,8 +385,7 @@ class Asks:
     def _keep(self) -> None:
         session = self._log.state.session
         if session is not None and self.approved != session.permission:
-            updated = session.model_copy(update={"permission": self.approved})
-            self._log.append(SessionUpdated(session=updated))
+            self._log.change(permission=self.approved)
 
     def _changed(self, permission: str, bound_to: str | None) -> str | None:
         """Return how a description differs from one that was approved here, or in a parent session."""

@@ -92,7 +92,8 @@ class Approvals:
 
     def of(self, session_id: str | None) -> Rules:
         """Return the rules that are approved in one session, or in every one for None."""
-        return granted_rules(one.value for one in self.grants.list(session_id, KEY))
+        kept = self.grants.list(session_id, KEY)
+        return granted_rules(one.value for one in kept) if kept else ()
 
     def list(self) -> tuple[Allowance, ...]:
         """Return what is always allowed in the project, in the order in which it was approved."""
@@ -269,17 +270,13 @@ class EffectiveRules:
         """Return whether an agent named in a journal is the user's choice in this project or the default."""
         return agent == self.default_agent or agent in self.grants.given("agent", session_id)
 
-    def use(self, agent: str, model: ModelRef) -> None:
-        """Record that the user's prompt used an agent and a model, so that sessions may continue with them."""
+    def use(self, agent: str | None, model: ModelRef) -> None:
+        """Record that the user chose a model in this project, and an agent, so that sessions may continue with them."""
         new = [] if self.may_use(model) else [self.grants.made("model", model.id, None)]
-        new += [] if self.may_answer(agent) else [self.grants.made("agent", agent, None)]
+        if agent is not None and not self.may_answer(agent):
+            new.append(self.grants.made("agent", agent, None))
         if new:
             self.grants.add(*new)
-
-    def use_model(self, model: ModelRef) -> None:
-        """Record that the user chose a model in this project."""
-        if not self.may_use(model):
-            self.grants.add(self.grants.made("model", model.id, None))
 
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that apply to the tool calls of an agent."""

@@ -420,13 +420,12 @@ class ProjectMoveWatch:
 def find_move(grants: Grants) -> ProjectMove | None:
     """Find grants given to this very project at a path that no longer exists."""
     here, number = grants.project, grants.number
-    known = number.known() if number is not None else ""
-    if here is None or not known or grants.is_kept:
+    if here is None or number is None or grants.is_kept:
         return None
     with suppress(OSError):
-        files = sorted(grants.folder.glob("*.json"))[:MOST_GRANT_FILES]
-        for file in files:
-            move = _move(file, here, known)
+        for file in sorted(grants.folder.glob("*.json"))[:MOST_GRANT_FILES]:
+            known = number.known()
+            move = _move(file, here, known) if known else None
             if move is not None:
                 return move
     return None

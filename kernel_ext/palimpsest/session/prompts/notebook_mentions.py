@@ -15,7 +15,7 @@ from typing import Any
 
 from palimpsest.context.engine_text.mutated_names import parsed_cell
 from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.hidden_variables import HiddenVariable
 from palimpsest.session.prompts.prompt_syntax import NotebookMention, notebook_mentions
@@ -85,7 +85,7 @@ class NotebookMentions:
         self._services = services
 
     async def parts(
-        self, run_context: RunContext, typed: TextPart, new: New, leave_out: Collection[str]
+        self, tools: RunTools, typed: TextPart, new: New, leave_out: Collection[str]
     ) -> list[Part]:
         """Return the parts for a prompt's mentions; ``leave_out`` are names of agents.
 
@@ -103,15 +103,13 @@ class NotebookMentions:
         made: list[Part] = []
         for one in found:
             name = "variables" if one.kind == "variable" else "notebook"
-            ask = run_context.tools.ask(
-                typed.message_id, f"call_{run_context.ids.new('prt')}", name
-            )
+            ask = tools.ask(typed.message_id, f"call_{tools.log.ids.new('prt')}", name)
             try:
                 await ask(name, [one.target or "*"], title=f"Read @{one.kind} {one.target}".strip())
             except PermissionDenied:
                 made.append(_denied(one, new))
                 continue
-            made += await self._known_parts(run_context.tools.namespace, one, runs, new)
+            made += await self._known_parts(tools.namespace, one, runs, new)
         has_error = any(isinstance(one, NotebookPart) and one.about == "error" for one in made)
         if FIX.match(typed.text) and has_error:
             made.append(engine_text(new, HOW_TO_FIX, {"fix": True}))

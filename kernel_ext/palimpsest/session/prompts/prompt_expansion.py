@@ -7,11 +7,13 @@ as by the read tool.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -107,10 +109,10 @@ class Expander:
             or (None if options.model else free("variant", command.variant)),
         )
 
-    async def expand(self, run_context: RunContext) -> None:
+    async def expand(self, tools: RunTools) -> None:
         """Expand the prompts that are not answered; each prompt once."""
-        for message in unanswered(run_context.log.state.messages()):
-            await self._expand(run_context, message)
+        for message in unanswered(tools.log.state.messages()):
+            await self._expand(tools, message)
 
     def is_plain(self, text: str) -> bool:
         """Tell whether a prompt is neither a command nor a task for an agent; only then it can name files and cells."""
@@ -139,7 +141,7 @@ class Expander:
         agent = self._agents.get(command.agent or "")
         return agent is not None and agent.mode == "subagent"
 
-    async def _expand(self, run_context: RunContext, message: Message) -> None:
+    async def _expand(self, tools: RunTools, message: Message) -> None:
         typed = next(
             (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
         )
@@ -147,32 +149,29 @@ class Expander:
         if typed is None or not isinstance(info, UserMessage) or _expanded(message):
             return
 
-        def new() -> dict[str, str]:
-            ids = {"session_id": typed.session_id, "message_id": typed.message_id}
-            return {"id": run_context.ids.new("prt"), **ids}
-
+        new = functools.partial(tools.log.ids.part, typed.session_id, typed.message_id)
         command, arguments = self._command(typed.text)
         if command is not None:
-            parts = await self._of_command(run_context, info, typed, command, arguments, new)
+            parts = await self._of_command(tools, info, typed, command, arguments, new)
         elif "@" in typed.text:
-            parts = await self._of_mentions(run_context, info, typed, new)
+            parts = await self._of_mentions(tools, info, typed, new)
         else:
             parts = []
         if parts:
-            run_context.log.append(*(PartUpdated(part=part) for part in parts), sync=True)
+            tools.log.append(*(PartUpdated(part=part) for part in parts), sync=True)
 
     async def _of_mentions(
-        self, run_context: RunContext, user: UserMessage, typed: TextPart, new: New
+        self, tools: RunTools, user: UserMessage, typed: TextPart, new: New
     ) -> list[Part]:
         """Fill in the agents, files, cells and variables that a prompt names with an at sign."""
         parts = self._of_agents(typed, new)
         if not any(isinstance(part, SubtaskPart) for part in parts):
-            parts += await self._of_files(run_context, user, typed, new)
+            parts += await self._of_files(tools, user, typed, new)
             parts += await self._notebook.parts(
-                run_context,
+                tools,
                 typed,
                 new,
-                self.left_out(typed.text, run_context.tools.root, run_context.tools.cwd),
+                self.left_out(typed.text, tools.root, tools.cwd),
             )
         return parts
 
@@ -194,7 +193,7 @@ class Expander:
 
     async def _of_command(
         self,
-        run_context: RunContext,
+        tools: RunTools,
         user: UserMessage,
         typed: TextPart,
         command: CustomCommand,
@@ -204,11 +203,11 @@ class Expander:
         """Fill in a command's template; raises UserError or ModelFailed where that is impossible."""
         words = fill_template(command.template, arguments)
         try:
-            text, attached = await self._filled(run_context, user, words)
+            text, attached = await self._filled(tools, user, words)
         except PermissionDenied as denied:
             raise UserError(f"/{command.name} was not sent. {denied}") from None
         except Aborted:
-            stopped = AbortedError(message=run_context.abort.reason or "Stopped.")
+            stopped = AbortedError(message=tools.abort.reason or "Stopped.")
             raise ModelFailed(stopped) from None
         mark = {COMMAND: command.name}
         own = typed.model_copy(
@@ -226,22 +225,22 @@ class Expander:
             return [own, part.model_copy(update={"command": command.name, "model": model})]
         made: list[Part] = [own, engine_text(new, text, mark)]
         for named, words_of_file, files in attached:
-            made += _file_parts(run_context, new, named, words_of_file, files, mark)
+            made += _file_parts(tools.log, new, named, words_of_file, files, mark)
         return made
 
     async def _of_files(
-        self, run_context: RunContext, user: UserMessage, typed: TextPart, new: New
+        self, tools: RunTools, user: UserMessage, typed: TextPart, new: New
     ) -> list[Part]:
         """Attach the project's files that a prompt names with an at sign; other such words stay text."""
         made: list[Part] = []
-        for one in self.files_named(typed.text, run_context.tools.root, run_context.tools.cwd):
+        for one in self.files_named(typed.text, tools.root, tools.cwd):
             try:
-                found = await self._file(run_context, user, one.path)
+                found = await self._file(tools, user, one.path)
             except Aborted:
-                stopped = AbortedError(message=run_context.abort.reason or "Stopped.")
+                stopped = AbortedError(message=tools.abort.reason or "Stopped.")
                 raise ModelFailed(stopped) from None
             if found is not None:
-                made += _file_parts(run_context, new, one, *found, {ATTACHED: one.path})
+                made += _file_parts(tools.log, new, one, *found, {ATTACHED: one.path})
         return made
 
     def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
@@ -253,7 +252,7 @@ class Expander:
         return self._info(name, command.variant).ref
 
     async def _filled(
-        self, run_context: RunContext, user: UserMessage, words: str
+        self, tools: RunTools, user: UserMessage, words: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
         """Return the text with shell output filled in, and the files that it names."""
         text: list[str] = []
@@ -261,7 +260,7 @@ class Expander:
         known = set(subagents_of(self._agents))
         for piece in shell_pieces_of(words):
             if isinstance(piece, Shell):
-                text.append(await self._output(run_context, user, piece.command))
+                text.append(await self._output(tools, user, piece.command))
             else:
                 before = sum(map(len, text))
                 text.append(piece)
@@ -270,20 +269,18 @@ class Expander:
                     named.setdefault(one.path, moved)
         found = []
         for one in list(named.values())[:MOST_FILES]:
-            read = await self._file(run_context, user, one.path)
+            read = await self._file(tools, user, one.path)
             if read is not None:
                 found.append((one, *read))
         return "".join(text), found
 
-    async def _output(self, run_context: RunContext, user: UserMessage, command: str) -> str:
-        outcome = await self._call(run_context, user, "bash", {"command": command})
+    async def _output(self, tools: RunTools, user: UserMessage, command: str) -> str:
+        outcome = await self._call(tools, user, "bash", {"command": command})
         return outcome.output.removesuffix(DONE).rstrip("\n")
 
-    async def _file(
-        self, run_context: RunContext, user: UserMessage, path: str
-    ) -> tuple[str, Any] | None:
+    async def _file(self, tools: RunTools, user: UserMessage, path: str) -> tuple[str, Any] | None:
         try:
-            outcome = await self._call(run_context, user, "read", {"path": path})
+            outcome = await self._call(tools, user, "read", {"path": path})
         except PermissionDenied as denied:
             return NOT_SHOWN.format(path=path, problem=denied), ()
         except UserError as problem:
@@ -293,13 +290,13 @@ class Expander:
         return SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
     async def _call(
-        self, run_context: RunContext, user: UserMessage, name: str, given: dict[str, Any]
+        self, tools: RunTools, user: UserMessage, name: str, given: dict[str, Any]
     ) -> ToolOutcome:
         """Run a tool as the user's own call."""
-        call_id = f"call_{run_context.ids.new('prt')}"
+        call_id = f"call_{tools.log.ids.new('prt')}"
         self._announce(call_id, given)
-        ask = run_context.tools.ask(user.id, call_id, name)
-        context = run_context.tool_context(
+        ask = tools.ask(user.id, call_id, name)
+        context = tools.context(
             user.id, call_id, user.agent, ask, metadata=lambda _title, _data: None
         )
         return await run_tool(self._registry, name, given, context)
@@ -338,7 +335,7 @@ def _expanded(message: Message) -> bool:
 
 
 def _file_parts(
-    run_context: RunContext,
+    log: SessionLog,
     new: New,
     named: FileMention,
     words: str,
@@ -350,7 +347,7 @@ def _file_parts(
     source = FileSource(type="file", path=named.path, text=text)
     for one in files:
         kept = {"mime": one.mime, "filename": one.filename, "source": source}
-        url = keep_attachment(run_context.blobs, one.url)
+        url = keep_attachment(log.blobs, one.url)
         made.append(FilePart(**new(), **kept, url=url))
     return made
 

@@ -219,14 +219,10 @@ class RecordedAnswers:
         known = self._loaded.get(session_id)
         revert = _revert(held)
         if held is None or known is None or known.revert != revert:
-            try:
-                full = await self._settled(session_id)
-                state = await asyncio.to_thread(self._services.store.load, full)
-                turns = await asyncio.to_thread(
-                    lambda: recorded_turns(session_id, state.messages())
-                )
-            except (PalimpsestError, OSError):
-                return ()  # deleted meanwhile, or not readable
+            state = await self._loaded_state(session_id)
+            if state is None:
+                return ()
+            turns = await asyncio.to_thread(lambda: recorded_turns(session_id, state.messages()))
             if held is None:
                 return _visible(turns, state)
             known = self._loaded[session_id] = _LoadedTurns(turns, revert)
@@ -247,6 +243,9 @@ class RecordedAnswers:
         held = self._held(session_id)
         if held is not None and not held.partial:
             return held
+        return await self._loaded_state(session_id)
+
+    async def _loaded_state(self, session_id: str) -> State | None:
         try:
             full = await self._settled(session_id)
             return await asyncio.to_thread(self._services.store.load, full)

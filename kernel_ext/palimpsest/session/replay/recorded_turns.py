@@ -7,6 +7,7 @@ Border: pure; reads messages, sends and runs nothing.
 """
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.interfaces.recorded_answers import CellPrompt, RecordedTurn, Unanswered
@@ -66,7 +67,8 @@ def find_recorded(
         return "unfinished"
     newest = {one.cell_id: _last_run(finished, one.cell_id) for one in finished}
     ahead = sorted(
-        (one for run in newest.values() for one in run if one.asked > reached), key=_asked
+        (one for run in newest.values() for one in run if one.asked > reached),
+        key=attrgetter("asked"),
     )
     return ahead[0] if ahead else "moved"
 
@@ -89,10 +91,6 @@ def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[Record
 def _ended(turn: RecordedTurn) -> int:
     ends = [one.info.time.completed or one.info.time.created for one in turn.messages]
     return max(ends, default=turn.asked)
-
-
-def _asked(turn: RecordedTurn) -> int:
-    return turn.asked
 
 
 def is_answered(turn: RecordedTurn) -> bool:

@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.run_context import ProjectFiles, SessionLog
+from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.loop.step_snapshots import (
     merged_diffs,
     net_diffs,
     patches_of,
+    take_snapshot,
     write_session_changes,
 )
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import subject
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.records.part_lookup import find_part
@@ -71,11 +73,12 @@ class LiveReverts:
     files: ProjectFiles | None
     """Takes the snapshots of the session's steps; None where none are taken."""
     _why_not: str = OFF
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a revert processes files."""
 
     async def preview(self, name: str = "") -> RevertPreview:
         """Return what a revert would do; a name is an id, the beginning or end of one, or ``last``."""
-        async with self._lock:
+        async with self.lock:
             messages, revert, plan = await self._planned(name)
             files: tuple[RevertedFile, ...] = ()
             if self.files is not None:
@@ -87,7 +90,7 @@ class LiveReverts:
 
     async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
         """Hide a message or part and what follows, and restore files; ``overwrite`` names files with conflicts."""
-        async with self._lock:
+        async with self.lock:
             self._idle()
             messages, revert, plan = await self._planned(name)
             files, before, after = await self._carried_out(messages, plan, revert, overwrite)
@@ -108,7 +111,7 @@ class LiveReverts:
 
     async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect."""
-        async with self._lock:
+        async with self.lock:
             self._idle()
             revert = standing_revert(self._log.state.session)
             if revert is None:
@@ -125,7 +128,7 @@ class LiveReverts:
 
     async def cleanup(self) -> int:
         """Remove what is reverted permanently; returns the number of messages removed."""
-        async with self._lock:
+        async with self.lock:
             return await self._cleaned_up()
 
     async def _cleaned_up(self) -> int:
@@ -153,7 +156,7 @@ class LiveReverts:
 
         Waits for a revert that is still processing files: else it would hide the new messages, too.
         """
-        async with self._lock:
+        async with self.lock:
             await self._cleaned_up()
 
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
@@ -197,24 +200,19 @@ class LiveReverts:
             return (), None, None
         if files.background:
             await asyncio.wait(set(files.background))
-        before = await files.take()
+        before = await take_snapshot(files)
         if before is None:  # without a snapshot the revert could not be undone
             return (), None, None
         shots = files.snapshots
         done = await asyncio.to_thread(
             lambda: revert_files(shots, wanted_files(shots, messages, plan, revert), overwrite)
         )
-        return done, before, await files.take()
+        return done, before, await take_snapshot(files)
 
     async def _journaled(self, revert: RevertState | None, files: tuple[RevertedFile, ...]) -> None:
-        session = self._log.state.session
-        if session is None:
-            return
         kept = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
         changed = [one.diff for one in files if one.diff and one.action in {"restore", "delete"}]
-        self._log.append(
-            SessionUpdated(session=session.model_copy(update={"revert": kept})), sync=True
-        )
+        self._log.change(revert=kept, sync=True)
         if changed and self.files is not None:
             try:
                 whole = await asyncio.to_thread(
@@ -256,15 +254,13 @@ class LiveReverts:
 
 
 def live_reverts(
-    services: Services, journal: Journal, log: SessionLog, busy: Callable[[], bool]
+    services: Services,
+    journal: Journal,
+    log: SessionLog,
+    busy: Callable[[], bool],
+    own_notebook: Callable[[], frozenset[str]],
 ) -> LiveReverts:
     """Return the revert operations of a session that this kernel writes."""
-
-    def own_notebook() -> frozenset[str]:
-        # The page writes it, at any moment and with outputs that must not be reverted.
-        session = log.state.session
-        return frozenset({session.notebook} if session and session.notebook else ())
-
     snapshots = services.sessions.snapshots
     files = ProjectFiles(snapshots, own_notebook) if snapshots is not None else None
     is_memory = isinstance(services.store, MemoryStore)

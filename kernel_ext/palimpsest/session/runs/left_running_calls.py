@@ -6,12 +6,13 @@ the next kernel opens the session was running when the kernel ended (``store/ses
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.interrupted_work import left_running, without_left_running
-from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner
+from palimpsest.tools.execution.python import ObservedRunner
+from palimpsest.tools.tool import PythonOutcome, PythonRunner
 from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import PartUpdated, Record
@@ -34,7 +35,12 @@ class LeftRunningCalls:
 
     def watch(self, runner: PythonRunner) -> PythonRunner:
         """Return a runner that reports here when what its code left running is over."""
-        return _WatchedRunner(runner, self._end)
+
+        def ended(_code: str, call_id: str, outcome: PythonOutcome) -> None:
+            if outcome.left_running is not None:
+                outcome.left_running.over.add_done_callback(lambda _over: self._end(call_id))
+
+        return ObservedRunner(runner, ended)
 
     def close(self) -> None:
         """Take all of it out of the record: the kernel ends as it should, or lets the session go."""
@@ -68,20 +74,3 @@ class LeftRunningCalls:
             newest = self._journal.read_state(lambda state: state.part(part.message_id, part.id))
             if isinstance(newest, ToolPart) and left_running(newest):
                 self._journal.append(PartUpdated(part=without_left_running(newest)), sync=True)
-
-
-class _WatchedRunner:
-    """A Python runner that reports when what its code left running is over."""
-
-    def __init__(self, runner: PythonRunner, ended: Callable[[str], None]) -> None:
-        self._runner = runner
-        self._ended = ended
-
-    async def run(
-        self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
-    ) -> PythonOutcome:
-        """Run the code and return its outcome."""
-        outcome = await self._runner.run(code, call_id=call_id, abort=abort, on_output=on_output)
-        if outcome.left_running is not None:
-            outcome.left_running.over.add_done_callback(lambda _over: self._ended(call_id))
-        return outcome

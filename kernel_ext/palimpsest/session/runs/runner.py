@@ -10,6 +10,7 @@ import dataclasses
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
@@ -17,7 +18,7 @@ from palimpsest.context.visible_messages import marker
 from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog
+from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.loop.turn import (
     journal_end,
     newest_user,
@@ -26,6 +27,7 @@ from palimpsest.loop.turn import (
     say_stopped,
     turn_error,
 )
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.answers import (
@@ -82,7 +84,7 @@ REMEMBERED = 100
 """Number of answers kept for prompts that are sent again with the same id."""
 
 
-Start = Callable[[Run, RunContext], None]
+Start = Callable[[Run], None]
 """Starts a turn that no prompt starts."""
 
 
@@ -148,7 +150,7 @@ class Runner:
         begins = not self.busy
         if begins:
             if newest_user(self._log.state.messages()) is not None:
-                self._begin(self._work(lambda _run, _run_context: None))
+                self._begin(self._work(lambda _run: None))
             elif self._log.state.inbox:
                 self._begin(self._work())
             else:
@@ -241,7 +243,7 @@ class Runner:
         self._await(key)
         answered = newest.parent_id
 
-        def start(run: Run, _run_context: RunContext) -> None:
+        def start(run: Run) -> None:
             run.delivered[key] = answered
 
         self._begin(self._work(start, again=True))
@@ -289,8 +291,8 @@ class Runner:
         key = self._compacting = self._ids.new("pmt")
         self._await(key)
 
-        def start(run: Run, run_context: RunContext) -> None:
-            marked = write_marker(run_context, user, auto=False, wanted=wanted, origin=origin)
+        def start(run: Run) -> None:
+            marked = write_marker(self._log, user, auto=False, wanted=wanted, origin=origin)
             run.delivered[key] = marked.id
 
         self._begin(self._work(start))
@@ -368,7 +370,6 @@ class Runner:
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
         run_context: RunContext | None = None
-        self.compactions.turn_began()
         watching = asyncio.get_running_loop().create_task(
             run_turn_time_limit(run.abort, self.compactions, self._recovery())
         )
@@ -377,9 +378,9 @@ class Runner:
             if start is None:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:
-                start(run, run_context)
+                start(run)
             if start is not None or run.delivered:
-                self._end(run, run_context, await run_turn(run_context, again=again))
+                self._end(run, await run_turn(run_context, again=again))
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.", "interrupted")
             problem = AbortedError(message="The kernel ends.")
@@ -388,9 +389,7 @@ class Runner:
             problem = defect_error(broken)
             if not ends_runner(broken):
                 # Else the next kernel reports that this one ended before the answer did.
-                self._tell(run_context, problem)
-                if run_context is not None:
-                    self._end(run, run_context, "error")
+                self._fail(run, problem, begun=run_context is not None)
             if start is None and not run.delivered:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
@@ -409,7 +408,7 @@ class Runner:
         delivered = (self._log.state.message(one) for one in run.delivered.values())
         return any(one is not None and marker(one) is not None for one in delivered)
 
-    def _end(self, run: Run, run_context: RunContext, guard: StoppedBy | None) -> None:
+    def _end(self, run: Run, guard: StoppedBy | None) -> None:
         """Journal why the turn ended: the reason of the abort, unless the turn had ended before.
 
         A turn that was stopped before it was answered gets an answer that says so; prompts that
@@ -425,23 +424,25 @@ class Runner:
             said = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
             by = run.abort.by if said in (None, "cancelled") else said
         if run.abort.is_set() and by == run.abort.by:
-            say_stopped(run_context, self._log.state.messages(), run.abort.reason)
+            say_stopped(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:
-            journal_end(run_context, by, answers, withdrawn=run.withdrawn)
+            journal_end(self._log, by, answers, withdrawn=run.withdrawn)
 
     def _answers(self, run: Run) -> Messages:
         """Return the answers of the turn so far."""
         first = next(iter(run.delivered.values()), "")
         return answers_after(self._log.state.messages(), first)
 
-    def _tell(self, run_context: RunContext | None, problem: ErrorValue) -> None:
+    def _fail(self, run: Run, problem: ErrorValue, *, begun: bool) -> None:
         """Write an internal error as the answer to the newest message, where it is read."""
         user = newest_user(self._log.state.messages())
-        if run_context is None or user is None:
+        if user is None or not begun:
             self._log.append(SessionError(error=problem))
         else:
-            write_refusal(run_context, user, problem)
+            write_refusal(self._log, user, problem)
+        if begun:
+            self._end(run, "error")
 
     def deliver_steers(self, run: Run) -> bool:
         """Turn steered prompts into messages; called by the loop before each request."""
@@ -472,21 +473,9 @@ class Runner:
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
         )
-        part = TextPart(
-            id=self._ids.new("prt"),
-            session_id=self._session_id,
-            message_id=message.id,
-            text=prompt.text,
-        )
-        files = [
-            FilePart(
-                id=self._ids.new("prt"),
-                session_id=self._session_id,
-                message_id=message.id,
-                **one.model_dump(),
-            )
-            for one in files_of(prompt.options)
-        ]
+        new = partial(self._ids.part, self._session_id, message.id)
+        part = TextPart(**new(), text=prompt.text)
+        files = [FilePart(**new(), **one.model_dump()) for one in files_of(prompt.options)]
         run.delivered[prompt.prompt_id] = message.id
         run.yes = run.yes or prompt.prompt_id in self._yes
         self._yes.discard(prompt.prompt_id)

@@ -11,18 +11,16 @@ import datetime
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from palimpsest.context.request_kinds.title_request import real_prompts
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
-from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model import providers
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
-from palimpsest.transcript.session_record.events import SessionUpdated
-from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 TITLE_LENGTH = 60
@@ -78,7 +76,7 @@ class TitleWriter:
         words = first_words(text)
         if session is None or not words or not is_default(session.title):
             return
-        self._update(session, title=words)
+        self._log.change(title=words)
         if self._services.models.titles and session.parent_id is None:
             self._stand_in = words
 
@@ -92,33 +90,33 @@ class TitleWriter:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    def begin(self, run_context: RunContext, setup: StepSetup) -> None:
+    def begin(self, requests: RequestServices, setup: StepSetup) -> None:
         """Request the title beside the first step."""
         stand_in, self._stand_in = self._stand_in, None
         if stand_in is None or len(real_prompts(self._log.state.messages())) != 1:
             return
         loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._name(run_context, setup, stand_in))
+        self._task = loop.create_task(self._name(requests, setup, stand_in))
 
-    async def _name(self, run_context: RunContext, setup: StepSetup, stand_in: str) -> None:
+    async def _name(self, requests: RequestServices, setup: StepSetup, stand_in: str) -> None:
         try:
-            if await self._log.kept(run_context.abort.is_set) or run_context.abort.is_set():
+            if await self._log.kept(requests.abort.is_set) or requests.abort.is_set():
                 return
             info = self._services.models.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.models.model(info)
             agent = self._services.agents.known.get("title")
-            hold = run_context.turn.hold()
+            hold = requests.hold()
             if hold is not None:
                 await hold.beside()
             titled = await run_title(
-                run_context,
+                requests,
                 dataclasses.replace(setup, model=model, info=info),
                 agent.prompt if agent is not None else None,
             )
         except (PalimpsestError, TimeoutError) as problem:
-            LOGGER.debug("No title for session %s: %s", run_context.session_id, problem)
+            LOGGER.debug("No title for session %s: %s", self._log.session_id, problem)
         except Exception:
-            LOGGER.exception("No title for session %s", run_context.session_id)
+            LOGGER.exception("No title for session %s", self._log.session_id)
         else:
             self._settle(titled, stand_in)
 
@@ -131,10 +129,7 @@ class TitleWriter:
         title = title_from(titled.text)
         if title and session.title == stand_in:
             changed["title"] = title
-        self._update(session, **changed)
-
-    def _update(self, session: SessionInfo, **fields: Any) -> None:
-        self._log.append(SessionUpdated(session=session.model_copy(update=fields)))
+        self._log.change(**changed)
 
 
 def default_title(now_ms: int, *, child: bool = False) -> str:

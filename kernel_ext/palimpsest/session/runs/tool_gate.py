@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
 from palimpsest.model.interface import ToolCalled
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller
@@ -71,9 +71,11 @@ class ToolGate:
             **more: Any,
         ) -> None:
             session = self._log.state.session
-            base = self._services.rules.effective.rules_of(session, self._services.rules.base, ())
-            for name, texts in {permission: patterns, **(also or {})}.items():
-                refuse_beyond(session, base, name, texts)
+            if session is not None and session.limits:
+                rules = self._services.rules
+                base = rules.effective.rules_of(session, rules.base, ())
+                for name, texts in {permission: patterns, **(also or {})}.items():
+                    refuse_beyond(session.limits, base, name, texts)
             more |= {"rules": self._rules(message_id), "abort": run.abort, "yes": run.yes}
             await self._asks.ask(caller, permission, patterns, also=also, **more)
 

@@ -22,7 +22,8 @@ from palimpsest.context.request_kinds.turn_summary_request import (
 from palimpsest.context.visible_messages import newest_turn
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
-from palimpsest.loop.run_inputs.run_context import RunContext, SessionLog, StepSetup
+from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
@@ -58,7 +59,7 @@ class TurnSummaries:
     _ended: bool = False
     _task: asyncio.Task[None] | None = None
 
-    def turn_ended(self, run_context: RunContext) -> None:
+    def turn_ended(self, requests: RequestServices) -> None:
         """Request a summary when a run ended with a new answer."""
         session, setup = self._log.state.session, self.setup
         if self._ended or setup is None:
@@ -71,7 +72,7 @@ class TurnSummaries:
         prompt_id = turn[0].id
         self._turns = [one for one in self._turns if one != prompt_id] + [prompt_id]
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._work(run_context))
+            self._task = asyncio.get_running_loop().create_task(self._work(requests))
 
     def end(self) -> None:
         """Cancel the request, and make no more."""
@@ -84,35 +85,35 @@ class TurnSummaries:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _work(self, run_context: RunContext) -> None:
+    async def _work(self, requests: RequestServices) -> None:
         while self._turns:
             turns, self._turns = tuple(self._turns[-MOST_TURNS:]), []
             try:
-                answered = await self._ask(run_context, turns)
+                answered = await self._ask(requests, turns)
             except (PalimpsestError, TimeoutError) as problem:
-                LOGGER.debug("No turn summary for session %s: %s", run_context.session_id, problem)
+                LOGGER.debug("No turn summary for session %s: %s", self._log.session_id, problem)
             except Exception:
-                LOGGER.exception("No turn summary for session %s", run_context.session_id)
+                LOGGER.exception("No turn summary for session %s", self._log.session_id)
             else:
                 if answered is not None:
                     self._settle(answered, turns[-1])
 
-    async def _ask(self, run_context: RunContext, turns: tuple[str, ...]) -> SideAnswer | None:
+    async def _ask(self, requests: RequestServices, turns: tuple[str, ...]) -> SideAnswer | None:
         setup = self.setup
         if setup is None or await self._log.kept():
             return None
         info = self._services.models.small_model(setup.info)
         if not self._affordable(info):
             LOGGER.debug(
-                "No turn summary for session %s: its limit is reached", run_context.session_id
+                "No turn summary for session %s: its limit is reached", self._log.session_id
             )
             return None
         model = setup.model if info is setup.info else self._services.models.model(info)
         asking = dataclasses.replace(setup, model=model, info=info)
-        hold = run_context.turn.hold()
+        hold = requests.hold()
         if hold is not None:
             await hold.beside()
-        return await run_turn_summary(run_context, asking, turns)
+        return await run_turn_summary(requests, asking, turns)
 
     def _settle(self, answered: SideAnswer, prompt_id: str) -> None:
         """Write the summary, where the turn still exists, and add the usage of its request."""

@@ -15,7 +15,7 @@ from palimpsest import __version__
 from palimpsest.context.reduction.applied_decisions import CLEARED
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.render.formats.atif import OutputShown, TrajectoryHead, atif_trajectory
-from palimpsest.session.sharing.visible_state import without_reverted
+from palimpsest.session.sharing.visible_state import visible_session
 from palimpsest.store.exchange.json_export import full_output, full_part, imported_metadata
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -35,10 +35,7 @@ MOST_LEVELS = 5
 
 def session_trajectory(store: Store, session_id: str, levels: int = MOST_LEVELS) -> Json:
     """Return a session as a trajectory, with long texts in full. Raises NotFound and UserError."""
-    state = without_reverted(store.load(session_id))
-    session = state.session
-    if session is None:
-        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    state, session = visible_session(store, session_id)
     children = _children(store, state, levels - 1) if levels > 1 else {}
     made = atif_trajectory(
         _head(store, state, session),

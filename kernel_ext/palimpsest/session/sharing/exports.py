@@ -26,12 +26,11 @@ from palimpsest.session.sharing.share_page import (
     messages_of,
     page_html,
 )
-from palimpsest.session.sharing.visible_state import without_reverted
-from palimpsest.store.exchange.json_export import export_json, export_storage
+from palimpsest.session.sharing.visible_state import visible_session
+from palimpsest.store.exchange.json_export import export_json, export_storage, readable_session
 from palimpsest.store.interface import Store
-from palimpsest.store.session_state.state import State
 from palimpsest.tools.file_access.paths import native_name, protection_of
-from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
+from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.secret_removal import scrubber
@@ -77,9 +76,7 @@ def export_session(
     UserError with one sentence, also when the file exists.
     """
     chosen = form or (form_of(Path(path).suffix) if path is not None else None) or "md"
-    session = store.load(session_id).session
-    if session is None:
-        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    _, session = readable_session(store, session_id)
     target = cwd if path is None else Path(path)  # also for the error message about an invalid path
     try:
         target = _target(path, chosen, session, cwd, within)
@@ -168,13 +165,6 @@ def _pieces(
             return _markdown(store, session_id, environment)
 
 
-def _opened(store: Store, session_id: str) -> tuple[State, SessionInfo]:
-    state = without_reverted(store.load(session_id))
-    if state.session is None:
-        raise NotFound(f"Session {session_id!r} has no readable beginning.")
-    return state, state.session
-
-
 def _trajectory(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
     clean = clean_json(scrubber(environment))
     yield json.dumps(clean(session_trajectory(store, session_id)), indent=2) + "\n"
@@ -183,7 +173,7 @@ def _trajectory(store: Store, session_id: str, environment: Mapping[str, str]) -
 def _notebook(
     store: Store, session_id: str, environment: Mapping[str, str], prompts: Prompts
 ) -> Iterator[str]:
-    state, session = _opened(store, session_id)
+    state, session = visible_session(store, session_id)
     clean = cleaner(environment)
     made = notebook(
         session.title,
@@ -199,7 +189,7 @@ def _notebook(
 
 
 def _markdown(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
-    state, session = _opened(store, session_id)
+    state, session = visible_session(store, session_id)
     clean = cleaner(environment)
     yield f"# {inline(clean(session.title)) or 'Session'}\n\n"
     for key, value in facts_of(session, state):

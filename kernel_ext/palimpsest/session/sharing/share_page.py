@@ -22,7 +22,7 @@ from palimpsest import __version__
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import count, money, size_text
 from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page
-from palimpsest.session.sharing.visible_state import without_reverted
+from palimpsest.session.sharing.visible_state import visible_session
 from palimpsest.store.exchange.json_export import full_output
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -182,10 +182,7 @@ def write_page(store: Store, session_id: str, path: Path, environment: Mapping[s
 
 def page_html(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the page of a session in pieces; only one message at a time is in memory."""
-    state = without_reverted(store.load(session_id))
-    session = state.session
-    if session is None:
-        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    state, session = visible_session(store, session_id)
     clean = cleaner(environment)
     made = _when(int(datetime.datetime.now(tz=datetime.UTC).timestamp() * 1000))
     survey = _survey(state)

@@ -5,18 +5,17 @@ Border: for one kernel's workspace; every operation may be slow and runs off the
 
 import asyncio
 import logging
-import os
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.interfaces.sharing_operations import Exported, Form, Progress
+from palimpsest.session.interfaces.sharing_operations import Exported, Form
 from palimpsest.session.sharing.exports import export_session
+from palimpsest.session.sharing.import_place import ImportPlace
 from palimpsest.session.sharing.share_page import (
     DISABLED,
     make_page,
@@ -24,7 +23,6 @@ from palimpsest.session.sharing.share_page import (
     remove_page,
     share_folder,
 )
-from palimpsest.store.exchange.importer import ImportControl, ImportReport, never, untold
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
@@ -120,37 +118,12 @@ class SharingService:
             prompts=prompts,
         )
 
-    async def import_sessions(
-        self,
-        path: str | Path,
-        *,
-        inside: bool = False,
-        progress: Progress = untold,
-        stopped: Callable[[], bool] = never,
-    ) -> ImportReport:
-        """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
-
-        ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
-        Where the caller is cancelled, or ``stopped`` returns True, the import stops after the value that it reads; what was read stays.
-        """
-        cancelled = threading.Event()
-        control = ImportControl(progress, lambda: cancelled.is_set() or stopped())
-        try:
-            return await asyncio.to_thread(self._bring, path, control, inside=inside)
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-
-    def _bring(self, path: str | Path, control: ImportControl, *, inside: bool) -> ImportReport:
+    @property
+    def imports(self) -> ImportPlace:
+        """The project as one that sessions are imported into."""
         services = self._services
-        target = services.cwd / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
-        if "\0" in str(path):
-            raise NotFound(f"There is no {str(target)!r}.")
-        if inside and services.root.resolve() not in target.resolve().parents:
-            raise UserError(
-                f"{str(target)!r} is outside the project; %agent import reads it there."
-            )
-        return services.sessions.import_sessions(services.store, target, services.clock, control)
+        reader = services.sessions.import_sessions
+        return ImportPlace(services.store, services.root, services.cwd, services.clock, reader)
 
     def _session(self, session_id: str) -> SessionInfo:
         session = self._services.store.open_live(session_id).session
@@ -159,27 +132,23 @@ class SharingService:
         return session
 
 
+@dataclass(eq=False, repr=False)
 class AutoShare:
     """Writes a session's page again whenever a turn ends; a failure affects nothing else.
 
     Only where the configuration says ``auto``, and never for child sessions.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        journal: Journal,
-        log: SessionLog,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self._services = services
-        self._journal = journal
-        self._log = log
-        self._loop = loop
-        self._again = False
-        self._task: asyncio.Task[None] | None = None
-        if services.sessions.share == "auto":
-            journal.subscribe(self._heard)
+    _services: Services
+    _journal: Journal
+    _log: SessionLog
+    _loop: asyncio.AbstractEventLoop
+    _again: bool = False
+    _task: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        if self._services.sessions.share == "auto":
+            self._journal.subscribe(self._heard)
 
     async def settle(self) -> None:
         """Wait until the page contains the newest turn."""

@@ -39,10 +39,10 @@ def lay_untrusted(into: LayerMerge, layer: Layer, ground: SettingsBaseline) -> N
             outside = [one for one in value if is_outside(one, layer.base)]
             if outside:
                 into.held.append(UntrustedSetting(layer.origin, key, outside))
-            _put(kept, path, [one for one in value if one not in outside])
+            put_at(kept, path, [one for one in value if one not in outside])
         elif may_hold(path, value, ground):
             into.limited.add((key, 0))
-            _put(kept, path, value)
+            put_at(kept, path, value)
         else:
             _hold(into, layer, path, value[0] if key == "hooks" else value)
     into.add(dataclasses.replace(layer, data=kept))
@@ -53,7 +53,7 @@ def _hold(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
     width = len(path) if path[0] in ("agent", "command") else 1
     key = dotted(*path[:width])
     table: dict[str, Any] = {}
-    _put(table, ("", *path[width:]), value)
+    put_at(table, ("", *path[width:]), value)
     before = next((o for o in into.held if (o.origin, o.key) == (layer.origin, key)), None)
     if before is None:
         into.held.append(UntrustedSetting(layer.origin, key, table[""]))
@@ -72,7 +72,7 @@ def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, kept: dict[st
         into.held.append(UntrustedSetting(layer.origin, dotted(*path), table))
     if tighter:
         into.limited.add((dotted(*path), len(_at(into.data, path) or ())))
-        _put(kept, path, tighter)
+        put_at(kept, path, tighter)
 
 
 def _at(data: Mapping[str, Any], path: Path) -> Any:
@@ -92,7 +92,8 @@ def _lay_over(table: dict[str, Any], more: Mapping[str, Any]) -> None:
             table[name] = value
 
 
-def _put(data: dict[str, Any], path: Path, value: Any) -> None:
+def put_at(data: dict[str, Any], path: Path, value: Any) -> None:
+    """Set the value at a path in nested tables, which are made where they are missing."""
     for name in path[:-1]:
         data = data.setdefault(name, {})
     data[path[-1]] = value

@@ -30,15 +30,15 @@ from palimpsest.context.engine_text.mutated_names import mutated_names
 from palimpsest.context.engine_text.reminders import beside_newest, metadata_beside_newest
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages import View
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
 from palimpsest.tools.file_access.file_contents import (
     INSTRUCTION_NAMES,
     UnreadableForPrompt,
     read_for_prompt,
 )
-from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
+from palimpsest.tools.tool import Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import MessageInfo, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.redaction.secret_names import is_secret_name
@@ -76,11 +76,10 @@ def read_surroundings(
     root: Path,
     notebook: str | None,
     created_ms: int,
-    files: tuple[str, ...] = (),
-    problems: list[str] | None = None,
+    files: tuple[str, ...],
+    problems: list[str],
 ) -> EnvironmentDetails:
     """Describe where a session works, as of its beginning; adds a sentence to ``problems`` for each file left out."""
-    problems = [] if problems is None else problems
     return EnvironmentDetails(
         model=model,
         directory=str(cwd),
@@ -176,28 +175,14 @@ class EnvironmentUpdates:
     this kernel runs; write what changed.
     """
 
-    def __init__(
-        self,
-        log: SessionLog,
-        ids: Ids,
-        clock: Callable[[], int],
-        environment: Mapping[str, str],
-        plans: Callable[[], bool] = lambda: False,
-        joined_sessions: set[str] | None = None,
-        detail: Detail = "names and types",
-    ) -> None:
+    def __init__(self, services: Services, log: SessionLog) -> None:
+        self._services = services
         self._log = log
-        self._ids = ids
-        self._clock = clock
-        self._plans = plans
-        """Returns whether the session is in plan mode."""
-        self._met: set[str] = set() if joined_sessions is None else joined_sessions
+        self._met = services.sessions.joined_sessions
         """Ids of the sessions in which this kernel took part, whether or not their model was told."""
         session = log.state.session
         if session is not None and (self._has_met(session) or log.state.newest_message() is None):
             self._met.add(session.id)
-        self._environment = environment
-        self._detail = detail
         self._known: dict[str, str] | None = None
         self._known_named: dict[str, str] = {}
         self._known_marks: dict[str, tuple[int | None, bool]] = {}
@@ -225,12 +210,12 @@ class EnvironmentUpdates:
         variables = None if look is None else look.variables
         state = self._log.state
         session = state.session
-        now = self._clock()
+        now = self._services.clock()
         situation = EnvironmentState(
             began=day_of(session.time.created if session else now),
             date=day_of(now),
             agent=user.agent,
-            plan=self._plans(),
+            plan=self._services.rules.effective.mode_of(session) == "plan",
             variables=variables,
             named=look.named if look is not None else {},
             known=self._known,
@@ -270,9 +255,7 @@ class EnvironmentUpdates:
 
     def _is_due(self, user: UserMessage) -> bool:
         """Return whether this is the user's prompt that began the newest turn, with nothing written beside it yet."""
-        if user.joins:
-            return False
-        if user.by_engine:
+        if user.joins or user.by_engine:
             return False
         newest = self._log.state.newest_message()
         return newest is not None and newest.id == user.id and not tells_changes(newest)
@@ -283,11 +266,11 @@ class EnvironmentUpdates:
         if namespace is None:
             return None
         try:
-            shown = ShownVariables(self._detail, named, marks=True)
+            shown = ShownVariables(self._services.kernel.variables, named, marks=True)
             found = await asyncio.wait_for(namespace.list(shown), LOOK_SECONDS)
         except Exception:  # noqa: BLE001 - a kernel whose variables cannot be listed must not fail the turn
             return None
-        secrets = secret_values(self._environment)
+        secrets = secret_values(self._services.environment)
         lines = [(one.name, self._unasked(one), self._told(one, secrets)) for one in found]
         return _KernelState(
             {name: unasked for name, unasked, _ in lines},
@@ -297,13 +280,13 @@ class EnvironmentUpdates:
 
     def _unasked(self, one: VariableInfo) -> str:
         """Return what the model is told about a variable that no prompt names."""
-        match self._detail:
+        match self._services.kernel.variables:
             case "names":
                 return ""
             case "names and types":
                 return one.plain
             case "values":
-                return self._told(one, secret_values(self._environment))
+                return self._told(one, secret_values(self._services.environment))
 
     @staticmethod
     def _told(one: VariableInfo, secrets: tuple[str, ...]) -> str:
@@ -318,9 +301,7 @@ class EnvironmentUpdates:
 
     def _part(self, message: MessageInfo, item: EnvironmentChange) -> TextPart:
         return TextPart(
-            id=self._ids.new("prt"),
-            session_id=message.session_id,
-            message_id=message.id,
+            **self._services.ids.part(message.session_id, message.id),
             text=item.text,
             synthetic=True,
             metadata=dict(item.metadata),

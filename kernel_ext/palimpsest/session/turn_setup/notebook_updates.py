@@ -17,9 +17,8 @@ from palimpsest.context.engine_text.notebook_note import (
     NoteLimits,
     notebook_note,
 )
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.runs.child_sessions import is_child
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.web.html_tokens import markup_text
@@ -84,7 +83,7 @@ class NotebookUpdates:
     async def tell(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
         """Write what is new beside a prompt that was not sent yet; a second time does nothing."""
         reader, session = self._services.kernel.notebook, self._log.state.session
-        if reader is None or not policy.reminders.news or is_child(session):
+        if reader is None or not policy.reminders.news or (session and session.is_child):
             return
         if user.joins or user.by_engine or not self._is_newest(user):
             return
@@ -178,9 +177,7 @@ class NotebookUpdates:
         reader = self._services.kernel.notebook
         parts: list[Part] = [
             NotebookPart(
-                id=self._services.ids.new("prt"),
-                session_id=user.session_id,
-                message_id=user.id,
+                **self._services.ids.part(user.session_id, user.id),
                 text=note.text,
                 cells=note.cells,
                 omitted=note.omitted,
@@ -205,9 +202,7 @@ class NotebookUpdates:
         except UserError:
             return None
         return FilePart(
-            id=self._services.ids.new("prt"),
-            session_id=user.session_id,
-            message_id=user.id,
+            **self._services.ids.part(user.session_id, user.id),
             mime=fitted.mime,
             filename=f"{name.replace(' ', '-')}.{fitted.mime.rpartition('/')[2]}",
             url=keep_attachment(self._services.store, fitted.url),

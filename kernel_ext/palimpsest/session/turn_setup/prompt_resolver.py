@@ -14,8 +14,9 @@ from palimpsest.context.visible_messages import View, marker_of, policy_after_un
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.refused_tools import accepted, refused_words
 from palimpsest.loop.model_requests.request_builder import calibration
-from palimpsest.loop.run_inputs.run_context import SessionLog, StepSetup, SummaryModel
+from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.config.context_policy import (
     ConfiguredPolicy,
     with_history_limit,
@@ -28,7 +29,7 @@ from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES
 from palimpsest.session.revert.plan import without_taken_back
-from palimpsest.session.runs.child_sessions import is_child, tools_hidden_by_limits
+from palimpsest.session.runs.child_sessions import tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
 from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
@@ -44,7 +45,6 @@ from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
 from palimpsest.transcript.provider_profile.profile import limits_of
-from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import standing_revert
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
@@ -99,20 +99,12 @@ class PromptResolver:
         self._systems = SystemPrompts(services, log, self.policy)
         self._told_of: set[str] = set()
         self.refused_tools: set[tuple[str, str]] = set()
-        """Tools that a provider refused, as in ``RunContext.refused_tools``."""
+        """Tools that a provider refused, as in ``RequestServices.refused_tools``."""
         self.extensions = TurnExtensions(
             services.agents.hooks, services.agents.servers, log, services.ids
         )
         self._redacted = RedactedSpecs(services.secrets)
-        self._news = EnvironmentUpdates(
-            log,
-            services.ids,
-            services.clock,
-            services.environment,
-            lambda: services.rules.effective.mode_of(log.state.session) == "plan",
-            services.sessions.joined_sessions,
-            services.kernel.variables,
-        )
+        self._news = EnvironmentUpdates(services, log)
         self._notebook = (
             None if services.kernel.notebook is None else NotebookUpdates(services, log)
         )
@@ -155,13 +147,14 @@ class PromptResolver:
             fixed = locked_settings.config.compaction.model or services.models.default_model()
             locked_settings.refuse(key, info.ref.id, services.models.info(fixed, None).ref.id)
         services.models.check_model(info)
-        services.rules.effective.use_model(info.ref)
+        services.rules.effective.use(None, info.ref)
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where the user names another value than one that an administrator fixed."""
         services, locked_settings = self._services, self._services.rules.locked
-        if not locked_settings.origins or is_child(self._log.state.session):
+        session = self._log.state.session
+        if not locked_settings.origins or (session is not None and session.is_child):
             return  # choices that an agent makes for a task are ignored instead
         locked_settings.refuse("default_agent", options.get("agent"), services.agents.default_agent)
         locked_settings.refuse("variant", options.get("variant"), locked_settings.config.variant)
@@ -176,9 +169,9 @@ class PromptResolver:
 
     def _agent_of(self, name: str) -> str:
         """Return the name of the agent that answers: the chosen one, or the fixed one."""
-        locked = self._services.rules.locked
+        locked, session = self._services.rules.locked, self._log.state.session
         fixed = locked.origins and locked.by("default_agent")
-        free = not fixed or is_child(self._log.state.session)
+        free = not fixed or (session is not None and session.is_child)
         return name if free else self._services.agents.default_agent
 
     def _info(self, model: str, variant: str | None) -> ModelInfo:
@@ -221,7 +214,7 @@ class PromptResolver:
         await self.extensions.begin()
         state = self._log.state
         messages = state.messages()
-        policy = policy_after_undo(messages, state.decisions, self._configured.of(state.session))
+        policy = policy_after_undo(messages, state.decisions, self.policy())
         policy = self._limited(policy, agent, messages)
         offered, left_out = self._within_limits(self._offered(agent, user), info)
         if left_out and left_out not in self._told_of:
@@ -231,8 +224,7 @@ class PromptResolver:
             raise UserError(NO_FORM.format(model=info.ref.id))
         session = self._log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
-            changed = {"agent": user.agent, "model": user.model}
-            self._log.append(SessionUpdated(session=session.model_copy(update=changed)))
+            self._log.change(agent=user.agent, model=user.model)
         may_look = any(tool.name == VARIABLES for tool in offered)
         sources = self._notebook.sources() if self._notebook is not None else ()
         if self._notebook is not None and any(tool.name == NOTEBOOK_TOOL for tool in offered):
@@ -267,6 +259,7 @@ class PromptResolver:
             ),
             summary_system_prompt=self._summary_system_prompt(compaction_agent),
             parameters=agent.parameters,
+            wants_structured=bool(_answer_tool(user)),
             retries=_retries(user),
         )
 
@@ -337,7 +330,9 @@ class PromptResolver:
 
     def policy(self) -> Policy:
         """Return the context policy from the next request on."""
-        return self._configured.of(self._log.state.session)
+        session = self._log.state.session
+        chosen = session is not None and (session.policy_choice or session.policy)
+        return self._configured.of(session) if chosen else self._configured.policy
 
     def recovery(self) -> RecoveryPolicy:
         """Return the recovery policy with its wait times; the configured one where the session's is unusable."""
@@ -353,12 +348,14 @@ class PromptResolver:
 
     def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
         """Return the policy with the history limit that applies to this session's key."""
-        services = self._services
+        services, session = self._services, self._log.state.session
+        if session is None or not services.agents.history_limits:
+            return policy
         return with_history_limit(
             policy,
             services.agents.history_limits,
             agent=agent.name,
-            session=self._log.state.session,
+            session=session,
             messages=messages,
             user=services.user,
         )
@@ -418,11 +415,12 @@ class PromptResolver:
         session = self._log.state.session
         rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
         offered = tuple(services.agents.registry.offered(rules, user.tools))
-        base = services.rules.effective.rules_of(session, services.rules.base, ())
-        beyond = tools_hidden_by_limits(
-            session, base, {tool.name: tool.permission for tool in offered}
-        )
-        return (*[tool for tool in offered if tool.name not in beyond], *_answer_tool(user))
+        if session is not None and session.limits:
+            base = services.rules.effective.rules_of(session, services.rules.base, ())
+            permissions = {tool.name: tool.permission for tool in offered}
+            beyond = tools_hidden_by_limits(session.limits, base, permissions)
+            offered = tuple(tool for tool in offered if tool.name not in beyond)
+        return (*offered, *_answer_tool(user))
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         if not info.tools:
@@ -437,9 +435,7 @@ def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
     return (StructuredOutputTool(schema),) if isinstance(schema, Mapping) else ()
 
 
-def _retries(user: UserMessage) -> int | None:
-    """Return how often the model is asked again for a structured answer; None where the prompt wants none."""
-    if not _answer_tool(user):
-        return None
+def _retries(user: UserMessage) -> int:
+    """Return how often the model is asked again for a structured answer, where the prompt wants one."""
     wanted = (user.format or {}).get("retryCount", RETRIES)
     return min(max(wanted, 0), MOST_RETRIES) if isinstance(wanted, int) else RETRIES

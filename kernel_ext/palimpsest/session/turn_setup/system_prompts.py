@@ -10,11 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from palimpsest.context.engine_text.system_prompt import system_prompt
-from palimpsest.loop.run_inputs.run_context import SessionLog
+from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine import off_loop
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.runs.child_sessions import is_child
 from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings
 from palimpsest.tools.permission_rules.permissions import disabled
 from palimpsest.tools.workflow.skill import SKILL, listed
@@ -36,12 +35,10 @@ SEARCHED = ("message.updated", "step.requested")
 class SystemPrompts:
     """The system prompts of one session, by agent, model and what a prompt added."""
 
-    def __init__(
-        self, services: Services, log: SessionLog, policy: Callable[[], Policy] | None = None
-    ) -> None:
+    def __init__(self, services: Services, log: SessionLog, policy: Callable[[], Policy]) -> None:
         self._services = services
         self._log = log
-        self._policy = policy or (lambda: services.rules.policy)
+        self._policy = policy
         self._settled: dict[Key, tuple[str, ...]] = {}
         self._logged: dict[Key, StepRequest] | None = None
         """The requests whose system prompts the log holds; None until the log was read."""
@@ -134,7 +131,7 @@ class SystemPrompts:
             services.agents.instruction_files,
             self.left_out,
         )
-        note = SUBAGENT_NOTE if is_child(session) else ""
+        note = SUBAGENT_NOTE if session and session.is_child else ""
         extra = (
             services.agents.extra_system or "",
             agent.note or "",

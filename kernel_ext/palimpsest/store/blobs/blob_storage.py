@@ -18,10 +18,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
-from palimpsest.store.disk import no_room, open_regular, scratch_file
+from palimpsest.store.disk import no_room, open_regular, scratch_file, storage_errors
+from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
@@ -46,17 +46,7 @@ HALF = 0.5
 """A pack with a larger share of unused bytes than this is rewritten without them."""
 
 
-class BlobKeeper(Protocol):
-    """Stores content under its hash.
-
-    Contract: storing the same content again does nothing.
-    """
-
-    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Store the content."""
-
-
-def keep_output(store: BlobKeeper, text: str) -> tuple[str, BlobRef | None]:
+def keep_output(store: Store, text: str) -> tuple[str, BlobRef | None]:
     """Return the output for the log: whole and None, or beginning and end and the blob of the whole."""
     content = text.encode("utf-8", "surrogatepass")
     if len(content) <= INLINE_BYTES:
@@ -75,7 +65,7 @@ def keep_output(store: BlobKeeper, text: str) -> tuple[str, BlobRef | None]:
     return head + marker + tail, ref
 
 
-def keep_attachment(store: BlobKeeper, url: str) -> str:
+def keep_attachment(store: Store, url: str) -> str:
     """Return the url for the log: ``blob:<sha256>`` for a base64 ``data:`` url over the limit."""
     head, comma, encoded = url.partition(",")
     if (
@@ -92,23 +82,24 @@ def keep_attachment(store: BlobKeeper, url: str) -> str:
 class BlobFolder:
     """Stores blobs as files ``<aa>/<sha256>`` below one folder."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, blobs: Path) -> None:
+        self._blobs = blobs
 
-    def put(self, content: bytes, mime: str) -> BlobRef:
-        """Store content, unless its blob exists."""
+    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
+        """Store content under its SHA-256, unless its blob exists; raises StorageFailed."""
         sha256 = hashlib.sha256(content).hexdigest()
         path = self._path(sha256)
-        if not self._is_whole(path, len(content)):
-            # Not the project's folder: one that was removed is put back by a person, or made whole for a new session.
-            for folder in (self._root, path.parent):
-                folder.mkdir(mode=0o700, exist_ok=True)
-            if path.parent.is_symlink():
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path.parent))
-            scratch_file(path.parent, content).replace(path)
+        with storage_errors(self._blobs):
+            if not self._is_whole(path, len(content)):
+                # Not the project's folder: one that was removed is put back by a person, or made whole for a new session.
+                for folder in (self._blobs, path.parent):
+                    folder.mkdir(mode=0o700, exist_ok=True)
+                if path.parent.is_symlink():
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path.parent))
+                scratch_file(path.parent, content).replace(path)
         return BlobRef(sha256=sha256, bytes=len(content), mime=mime)
 
-    def get(self, sha256: str) -> bytes:
+    def get_blob(self, sha256: str) -> bytes:
         """Return the content; raises NotFound when it is missing or damaged."""
         if HASH.fullmatch(sha256) is None:
             raise NotFound(f"{sha256!r} is not the hash of a blob.")
@@ -122,7 +113,7 @@ class BlobFolder:
         return content
 
     def _path(self, sha256: str) -> Path:
-        return self._root / sha256[:2] / sha256
+        return self._blobs / sha256[:2] / sha256
 
     @staticmethod
     def _is_whole(path: Path, size: int) -> bool:

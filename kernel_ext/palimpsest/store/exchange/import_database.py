@@ -84,14 +84,8 @@ def _session(row: Json) -> Json:
     whole = _object(row.get("data"))
     if whole:
         return whole | {"id": row.get("id")}
-    summary = {
-        name.removeprefix("summary_"): _parsed(row.pop(name))
-        for name in [one for one in row if one.startswith("summary_")]
-    }
-    tokens = {
-        name.removeprefix("tokens_"): row.pop(name)
-        for name in [one for one in row if one.startswith("tokens_")]
-    }
+    summary = {name: _parsed(one) for name, one in _taken(row, "summary_").items()}
+    tokens = _taken(row, "tokens_")
     session = {_SESSION_COLUMNS.get(name, name): one for name, one in row.items()}
     for names in _TIMES.values():
         for name in names:
@@ -108,6 +102,11 @@ def _session(row: Json) -> Json:
         cache = {name: tokens.pop(f"cache_{name}", 0) for name in ("read", "write")}
         session["tokens"] = tokens | {"cache": cache}
     return session | {"time": _time(row)}
+
+
+def _taken(row: Json, prefix: str) -> Json:
+    """Take the columns with a prefix out of a row; returns their values by the names without it."""
+    return {name.removeprefix(prefix): row.pop(name) for name in [*row] if name.startswith(prefix)}
 
 
 def _time(row: Mapping[str, Any]) -> Json:

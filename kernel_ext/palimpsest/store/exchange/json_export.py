@@ -45,6 +45,14 @@ def is_exported_event(record: Record) -> bool:
     return not isinstance(record.event, Checkpoint)
 
 
+def readable_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
+    """Return the whole state of a session, and its record; raises NotFound where it has none that can be read."""
+    state = store.load(session_id)
+    if state.session is None:
+        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    return state, state.session
+
+
 def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Json]]]:
     """Yield a session's messages as OpenCode's JSON, info and parts, with long texts in full.
 
@@ -132,10 +140,8 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
     ``clean`` redacts secrets in JSON. ``palimpsest`` has the log and the long texts it refers to, so
     that an import restores the same session. Raises NotFound.
     """
-    state = store.load(session_id)
-    if state.session is None:
-        raise NotFound(f"Session {session_id!r} has no readable beginning.")
-    yield f'{{"info": {_dumps(clean(session_json(state.session)))},\n"messages": ['
+    state, session = readable_session(store, session_id)
+    yield f'{{"info": {_dumps(clean(session_json(session)))},\n"messages": ['
     told = ({"info": info, "parts": parts} for info, parts in messages_json(store, session_id))
     yield from _listed(_dumps(clean(one)) for one in told)
     todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
@@ -200,10 +206,7 @@ def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) ->
     If it cannot be finished, the files written are deleted again. Raises NotFound, UserError if the
     session is there already, and FileExistsError.
     """
-    state = store.load(session_id)
-    session = state.session
-    if session is None:
-        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    state, session = readable_session(store, session_id)
     info = session_json(session)
     project_id = str(info.get("projectID") or store.project_id)
     _check_names({"id": project_id})

@@ -30,7 +30,6 @@ OURS_TO_THEIRS = {
     "project_id": "projectID",
     "call_id": "callID",
 }
-THEIRS_TO_OURS = {theirs: ours for ours, theirs in OURS_TO_THEIRS.items()}
 ERROR_NAMES = {
     "auth": "ProviderAuthError",
     "unknown": "UnknownError",
@@ -49,7 +48,6 @@ ERROR_FIELDS = {
     "headers": "responseHeaders",
     "response_body": "responseBody",
 }
-ERROR_FIELDS_BACK = {theirs: ours for ours, theirs in ERROR_FIELDS.items()}
 REVERT_FIELDS = {"message_id": "messageID", "part_id": "partID"}
 """The fields of a revert that are translated; its snapshots and files are only usable by Palimpsest."""
 NOT_OURS = ("share", "permission")
@@ -152,7 +150,8 @@ def part_json(part: Part) -> Json:
 
 
 SOURCE_FIELDS = {"client_name": "clientName"}
-SOURCE_FIELDS_BACK = {"clientName": "client_name"}
+TOOL_FIELDS = {"provider_executed": "providerExecuted"}
+RETRY_TIMES = {"start": "created"}
 
 
 def _file_out(fields: Json) -> None:
@@ -167,7 +166,7 @@ def _tool_out(fields: Json) -> None:
         state.pop("attachments", None)
     metadata = fields.get("metadata")
     if metadata and "provider_executed" in metadata:
-        fields["metadata"] = _renamed(metadata, {"provider_executed": "providerExecuted"})
+        fields["metadata"] = _renamed(metadata, TOOL_FIELDS)
 
 
 def _finish_out(fields: Json) -> None:
@@ -177,7 +176,7 @@ def _finish_out(fields: Json) -> None:
 
 def _retry_out(fields: Json) -> None:
     fields["error"] = _error_out(fields["error"])
-    fields["time"] = _renamed(fields["time"], {"start": "created"})
+    fields["time"] = _renamed(fields["time"], RETRY_TIMES)
 
 
 _PARTS_OUT: Mapping[str, Callable[[Json], None]] = {
@@ -214,7 +213,7 @@ def _error_out(error: Json) -> Json:
 
 def read_session(source: Json, project_id: str) -> SessionInfo:
     """Return the session info of OpenCode's JSON; raises NotOpenCodeValue."""
-    fields = _renamed(source, THEIRS_TO_OURS)
+    fields = _named_back(source, OURS_TO_THEIRS)
     for name in SessionInfo.model_fields.keys() - SHARED_FIELDS:
         fields.pop(name, None)
     _put(fields, "model", _model_in)
@@ -232,7 +231,7 @@ def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = No
 
     ``asked`` is the agent and model that answered a prompt, used for prompts that name none.
     """
-    fields = _renamed(source, THEIRS_TO_OURS) | {"session_id": session_id}
+    fields = _named_back(source, OURS_TO_THEIRS) | {"session_id": session_id}
     if source.get("role") == "assistant":
         fields["model"] = _model_in(fields)
         for name in ("providerID", "modelID", "variant"):
@@ -267,7 +266,7 @@ def with_unread(info: Json, parts: list[Json]) -> list[Json]:
 
 def read_part(source: Json, session_id: str, message_id: str) -> Part:
     """Return the part of OpenCode's JSON; raises NotOpenCodeValue."""
-    fields = _renamed(source, THEIRS_TO_OURS)
+    fields = _named_back(source, OURS_TO_THEIRS)
     fields |= {"session_id": session_id, "message_id": message_id}
     change = _PARTS_IN.get(str(source.get("type")))
     if change is not None:
@@ -275,20 +274,14 @@ def read_part(source: Json, session_id: str, message_id: str) -> Part:
     return _made(PART.validate_python, fields, source, part_json, own=("sessionID", "messageID"))
 
 
-def _tool_in(fields: Json) -> None:
-    metadata = fields.get("metadata")
-    if isinstance(metadata, dict) and "providerExecuted" in metadata:
-        fields["metadata"] = _renamed(metadata, {"providerExecuted": "provider_executed"})
-
-
 def _retry_in(fields: Json) -> None:
     _put(fields, "error", _error_in)
-    _put(fields, "time", lambda time: _renamed(time, {"created": "start"}))
+    _put(fields, "time", lambda time: _named_back(time, RETRY_TIMES))
 
 
 _PARTS_IN: Mapping[str, Callable[[Json], None]] = {
-    "file": lambda fields: _put(fields, "source", lambda one: _renamed(one, SOURCE_FIELDS_BACK)),
-    "tool": _tool_in,
+    "file": lambda fields: _put(fields, "source", lambda one: _named_back(one, SOURCE_FIELDS)),
+    "tool": lambda fields: _put(fields, "metadata", lambda one: _named_back(one, TOOL_FIELDS)),
     "step-finish": lambda fields: _put(fields, "tokens", _tokens_in),
     "retry": _retry_in,
     "subtask": lambda fields: _put(fields, "model", _model_in),
@@ -310,7 +303,7 @@ def _tokens_in(tokens: Json) -> Json:
 
 
 def _error_in(error: Json) -> Json:
-    data = _renamed(error.get("data") or {}, ERROR_FIELDS_BACK)
+    data = _named_back(error.get("data") or {}, ERROR_FIELDS)
     kind = ERROR_TYPES.get(str(error.get("name")), "unknown")
     filled = {"message": str(error.get("name") or "")} if kind != "output-length" else {}
     if kind == "auth":
@@ -422,6 +415,10 @@ def _plain(value: BaseModel) -> Json:
 
 def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
     return {names.get(name, name): value for name, value in fields.items()}
+
+
+def _named_back(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
+    return _renamed(fields, {theirs: ours for ours, theirs in names.items()})
 
 
 def _put(fields: Json, name: str, change: Callable[[Json], Json]) -> None:

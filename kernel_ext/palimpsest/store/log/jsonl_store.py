@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from uuid import uuid4
@@ -23,7 +22,7 @@ from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.kept_index import begun_fork, indexed_messages, keep_index
 from palimpsest.store.log.late_records import late_records
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
-from palimpsest.store.log.segment_writer import JsonlWriter
+from palimpsest.store.log.segment_writer import JsonlWriter, LayoutWatch
 from palimpsest.store.log.segments import (
     SegmentRange,
     Segments,
@@ -48,7 +47,7 @@ from palimpsest.store.log_lines import (
     seq_of,
     type_of,
 )
-from palimpsest.store.project_folder.layout import REMADE, Layout, LayoutWatch, remade
+from palimpsest.store.project_folder.layout import REMADE, Layout, remade
 from palimpsest.store.project_folder.lease import (
     HEARTBEAT_SECONDS,
     PATIENCE,
@@ -72,7 +71,6 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.values import BlobRef
 
 LOG = logging.getLogger(__name__)
 
@@ -80,7 +78,7 @@ PUT_BACK_SECONDS = 1.0
 """How long a deletion may take to find a new fork of the session and to restore its folder."""
 
 
-class JsonlStore:
+class JsonlStore(BlobFolder):
     """Stores sessions and blobs in one ``.palimpsest`` folder; implements ``Store``."""
 
     def __init__(
@@ -90,12 +88,12 @@ class JsonlStore:
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
         watch_seconds: float = WATCH_SECONDS,
     ) -> None:
+        super().__init__(layout.blobs)
         self.layout = layout
         self.project_id = layout.project_id
         self.segments = Segments(layout)
         self._layout_watch = LayoutWatch(layout)
         self._index = Index(layout, self.segments)
-        self._blobs = BlobFolder(layout.blobs)
         self._heartbeat = Heartbeat(heartbeat_seconds)
         self._watch_seconds = watch_seconds
         self._lock = threading.RLock()
@@ -143,7 +141,7 @@ class JsonlStore:
                 file.unlock()
         if path is None:
             raise _held(session_id, file.read())
-        self._heartbeat.add(file, lease)
+        lost = self._heartbeat.add(file, lease)
         writer = JsonlWriter(
             session_id,
             epoch,
@@ -151,7 +149,7 @@ class JsonlStore:
             self.segments,
             refuse=lambda writer, cut, records: self._fork_refused(writer, owner, cut, records),
             release=self._release,
-            lost=partial(self._heartbeat.lost, file),
+            lost=lost.is_set,
             allowed=self._layout_watch.check,
         )
         with self._lock:
@@ -465,17 +463,6 @@ class JsonlStore:
 
     def _is_written(self, piece: SegmentRange) -> bool:
         return piece.end is None and LeaseFile(piece.path.parent).read() is not None
-
-    # Blobs
-
-    def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Store content under its SHA-256."""
-        with storage_errors(self.layout.blobs):
-            return self._blobs.put(content, mime)
-
-    def get_blob(self, sha256: str) -> bytes:
-        """Return the content of a blob."""
-        return self._blobs.get(sha256)
 
 
 def _listed(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:

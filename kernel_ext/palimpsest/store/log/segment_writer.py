@@ -24,6 +24,9 @@ from palimpsest.store.interface import TakenOver, WriteFailed
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
 from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
 from palimpsest.store.log_lines import checked_line, load_line
+from palimpsest.store.project_folder.layout import Layout
+from palimpsest.store.project_folder.layout_file import FILE as LAYOUT_FILE
+from palimpsest.store.project_folder.migration_run import being_migrated, refuse_newer
 from palimpsest.store.session_state.step_requests import REFRESH, shorten_request
 from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
@@ -42,6 +45,34 @@ class _Base:
     seq: int
     request: dict[str, Any]
     uses: int = 0
+
+
+class LayoutWatch:
+    """Detects that a newer version migrated the folder while this kernel has it open.
+
+    Otherwise a kernel that was only suspended would continue to write in the old format.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._seen: tuple[int, int, int] | None = None
+
+    def check(self) -> None:
+        """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
+        stamp = self._stamp()
+        if stamp is None or stamp == self._seen:
+            return
+        refuse_newer(self._layout.root, self._layout.version)
+        if problem := being_migrated(self._layout.root):
+            raise StorageFailed(f"{problem}.")
+        self._seen = stamp
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            found = (self._layout.root / LAYOUT_FILE).lstat()
+        except OSError:  # a missing folder, or a file that the next opening creates again
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class JsonlWriter:

@@ -148,12 +148,8 @@ class Index:
             if not self._changed:
                 return
             self._changed = False
-            entries = dict(self._entries)  # copied, since other threads add to it
-            sessions = {
-                name: {"stamp": entry.stamp, "summary": _fields(entry.summary)}
-                for name, entry in entries.items()
-            }
-            rest = _MARK + json.dumps(sessions).encode() + b"}"
+            # Copied, since other threads add to it.
+            rest = _MARK + _ENTRIES.dump_json(dict(self._entries)) + b"}"
             head = json.dumps({"version": INDEX_VERSION, "check": zlib.crc32(rest)}).encode()
             with suppress(OSError):
                 write_atomically(self._layout.index, head[:-1] + rest)
@@ -203,14 +199,6 @@ def _entries(content: bytes) -> dict[str, IndexEntry]:
 def _is_possible(name: str, summary: SessionSummary) -> bool:
     moments = (summary.created, summary.updated, summary.archived or 0)
     return summary.id == name and all(one == possible_time(one) for one in moments)
-
-
-def _fields(summary: SessionSummary | None) -> dict[str, Any] | None:
-    if summary is None:
-        return None
-    place = summary.forked_from
-    fields = {name: getattr(summary, name) for name in summary.__slots__}
-    return fields | {"forked_from": None if place is None else place.model_dump(mode="json")}
 
 
 def _time(one: tuple[str, Stamp]) -> tuple[int, str]:

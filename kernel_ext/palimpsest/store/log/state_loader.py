@@ -5,14 +5,12 @@ not with the session. Messages before the window stay in the log; an old message
 recently is distinguished from a new one by its time, and if clocks leave a doubt by searching for it.
 """
 
-import gc
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from pydantic import ValidationError
 
+from palimpsest.paused_collection import collection_paused
 from palimpsest.store.disk import open_regular
 from palimpsest.store.log.segments import SegmentRange, line_blocks, lines_backward, noted_place
 from palimpsest.store.log_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
@@ -27,34 +25,8 @@ Place = tuple[int, int]
 
 Begun = Callable[[Sequence[SegmentRange]], State | None]
 
-_PAUSE = threading.Lock()
-_paused_by = 0
 
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector unless it is disabled already; several threads may do so at once.
-
-    Loading creates hundreds of thousands of objects that all stay alive; scanning them again and
-    again for garbage took a fifth of the time (tests/bench/bench_store.py).
-    """
-    global _paused_by
-    with _PAUSE:
-        paused = gc.isenabled() or _paused_by > 0
-        if paused:
-            _paused_by += 1
-            gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            with _PAUSE:
-                _paused_by -= 1
-                if _paused_by == 0:
-                    gc.enable()
-
-
-@_collector_paused()
+@collection_paused()
 def live_state(pieces: Sequence[SegmentRange], begun: Begun = lambda _pieces: None) -> State:
     """Return the state built from the last checkpoint's window and what follows; from all without one.
 
@@ -79,7 +51,7 @@ def live_state(pieces: Sequence[SegmentRange], begun: Begun = lambda _pieces: No
     return _folded(reversed(later))
 
 
-@_collector_paused()
+@collection_paused()
 def whole_state(pieces: Sequence[SegmentRange]) -> State:
     """Return the state built from all records."""
     state = State()

@@ -25,7 +25,6 @@ from palimpsest.store.project_folder.layout_file import (
     write_layout,
 )
 from palimpsest.store.project_folder.migration_run import (
-    being_migrated,
     migrate,
     refuse_newer,
 )
@@ -143,34 +142,6 @@ def remade(layout: Layout) -> bool:
     if was_gone or not os.path.lexists(root / FILE):
         _make(root, layout.version, layout.project_id)
     return was_gone
-
-
-class LayoutWatch:
-    """Detects that a newer version migrated the folder while this kernel has it open.
-
-    Otherwise a kernel that was only suspended would continue to write in the old format.
-    """
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._seen: tuple[int, int, int] | None = None
-
-    def check(self) -> None:
-        """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
-        stamp = self._stamp()
-        if stamp is None or stamp == self._seen:
-            return
-        refuse_newer(self._layout.root, self._layout.version)
-        if problem := being_migrated(self._layout.root):
-            raise StorageFailed(f"{problem}.")
-        self._seen = stamp
-
-    def _stamp(self) -> tuple[int, int, int] | None:
-        try:
-            found = (self._layout.root / FILE).lstat()
-        except OSError:  # a missing folder, or a file that the next opening creates again
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class ForeignFolder(OSError):

@@ -7,11 +7,11 @@ continued only for names that stay in the folder.
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.store.disk import NoFile, TooLarge, read_json, write_atomically
+from palimpsest.store.disk import TooLarge, read_json, write_atomically
 
 FILE = "layout"
 LAYOUT_BYTES = 64 << 10
@@ -56,9 +56,9 @@ def read_layout(root: Path) -> LayoutFile:
         data = read_json(root / FILE, LAYOUT_BYTES)
         version = int(data["version"])
         project_id = data.get("project_id")
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, TooLarge, NoFile):
-        return LayoutFile()
     except FileNotFoundError:
+        return LayoutFile()
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, TooLarge):
         return LayoutFile()
     named = project_id if isinstance(project_id, str) else ""
     return LayoutFile(max(version, 0), named, _progress(data.get("migration")))
@@ -71,15 +71,9 @@ def write_layout(root: Path, layout: LayoutFile) -> None:
 
 def layout_content(layout: LayoutFile) -> bytes:
     """Return the bytes of the file: one line of JSON."""
-    data: dict[str, Any] = {"version": layout.version, "project_id": layout.project_id}
-    if layout.migration is not None:
-        going = layout.migration
-        data["migration"] = {
-            "to": going.to,
-            "stage": going.stage,
-            "copy": going.copy,
-            "entries": list(going.entries),
-        }
+    data = asdict(layout)
+    if layout.migration is None:
+        del data["migration"]
     return json.dumps(data).encode() + b"\n"
 
 

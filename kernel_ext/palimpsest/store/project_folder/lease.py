@@ -213,33 +213,34 @@ class Heartbeat:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._held: dict[LeaseFile, Lease] = {}
+        self._held: dict[LeaseFile, tuple[Lease, threading.Event]] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, file: LeaseFile, lease: Lease) -> None:
-        """Keep a lease fresh."""
+    def add(self, file: LeaseFile, lease: Lease) -> threading.Event:
+        """Keep a lease fresh; returns what is set once another holder was detected, or the lease was removed."""
         with self._lock:
-            self._held[file] = lease
+            lost = threading.Event()
+            self._held[file] = lease, lost
             self._wake.clear()
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="palimpsest-lease", daemon=True
                 )
                 self._thread.start()
+            return lost
 
     def remove(self, file: LeaseFile) -> None:
         """Stop keeping a lease fresh; the thread ends with the last one."""
         with self._lock:
-            self._held.pop(file, None)
+            self._lose(file)
             if not self._held:
                 self._wake.set()
 
-    def lost(self, file: LeaseFile) -> bool:
-        """Return whether another holder of the session was detected, or the lease was removed."""
-        with self._lock:
-            return file not in self._held
+    def _lose(self, file: LeaseFile) -> None:
+        if file in self._held:
+            self._held.pop(file)[1].set()
 
     def _run(self) -> None:
         while True:
@@ -250,7 +251,7 @@ class Heartbeat:
                     self._thread = None
                     return
                 held = list(self._held.items())
-            for file, lease in held:
+            for file, (lease, _) in held:
                 self._beat(file, lease)
 
     def _beat(self, file: LeaseFile, lease: Lease) -> None:
@@ -262,8 +263,8 @@ class Heartbeat:
             if file not in self._held:
                 return
             if stolen:
-                del self._held[file]
+                self._lose(file)
                 return
-            self._held[file] = bumped
+            self._held[file] = bumped, self._held[file][1]
             with suppress(OSError):  # a full disk: the session is guarded by its segments
                 file.write(bumped)

@@ -7,6 +7,7 @@ the bytes are others, or lines of two messages are not apart, the lines are plac
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from zlib import crc32
 
 from palimpsest.store.log_lines import DELTA, INFO, OTHER, PART, Head, head_of
@@ -192,27 +193,17 @@ class _Places:
             yield block
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class LineBlock:
     """Lines of one or some messages that were not placed yet."""
 
-    __slots__ = ("_content", "_end", "_place", "_start", "_window_seq", "ids")
-
-    def __init__(
-        self,
-        content: bytes,
-        start: int,
-        end: int,
-        ids: tuple[str, ...],
-        window_seq: int,
-        place: Callable[["LineBlock"], None],
-    ) -> None:
-        self.ids = ids
-        """The messages that the lines are about."""
-        self._content = content  # of all blocks: a slice of each would copy the log
-        self._start = start
-        self._end = end
-        self._window_seq = window_seq
-        self._place = place
+    _content: bytes  # of all blocks: a slice of each would copy the log
+    _start: int
+    _end: int
+    ids: tuple[str, ...]
+    """The messages that the lines are about."""
+    _window_seq: int
+    _place: Callable[["LineBlock"], None]
 
     def place(self) -> None:
         """Have the lines placed into their messages, which then wait no more."""

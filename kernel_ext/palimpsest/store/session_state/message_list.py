@@ -14,17 +14,30 @@ from typing import Any, Generic, TypeVar, cast
 from pydantic import BaseModel
 
 from palimpsest.paused_collection import collection_paused
-from palimpsest.store.log_lines import DELTA, INFO, PART, Head, UnreadableLine, event_in
+from palimpsest.store.log_lines import (
+    DELTA,
+    INFO,
+    PART,
+    Head,
+    RecordNumbering,
+    UnreadableLine,
+    event_in,
+    seq_of,
+)
 from palimpsest.store.session_state.message_index import SOUGHT, LineBlock, MessageIndex
 from palimpsest.transcript.messages import Message, MessageInfo, Messages
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import (
+    ContextEvent,
     Event,
     MessageRemoved,
     MessageUpdated,
     PartDelta,
     PartRemoved,
     PartUpdated,
+    Record,
+    SessionEvent,
+    WaitingEvent,
 )
 from palimpsest.transcript.session_record.sessions import Spent
 
@@ -47,41 +60,42 @@ def event_of(line: bytes, report: Report) -> Event | None:
 class LatestValue(Generic[T]):
     """Holds a value of which only the newest version counts."""
 
-    __slots__ = ("_lines", "_pick", "_value")
+    __slots__ = ("_pick", "lines", "value")
 
     def __init__(self, value: T, pick: Callable[[Event], T | None]) -> None:
-        self._value = value
+        self.value = value
         self._pick = pick
-        self._lines: list[bytes] | None = None
+        self.lines: list[bytes] | None = None
+        """Newer versions that were not parsed yet; where there are none, ``value`` is the newest."""
 
     def put(self, value: T) -> None:
         """Replace the value."""
-        self._value = value
-        self._lines = None
+        self.value = value
+        self.lines = None
 
     def put_line(self, line: bytes) -> None:
         """Replace the value by a line that is parsed later."""
-        if self._lines is None:
-            self._lines = [line]
+        if self.lines is None:
+            self.lines = [line]
         else:
-            self._lines.append(line)
+            self.lines.append(line)
 
     @property
     def empty(self) -> bool:
         """True while no value is known, parsed or not."""
-        return self._value is None and self._lines is None
+        return self.value is None and self.lines is None
 
     def read(self, report: Report) -> T:
         """Return the newest readable version."""
-        if self._lines is not None:
-            lines, self._lines = self._lines, None
+        if self.lines is not None:
+            lines, self.lines = self.lines, None
             for line in reversed(lines):
                 event = event_of(line, report)
                 value = None if event is None else self._pick(event)
                 if value is not None:
-                    self._value = value
+                    self.value = value
                     break
-        return self._value
+        return self.value
 
 
 class PartSlot:
@@ -265,11 +279,17 @@ class MessageSlot:
         return self.built
 
 
-class MessageList:
+class MessageList(RecordNumbering):
     """Holds the messages of a session while records are applied."""
 
-    def __init__(self, report: Report) -> None:
-        self._report = report
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: list[tuple[int | None, str]] = []
+        """Records that were skipped: sequence number, if known, and what is wrong."""
+        self.older_created: int | None = None
+        """The newest creation time among the messages not loaded from the log; None when all are loaded."""
+        self.older = 0
+        """How many messages before the live window there are."""
         self._slots: dict[str, MessageSlot] = {}
         self._changed: set[str] = set()
         self._appeared: list[str] = []
@@ -289,8 +309,16 @@ class MessageList:
 
     # Reading
 
-    def value(self) -> Messages:
-        """Return the messages; only what changed since the last call is rebuilt."""
+    @property
+    def partial(self) -> bool:
+        """True when only a live window is loaded, and earlier messages are in the log alone."""
+        return self.older_created is not None
+
+    def messages(self) -> Messages:
+        """Return the messages in the order in which they first appeared.
+
+        Cheap to call often: only what changed since the last call is rebuilt.
+        """
         if self._value is None:
             self._append()
             if self._reordered or not self._changed <= self._index.keys():
@@ -332,36 +360,34 @@ class MessageList:
         return None if part is None else part.read(self._report)
 
     def slots(self) -> tuple[MessageSlot, ...]:
-        """Return the slots of the messages, parsed or not, in order."""
+        """Return the slots of the messages in order, without parsing them."""
         return tuple(slot for slot in self._slots.values() if slot.has_info)
 
-    def newest(self) -> Message | None:
+    def newest_message(self) -> Message | None:
         """Return the newest message, or None; no other is read."""
         found = (slot.read(self._report) for slot in reversed(self._slots.values()))
         return next((message for message in found if message is not None), None)
 
-    def page(self, count: int, before: str = "") -> tuple[Messages, bool] | None:
-        """Return so many messages before one, or the newest, in order, and whether there are no more before them.
+    def page(self, count: int, before: str = "") -> Messages | None:
+        """Return so many messages before one, or the newest, in order; no other is read.
 
-        Messages from before the live window do not count, since others are missing between them. None where there is
-        no such message. No other message is read.
+        Messages from before the live window do not count, since others are missing between them. None where that
+        takes messages that only the log has.
         """
-        if before and self.message(before) is None:
-            return None
         names = reversed(self._slots)
         if before:
+            if self.message(before) is None:
+                return None if self.partial else ()
             next(name for name in names if name == before)
         found: list[Message] = []
         for name in names:
-            if len(found) >= count:
-                return tuple(reversed(found)), False
             slot = self._slots[name]
-            if slot.first_seq == KEPT:
+            if len(found) >= count or slot.first_seq == KEPT:
                 break
             message = slot.read(self._report)
             if message is not None:
                 found.append(message)
-        return tuple(reversed(found)), True
+        return None if self.partial and len(found) < count else tuple(reversed(found))
 
     def holders(self, kind: str) -> tuple[MessageSlot, ...]:
         """Return the slots of the messages that hold a part of one of the types ``SOUGHT``, in order."""
@@ -369,10 +395,15 @@ class MessageList:
         slots = [slot for slot in found if slot is not None and slot.has_info and slot.holds(kind)]
         return tuple(sorted(slots, key=attrgetter("order")))
 
+    def holding(self, kind: str) -> Messages:
+        """Return the messages that hold a part of one of the types ``SOUGHT``, in order; no other is read."""
+        found = (slot.read(self._report) for slot in self.holders(kind))
+        return tuple(message for message in found if message is not None)
+
     def unsettled(self) -> Messages:
         """Return the messages in which something may not have ended, in order: all but those that an index calls settled."""
         if not self._settled:
-            return self.value()
+            return self.messages()
         slots = [slot for name, slot in self._slots.items() if name not in self._settled]
         found = (slot.read(self._report) for slot in slots)
         return tuple(message for message in found if message is not None)
@@ -420,7 +451,7 @@ class MessageList:
             if name in slots:
                 slots[name].place_line(line, head)
 
-    def put(self, message: Message) -> None:
+    def keep(self, message: Message) -> None:
         """Add a whole message from before the live window, such as a pinned one."""
         self.on_message(MessageUpdated(info=message.info), KEPT)
         for part in message.parts:
@@ -435,16 +466,39 @@ class MessageList:
 
     # Events
 
+    def apply(self, record: Record) -> None:
+        """Apply one record; one that was applied before changes nothing."""
+        if record.seq == self.seq + 1:
+            self.seq = record.seq
+        elif not self.is_new(record.seq):
+            return
+        self._take(record)
+
+    def _take(self, record: Record) -> None:
+        event, seq = record.event, record.seq
+        match event:
+            case PartDelta():
+                self.on_delta(event)
+            case PartUpdated():
+                self.on_part(event, seq)
+            case PartRemoved():
+                self.on_part_removed(event)
+            case MessageUpdated():
+                self.on_message(event, seq)
+            case MessageRemoved():
+                self._remove(event.message_id)
+            case _:
+                self._take_other(event)
+
+    def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
+        """Take what a record says of something else than a message."""
+
     def on_message(self, event: MessageUpdated, seq: int) -> None:
         """Apply a message's new info."""
         slot = self._slot(event.info.id, seq)
         slot.info.put(event.info)
         self._recount(slot)
         self._touch(slot)
-
-    def on_message_removed(self, event: MessageRemoved, _seq: int) -> None:
-        """Remove a message with its parts."""
-        self._remove(event.message_id)
 
     def on_part(self, event: PartUpdated, seq: int) -> None:
         """Apply a whole part."""
@@ -454,14 +508,14 @@ class MessageList:
             self._holders[event.part.type].add(slot.id)
         self._touch(slot)
 
-    def on_part_removed(self, event: PartRemoved, _seq: int) -> None:
+    def on_part_removed(self, event: PartRemoved) -> None:
         """Remove a part."""
         slot, part = self._part(event.message_id, event.part_id)
         if slot is not None and part is not None:
             del slot.parts[event.part_id]
             self._touch(slot)
 
-    def on_delta(self, event: PartDelta, _seq: int) -> None:
+    def on_delta(self, event: PartDelta) -> None:
         """Append a delta to its part."""
         slot, part = self._part(event.message_id, event.part_id)
         if slot is not None and part is not None:
@@ -504,6 +558,9 @@ class MessageList:
         if slot is not None and part is not None:
             part.add_line(line)
             self._touch(slot)
+
+    def _report(self, line: bytes, what: str) -> None:
+        self.unreadable.append((seq_of(line), what))
 
     # Slots
 

@@ -5,7 +5,7 @@ share their fixtures (tests/fixtures/fold). Applying never fails: record types o
 skipped, deltas for an unknown part are ignored, and a record that was applied before changes nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
 from palimpsest.store.log_lines import (
@@ -15,34 +15,23 @@ from palimpsest.store.log_lines import (
     OTHER,
     PART,
     Head,
-    RecordNumbering,
     UnreadableLine,
     record_of,
     seq_of,
 )
-from palimpsest.store.session_state.message_index import MessageIndex
 from palimpsest.store.session_state.message_list import (
     LatestValue,
     MessageList,
-    MessageSlot,
     event_of,
 )
 from palimpsest.store.session_state.state_values import Summary
 from palimpsest.store.session_state.step_requests import Requests
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
-from palimpsest.transcript.messages import Message, MessageInfo, Messages
-from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
     ContextEvent,
     DecisionMade,
     Event,
-    MessageEvent,
-    MessageRemoved,
-    MessageUpdated,
-    PartDelta,
-    PartRemoved,
-    PartUpdated,
     PermissionAsked,
     PermissionReplied,
     PromptAdmitted,
@@ -63,7 +52,7 @@ from palimpsest.transcript.session_record.events import (
     TodoUpdated,
     WaitingEvent,
 )
-from palimpsest.transcript.session_record.sessions import Idle, SessionInfo, Spent, Status
+from palimpsest.transcript.session_record.sessions import Idle, SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
 
 
@@ -75,7 +64,7 @@ def _pick_status(event: Event) -> Status | None:
     return event.status if isinstance(event, SessionStatus) else None
 
 
-class State(RecordNumbering):
+class State(MessageList):
     """The state of a session: everything that the records applied so far say.
 
     Not thread-safe: the journal's lock protects the live one, and ``snapshot`` returns an immutable
@@ -97,18 +86,11 @@ class State(RecordNumbering):
         self.compacted: str | None = None
         """The message id of the newest completed compaction."""
         self.deleted = False
-        self.older_created: int | None = None
-        """The newest creation time among the messages not loaded from the log; None when all are loaded."""
-        self.older = 0
-        """How many messages before the live window there are."""
-        self.unreadable: list[tuple[int | None, str]] = []
-        """Records that were skipped: sequence number, if known, and what is wrong."""
         self._session: LatestValue[SessionInfo | None] = LatestValue(None, _pick_session)
         self._status: LatestValue[Status] = LatestValue(Idle(), _pick_status)
         self._decisions: list[Decision | bytes] = []
         self._decided: tuple[Decision, ...] | None = ()
         self._requests = Requests(self._report)
-        self._messages = MessageList(self._report)
         self._readers = self._wire_readers()
 
     # Reading
@@ -116,12 +98,14 @@ class State(RecordNumbering):
     @property
     def session(self) -> SessionInfo | None:
         """The session's info; None before ``session.created``."""
-        return self._session.read(self._report)
+        known = self._session
+        return known.value if known.lines is None else known.read(self._report)
 
     @property
     def status(self) -> Status:
         """Whether the session is idle, busy, or waits to retry."""
-        return self._status.read(self._report)
+        known = self._status
+        return known.value if known.lines is None else known.read(self._report)
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -146,71 +130,6 @@ class State(RecordNumbering):
     def items(self) -> tuple[ContextItem, ...]:
         """All items of the newest request, including those it shares with earlier ones."""
         return self._requests.items
-
-    @property
-    def partial(self) -> bool:
-        """True when only a live window is loaded, and earlier messages are in the log alone."""
-        return self.older_created is not None
-
-    def messages(self) -> Messages:
-        """Return the messages in the order in which they first appeared.
-
-        Cheap to call often: only what changed since the last call is rebuilt.
-        """
-        return self._messages.value()
-
-    def message(self, message_id: str) -> Message | None:
-        """Return one message, or None."""
-        return self._messages.message(message_id)
-
-    def part(self, message_id: str, part_id: str) -> Part | None:
-        """Return one part, or None; also while its message has no info yet."""
-        return self._messages.part(message_id, part_id)
-
-    def slots(self) -> tuple[MessageSlot, ...]:
-        """Return the slots of the messages in order, without parsing them."""
-        return self._messages.slots()
-
-    def page(self, count: int, before: str = "") -> Messages | None:
-        """Return so many messages before one, or the newest, in order; no other is read.
-
-        None where that takes messages that only the log has.
-        """
-        found = self._messages.page(count, before)
-        if found is None:
-            return None if self.partial else ()
-        messages, all_of_them = found
-        return None if all_of_them and self.partial and len(messages) < count else messages
-
-    def holders(self, kind: str) -> tuple[MessageSlot, ...]:
-        """Return the slots of the messages that hold a part of a type that is looked for, in order."""
-        return self._messages.holders(kind)
-
-    def holding(self, kind: str) -> Messages:
-        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
-        found = (self.message(slot.id) for slot in self._messages.holders(kind))
-        return tuple(message for message in found if message is not None)
-
-    def unsettled(self) -> Messages:
-        """Return the messages in which something may not have ended, in order; an index names those that need no look."""
-        return self._messages.unsettled()
-
-    def newest_message(self) -> Message | None:
-        """Return the newest message; no other is read."""
-        return self._messages.newest()
-
-    def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
-        """Return what answers report to have cost that an index counted, and the infos of all other messages."""
-        return self._messages.reported_spending()
-
-    @property
-    def index(self) -> MessageIndex | None:
-        """The index with which the messages were opened, if any."""
-        return self._messages.index
-
-    def open_with(self, index: MessageIndex, content: bytes, window_seq: int) -> bool:
-        """Begin the window with the messages of an index; False where it was not made of these bytes."""
-        return self._messages.open_with(index, content, window_seq)
 
     def summary(self) -> dict[str, Any]:
         """Return everything but the messages as JSON values."""
@@ -250,7 +169,7 @@ class State(RecordNumbering):
             self.older = fields.window.older
             self.older_created = fields.window.older_created
             for message in fields.window.kept:
-                self._messages.put(message)
+                self.keep(message)
 
     def move(self, fork: SessionInfo, shift: int) -> None:
         """Become the state of a fork, whose sequence numbers are higher by ``shift``."""
@@ -258,31 +177,19 @@ class State(RecordNumbering):
         self.seq += shift
         self._jumped = 0, 0
 
-    def drop(self, message_ids: set[str]) -> None:
-        """Remove messages that are before the live window."""
-        self._messages.drop(message_ids)
-
     def leave(self, message_ids: set[str], count: int, created: int) -> None:
         """Drop messages, and the decisions about them, from memory; the log keeps them.
 
         ``created`` is the newest creation time among them; ``count`` is how many more messages are before
         the live window from now on, including pinned ones that stay in memory.
         """
-        self._messages.drop(message_ids)
+        self.drop(message_ids)
         known = tuple(one for one in self.decisions if one.message_id not in message_ids)
         self._decisions, self._decided = list(known), known
         self.older += count
         self.older_created = max(created, self.older_created or 0)
 
     # Folding
-
-    def apply(self, record: Record) -> None:
-        """Apply one record; one that was applied before changes nothing."""
-        if record.seq == self.seq + 1:
-            self.seq = record.seq
-        elif not self.is_new(record.seq):
-            return
-        self._take(record)
 
     def apply_line(self, line: bytes) -> None:
         """Apply one line of the log, parsing only its head if that is enough."""
@@ -295,7 +202,7 @@ class State(RecordNumbering):
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
         """Apply many lines, which is faster than one by one."""
-        match, part_line, seq = HEAD.match, self._messages.part_line, self.seq
+        match, part_line, seq = HEAD.match, self.part_line, self.seq
         for line in lines:
             head = match(line)
             if head is None or head.lastindex != PART or line[-1:] != b"}":
@@ -315,11 +222,11 @@ class State(RecordNumbering):
 
     def _read_line(self, line: bytes, head: Head) -> None:
         if head.lastindex == PART:
-            self._messages.part_line(line, head)
+            self.part_line(line, head)
         elif head.lastindex == DELTA:
-            self._messages.delta_line(line, head)
+            self.delta_line(line, head)
         elif head.lastindex == INFO:
-            self._messages.info_line(line, head)
+            self.info_line(line, head)
         elif (reader := self._readers.get(head[OTHER])) is not None:
             reader(line)
         else:
@@ -345,16 +252,10 @@ class State(RecordNumbering):
         else:
             self._take(record)
 
-    def _report(self, line: bytes, what: str) -> None:
-        self.unreadable.append((seq_of(line), what))
-
     # What each type of record does
 
-    def _take(self, record: Record) -> None:
-        event = record.event
-        if isinstance(event, MessageEvent):
-            self._take_message(event, record.seq)
-        elif isinstance(event, ContextEvent):
+    def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
+        if isinstance(event, ContextEvent):
             self._take_context(event)
         elif isinstance(event, WaitingEvent):
             self._take_waiting(event)
@@ -362,21 +263,6 @@ class State(RecordNumbering):
             self._take_session(event)
         else:
             assert_never(event)
-
-    def _take_message(self, event: MessageEvent, seq: int) -> None:
-        match event:
-            case PartDelta():
-                self._messages.on_delta(event, seq)
-            case PartUpdated():
-                self._messages.on_part(event, seq)
-            case PartRemoved():
-                self._messages.on_part_removed(event, seq)
-            case MessageUpdated():
-                self._messages.on_message(event, seq)
-            case MessageRemoved():
-                self._messages.on_message_removed(event, seq)
-            case _:
-                assert_never(event)
 
     def _take_context(self, event: ContextEvent) -> None:
         match event:

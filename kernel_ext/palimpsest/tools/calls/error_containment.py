@@ -17,6 +17,9 @@ from palimpsest.transcript.errors import Aborted
 
 Result = TypeVar("Result")
 
+CANCEL_SECONDS = 1.0
+"""How long work that is cancelled may take to say so elsewhere, such as to a server."""
+
 
 class ExitAttempted(Exception):
     """The called code raised an exception, such as SystemExit, that would end more than the call."""
@@ -78,13 +81,17 @@ async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
 
 
 async def until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result:
-    """Await work that may be cancelled; raises Aborted as soon as the flag is set."""
+    """Await work that may be cancelled; raises Aborted when the flag is set, and the work has a second to end."""
     if abort.is_set():
         work.close()
         raise Aborted(abort.reason)
     working = asyncio.ensure_future(work)
     try:
         return await _before_abort(abort, working)
+    except Aborted:
+        working.cancel()
+        await asyncio.wait((working,), timeout=CANCEL_SECONDS)
+        raise
     finally:
         working.cancel()
 

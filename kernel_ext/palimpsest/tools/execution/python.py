@@ -4,13 +4,15 @@ Border: the runner is part of the context; the tool asks for permission, shows p
 outcome. The user's own process cannot be sandboxed, so permissions are the protection.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
-from palimpsest.tools.tool import PythonOutcome, ToolContext, ToolOutcome
+from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
 
 TITLE_CHARS = 80
@@ -67,6 +69,23 @@ class PythonTool:
             context.metadata(title, told)
             raise Aborted(context.abort.reason or "The code was stopped before it finished.")
         return ToolOutcome(title, output, _metadata(outcome), outcome.images)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRunner:
+    """A Python runner that tells how each piece of code ended."""
+
+    _runner: PythonRunner
+    _ended: Callable[[str, str, PythonOutcome], None]
+    """Called with code, call id and outcome."""
+
+    async def run(
+        self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
+    ) -> PythonOutcome:
+        """Run the code and return its outcome."""
+        outcome = await self._runner.run(code, call_id=call_id, abort=abort, on_output=on_output)
+        self._ended(code, call_id, outcome)
+        return outcome
 
 
 def _metadata(outcome: PythonOutcome) -> dict[str, Any]:

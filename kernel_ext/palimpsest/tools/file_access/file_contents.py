@@ -13,7 +13,7 @@ import re
 import stat
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -144,10 +144,8 @@ def _overwrite(name: str, data: bytes, folder: int | None) -> None:
 
 
 def _remove(name: str, folder: int | None) -> None:
-    try:
+    with suppress(OSError):
         os.unlink(name, dir_fd=folder)
-    except OSError:
-        return
 
 
 def read_for_prompt(path: Path, within: Path | None, most: int) -> bytes:

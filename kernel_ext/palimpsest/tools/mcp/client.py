@@ -134,17 +134,15 @@ class Connection:
         pieces = tuple(_piece(one) for one in result.content)
         return RemoteResult(pieces, result.structured_content, is_error=bool(result.is_error))
 
-    async def resources(self) -> tuple[RemoteResource, ...]:
-        """Return the resources that the server lists; raises ServerFailed."""
+    async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
+        """Return the resources that the server lists, or the templates for resource URIs; raises ServerFailed."""
+        if templates:
+            pages = await self._pages("list its templates", "list_resource_templates")
+            return tuple(
+                _resource(t, t.uri_template) for one in pages for t in one.resource_templates
+            )
         pages = await self._pages("list its resources", "list_resources")
         return tuple(_resource(one, one.uri) for page in pages for one in page.resources)
-
-    async def templates(self) -> tuple[RemoteResource, ...]:
-        """Return the templates for resource URIs; raises ServerFailed."""
-        pages = await self._pages("list its templates", "list_resource_templates")
-        return tuple(
-            _resource(one, one.uri_template) for page in pages for one in page.resource_templates
-        )
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""

@@ -1,71 +1,33 @@
 """Tools that call MCP servers: one for each tool that a server offers, and three for resources.
 
-Border: uses servers by the interface ``RemoteServer``, and no transport. Permission for a tool is asked
+Border: uses servers, which raise ServerFailed with one sentence on any failure, and no transport. Permission for a tool is asked
 under its own name, for a resource under ``read``.
 """
 
-import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.error_containment import aborted, in_thread
+from palimpsest.tools.calls.error_containment import in_thread, until_abort
 from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.mcp.content import contents, outcome
+from palimpsest.tools.mcp.server import McpServer
 from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
 from palimpsest.tools.mcp.values import (
     LONGEST_DESCRIPTION,
-    McpContent,
     RemoteResource,
-    RemoteResult,
-    RemoteTool,
     ServerFailed,
     in_one_line,
     sanitize,
 )
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
-from palimpsest.transcript.errors import Aborted, NotFound
-
-T = TypeVar("T")
+from palimpsest.transcript.errors import NotFound
 
 LONGEST_TITLE = 120
 LONGEST_PROGRESS = 500
 MOST_LISTED = 500
 """Maximum resources of one server in a list."""
-
-
-class RemoteServer(Protocol):
-    """A server that tools can call.
-
-    Contract: on any failure a method raises ServerFailed with one sentence.
-    """
-
-    @property
-    def name(self) -> str:
-        """The configured name of the server."""
-
-    @property
-    def address(self) -> str:
-        """The command line or URL of the server, as configured."""
-
-    async def call(
-        self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
-    ) -> RemoteResult:
-        """Call a tool; ``progress`` is called with the server's progress messages.
-
-        A tool that the server no longer offers as it is given here is not called.
-        """
-
-    async def resources(self) -> tuple[RemoteResource, ...]:
-        """Return the resources of the server."""
-
-    async def templates(self) -> tuple[RemoteResource, ...]:
-        """Return the templates for resource URIs."""
-
-    async def read(self, uri: str) -> tuple[McpContent, ...]:
-        """Return the contents of a resource."""
 
 
 def server_of(key: str, servers: Sequence[str]) -> str | None:
@@ -79,7 +41,7 @@ class McpTool:
 
     concurrent = True
 
-    def __init__(self, server: RemoteServer, offered: OfferedTool) -> None:
+    def __init__(self, server: McpServer, offered: OfferedTool) -> None:
         tool = offered.remote
         self.server = server
         self.offered = offered
@@ -102,7 +64,7 @@ class McpTool:
             context.metadata(None, {"output": in_one_line(words, LONGEST_PROGRESS)})
 
         work = self.server.call(tool, given, progress)
-        result = await _unless_stopped(context, work)
+        result = await until_abort(context.abort, work)
         clean = context.scrubber()
         return await in_thread(context.abort, lambda: outcome(title, result, clean))
 
@@ -123,7 +85,7 @@ class ListResources:
     permission = "read"
     arguments: type[BaseModel] = _Server
 
-    def __init__(self, servers: Callable[[], Sequence[RemoteServer]], *, templates: bool) -> None:
+    def __init__(self, servers: Callable[[], Sequence[McpServer]], *, templates: bool) -> None:
         self._servers = servers
         self._templates = templates
         self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
@@ -140,10 +102,10 @@ class ListResources:
         title = arguments.server or f"{len(chosen)} servers"
         return ToolOutcome(title, context.scrubber()(text))
 
-    async def _block(self, server: RemoteServer, context: ToolContext) -> str:
+    async def _block(self, server: McpServer, context: ToolContext) -> str:
         try:
-            work = server.templates() if self._templates else server.resources()
-            found = await _unless_stopped(context, work)
+            work = server.resources(templates=self._templates)
+            found = await until_abort(context.abort, work)
         except ServerFailed as problem:
             return str(problem)
         lines = [_line(one) for one in found[:MOST_LISTED]]
@@ -161,7 +123,7 @@ class ReadResource:
     permission = "read"
     arguments: type[BaseModel] = _Uri
 
-    def __init__(self, servers: Callable[[], Sequence[RemoteServer]]) -> None:
+    def __init__(self, servers: Callable[[], Sequence[McpServer]]) -> None:
         self._servers = servers
 
     async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
@@ -171,14 +133,14 @@ class ReadResource:
         await context.ask(
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
         )
-        pieces = await _unless_stopped(context, server.read(arguments.uri))
+        pieces = await until_abort(context.abort, server.read(arguments.uri))
         clean = context.scrubber()
         return await in_thread(
             context.abort, lambda: contents(server.name, arguments.uri, pieces, clean)
         )
 
 
-def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool, ...]:
+def resource_tools(servers: Callable[[], Sequence[McpServer]]) -> tuple[Tool, ...]:
     """Create the three tools for resources."""
     return (
         ListResources(servers, templates=False),
@@ -187,23 +149,7 @@ def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool,
     )
 
 
-async def _unless_stopped(context: ToolContext, work: Awaitable[T]) -> T:
-    """Await a server's answer; on abort the call is cancelled, also at the server, and Aborted raised."""
-    working = asyncio.ensure_future(work)
-    stopping = asyncio.ensure_future(aborted(context.abort))
-    try:
-        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        working.cancel()
-        await asyncio.wait((working,), timeout=1.0)
-        raise Aborted(context.abort.reason)
-    finally:
-        stopping.cancel()
-        working.cancel()
-
-
-def _find(servers: Sequence[RemoteServer], name: str) -> RemoteServer:
+def _find(servers: Sequence[McpServer], name: str) -> McpServer:
     for server in servers:
         if server.name == name:
             return server

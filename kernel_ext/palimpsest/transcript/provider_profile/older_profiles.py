@@ -11,7 +11,6 @@ from palimpsest.transcript.provider_profile.provider_table import TurnOrder
 from palimpsest.transcript.provider_profile.recorded_agents import (
     ProviderFamily,
     openclaw_family,
-    recorded_rules,
 )
 from palimpsest.transcript.values import ModelRef
 
@@ -31,11 +30,7 @@ def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
     if projection >= ONE_TABLE_SINCE:
         return profile(ref)
     order = TURN_ORDERS[openclaw_family(ref.provider.lower(), ref.name.lower())]
-    return replace(
-        profile(_written_like(ref)),
-        turn_order=order,
-        recorded=recorded_rules(ref.provider, ref.name),
-    )
+    return replace(profile(_written_like(ref)), turn_order=order, name=(ref.provider, ref.name))
 
 
 def _written_like(ref: ModelRef) -> ModelRef:

@@ -30,9 +30,14 @@ from palimpsest.transcript.provider_profile.provider_table import (
 )
 from palimpsest.transcript.provider_profile.recorded_agents import RecordedRules, recorded_rules
 from palimpsest.transcript.provider_profile.request_limits import (
+    CLAUDE,
+    CLAUDE_ELSEWHERE,
+    CLAUDE_LARGE,
+    LARGE_WINDOW,
     NO_LIMITS,
+    PROVIDER_LIMITS,
+    WIRE_LIMITS,
     RequestLimits,
-    request_limits,
 )
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -49,12 +54,15 @@ class ProviderProfile(WireProfileRow):
 
     wire: Wire
     family: Family
-    guidance: Guidance
-    """Which paragraph of the system prompt is for this model."""
     equal_calls_once: bool
     """Identical calls of one answer arrive as one call, so they are put into separate steps."""
-    recorded: RecordedRules
-    """What the recorded agents would do, for the presets that follow them."""
+    name: tuple[str, str]
+    """The provider's and the model's, by which the recorded agents went."""
+
+    @property
+    def recorded(self) -> RecordedRules:
+        """What the recorded agents would do, for the presets that follow them."""
+        return recorded_rules(*self.name)
 
     @property
     def keeps_signatures(self) -> bool:
@@ -123,9 +131,8 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         **{one.name: overlaid.get(one.name, getattr(row, one.name)) for one in fields(row)},
         wire=wire,
         family=whose,
-        guidance=guidance_of(f"{provider}/{name}"),
         equal_calls_once=row.once_before is not None and _version(name) < row.once_before,
-        recorded=recorded_rules(provider, name),
+        name=(provider, name),
     )
 
 
@@ -134,7 +141,21 @@ def limits_of(model: ModelInfo) -> RequestLimits:
     found = profile(model.ref)
     if found.wire == "openai" and model.api_base is not None:
         return NO_LIMITS
-    return request_limits(_plain(model.ref.provider), found.wire, found.family, model.window)
+    provider = _plain(model.ref.provider)
+    rows = [PROVIDER_LIMITS.get(provider) or WIRE_LIMITS.get(found.wire)]
+    if found.family == "anthropic":
+        rows.append(CLAUDE_LARGE if model.window > LARGE_WINDOW else CLAUDE)
+        rows.append(CLAUDE_ELSEWHERE if provider != "anthropic" else None)
+    return stricter_limits(*(row.limits for row in rows if row is not None))
+
+
+def stricter_limits(*several: RequestLimits) -> RequestLimits:
+    """Return the limits under which a request is accepted wherever one of these holds."""
+    found = {}
+    for field in fields(RequestLimits):
+        known = [getattr(one, field.name) for one in several]
+        found[field.name] = min((one for one in known if one is not None), default=None)
+    return RequestLimits(**found)
 
 
 def family(ref: ModelRef) -> Family:
@@ -143,7 +164,7 @@ def family(ref: ModelRef) -> Family:
 
 
 def guidance_of(model_id: str) -> Guidance:
-    """Return which guidance a model is given, by its full id."""
+    """Return which paragraph of the system prompt is for a model, by its full id."""
     name = model_id.lower()
     pieces = frozenset(name.replace("/", "-").split("-"))
     for piece, found in GUIDANCE:

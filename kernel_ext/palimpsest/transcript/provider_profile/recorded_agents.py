@@ -6,6 +6,7 @@ profile is more accurate; golden data covers every table here. Nothing else read
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 ProviderFamily = Literal["openai", "anthropic", "google", "mistral", "compatible"]
@@ -97,6 +98,7 @@ class RecordedRules:
     opencode_media_in_results: Literal["none", "images", "all"]
 
 
+@lru_cache(maxsize=1_024)
 def recorded_rules(provider: str, name: str) -> RecordedRules:
     """Return what the recorded agents would do for a model."""
     where, what = provider.lower(), name.lower()

@@ -7,10 +7,9 @@ too small takes pictures from a model that would have seen them. A provider with
 refuses is learned from its refusal (``context/reduction/picture_limits.py``).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from palimpsest.transcript.provider_profile.provider_table import Family, Wire
+from palimpsest.transcript.provider_profile.provider_table import Wire
 
 MEGABYTE = 1_000_000
 MEBIBYTE = 1_048_576
@@ -35,15 +34,6 @@ class RequestLimits:
     """Of the whole request, where pictures and documents stand as Base64."""
     schema_chars: int | None = None
     """Characters of all names, enumerated and constant values in the schema of one tool."""
-
-    def stricter(self, other: "RequestLimits") -> "RequestLimits":
-        """Return the limits under which a request is accepted by both."""
-        found = {}
-        for field in fields(self):
-            known = [getattr(one, field.name) for one in (self, other)]
-            numbers = [one for one in known if one is not None]
-            found[field.name] = min(numbers) if numbers else None
-        return RequestLimits(**found)
 
     @property
     def any_of_pictures(self) -> bool:
@@ -146,24 +136,3 @@ PROVIDER_LIMITS: dict[str, LimitRow] = {
     ),
 }
 """Limits of providers that share a wire with others, by the prefix of their models."""
-
-
-def request_limits(provider: str, wire: Wire, family: Family, window: int = 0) -> RequestLimits:
-    """Return what one request may hold: the limits of the server and those of the model, each where they are known.
-
-    ``window`` is the model's, in tokens; 0 where it is not known.
-    """
-    found = NO_LIMITS
-    for row in _rows(provider, wire, family, window):
-        found = found.stricter(row.limits)
-    return found
-
-
-def _rows(provider: str, wire: Wire, family: Family, window: int) -> Iterator[LimitRow]:
-    row = PROVIDER_LIMITS.get(provider) or WIRE_LIMITS.get(wire)
-    if row is not None:
-        yield row
-    if family == "anthropic":
-        yield CLAUDE_LARGE if window > LARGE_WINDOW else CLAUDE
-        if provider != "anthropic":
-            yield CLAUDE_ELSEWHERE

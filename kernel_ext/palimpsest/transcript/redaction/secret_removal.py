@@ -28,7 +28,7 @@ from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
 from palimpsest.transcript.session_record.events import Checkpoint, Event, StepRequested
-from palimpsest.transcript.strings.surrogates import PLAIN
+from palimpsest.transcript.strings.surrogates import PLAIN, with_joined_surrogates
 
 _ADDRESS = re.compile(r"://[^\s/:@\[]{0,256}:(?!\d{1,5}(?:[/?#]|\Z))[^\s@]{1,1024}@")
 """An address with a password; what follows a machine's name after a colon is its port."""
@@ -150,12 +150,13 @@ def is_secret_field(name: object, value: str) -> bool:
 
 
 def redacted_event(event: Event, scrub: Scrub) -> Event:
-    """Return the event without secrets; the same one where there are none."""
+    """Return the event without secrets and halves of surrogate pairs; the same one where there are none."""
     match event:
         case Checkpoint():
             # It repeats the records before it, which are redacted.
             return event
         case StepRequested():
+            # Its messages repeat the records before it, too.
             parameters = redacted_value(event.request.parameters, scrub)
             if parameters is event.request.parameters:
                 return event
@@ -167,11 +168,21 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
 
 
 def redacted_value(value: Any, scrub: Scrub) -> Any:
-    """Return the value without secrets; the same object where there are none."""
+    """Return the value without secrets and halves of surrogate pairs; the same object where there are none."""
     texts: dict[str, str] = {}
-    gathered = _redacted(value, lambda text: texts.setdefault(text, text))
+
+    def gathered(text: str) -> str:
+        whole = _whole(text)
+        return texts.setdefault(whole, whole)
+
+    joined = _redacted(value, gathered)
     changed = {text: found for text in texts if (found := scrub(text)) != text}
-    return _redacted(gathered, lambda text: changed.get(text, text)) if changed else gathered
+    return _redacted(joined, lambda text: changed.get(text, text)) if changed else joined
+
+
+def _whole(value: Any) -> Any:
+    """Return a value with halves of surrogate pairs joined, and otherwise as it is."""
+    return value if type(value) is str and value.isascii() else with_joined_surrogates(value)
 
 
 def _redacted(value: Any, scrub: Scrub) -> Any:
@@ -179,7 +190,7 @@ def _redacted(value: Any, scrub: Scrub) -> Any:
         return value
     match value:
         case str():
-            found = value if value.startswith(("data:", "blob:")) else scrub(value)
+            found = (_whole if value.startswith(("data:", "blob:")) else scrub)(value)
             return value if found == value else found
         case BaseModel():
             return _model(value, scrub)
@@ -196,10 +207,13 @@ def _redacted(value: Any, scrub: Scrub) -> Any:
 def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     update: dict[str, Any] = {}
     for name, held in _fields(value):
-        if name in KEPT or name.endswith("_id"):
+        if type(held) in PLAIN:
             continue
-        shown = _without_assigned(value, name, held)
-        new = _provided(shown, scrub) if name == "metadata" else _redacted(shown, scrub)
+        if name in KEPT or name.endswith("_id"):
+            new = _whole(held)
+        else:
+            shown = _without_assigned(value, name, held)
+            new = _provided(shown, scrub) if name == "metadata" else _redacted(shown, scrub)
         if new is not held:
             update[name] = new
     return value.model_copy(update=update) if update else value
@@ -233,7 +247,7 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
         if isinstance(held, str) and is_secret_field(name, held):
             new: Any = REDACTED
         else:
-            new = held if name in OPAQUE else _redacted(held, scrub)
+            new = _whole(held) if name in OPAQUE else _redacted(held, scrub)
         if new is not held:
             update[name] = new
     names = {name: _name(name, scrub) for name in value}

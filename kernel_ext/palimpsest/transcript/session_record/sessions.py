@@ -171,6 +171,11 @@ class SessionInfo(Value):
     """Models whose small window the user was warned of in this session."""
 
     @property
+    def is_child(self) -> bool:
+        """Whether another session created this one, as a task call does."""
+        return self.parent_id is not None
+
+    @property
     def shared(self) -> bool:
         """Whether a page was made of this session; a fork's record may name its parent's."""
         share = self.share or {}

@@ -42,11 +42,6 @@ class LinkedPrompt:
     columns: tuple[ColumnMention, ...]
     values: tuple[ValueMention, ...] = ()
 
-    @property
-    def words(self) -> tuple[Word, ...]:
-        """The prompt's words."""
-        return self.prompt.words
-
 
 def make_query_spec(
     wish: DataRequest, linked: LinkedPrompt, table: Table, before: QuerySpec | None = None
@@ -55,14 +50,14 @@ def make_query_spec(
     # What a bare comparison means: what was compared, else what was measured.
     compared = (*(one.column for one in before.filters), *before.measures) if before else ()
     usual = next((column for column in compared if column.numeric), None)
-    filters, used = conditions(linked.words, linked.columns, linked.values, table, usual)
+    filters, used = conditions(linked.prompt.words, linked.columns, linked.values, table, usual)
     groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
     # By a column of which two or more values are compared, to tell them apart.
     split = [one.column for one in filters if one.test == "in" and len(one.value) > 1][:1]
     groups += tuple(column for column in split if column not in groups)
     statistic = wish.statistic
     if not any(column.numeric or column.temporal for column in (*measures, *groups)):
-        meant = _by_quality(linked.words, table)
+        meant = _by_quality(linked.prompt.words, table)
         if meant and (measures or groups):
             # The heaviest species is the one that is heaviest on average.
             statistic = statistic or "mean"
@@ -89,7 +84,7 @@ def _roles(
     for mention in mentions:
         if mention.column in (*groups, *measures):
             continue
-        opener = _opener(linked.words, mention, previous)
+        opener = _opener(linked.prompt.words, mention, previous)
         column = mention.column
         joined_on = opener == "and" and previous is not None and previous.column in groups
         by_word = opener in BY and not (

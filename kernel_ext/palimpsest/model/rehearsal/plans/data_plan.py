@@ -76,8 +76,10 @@ def data_plan(
     spec = make_query_spec(wish, linked, table, before)
     spans = _taken(runner, linked.columns, table)
     spans += [(value.start, value.end) for value in linked.values]
-    left = [linked.words[at].text for at in sorted(unlinked(linked.words, spans))]
-    left += [word.text for word in linked.words if word.text in QUALITIES and not spec.measures]
+    left = [linked.prompt.words[at].text for at in sorted(unlinked(linked.prompt.words, spans))]
+    left += [
+        word.text for word in linked.prompt.words if word.text in QUALITIES and not spec.measures
+    ]
     if before:
         named = spec.measures or spec.groups or spec.filters
         if not (named or wish.op or wish.statistic or wish.chart or wish.number):

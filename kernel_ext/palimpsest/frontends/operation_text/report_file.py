@@ -62,7 +62,7 @@ def write_report(
     chosen = [policies] if isinstance(policies, str) else [*policies]
     clean = cleaner(environment)
     told = progress or default_progress()
-    answers = ViewAnswers(review, kept=1)  # each track is asked for once
+    answers = ViewAnswers(review)
     view, data = report_data(answers, chosen, texts, price, clean_json(clean), told)
     shown = view_summary(view)
     made = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")

@@ -10,17 +10,9 @@ from tests.review.importers.sample_files import FOLDER, sample
 from tests.review.review_files.recorded_project import made_review
 
 from palimpsest.review.comparison.references import References
-from palimpsest.review.review_files.columns import LONGEST_TEXT, NotAsWritten
-from palimpsest.review.review_files.reference_values import reference_values, references_from
-from palimpsest.review.review_files.timeline_values import (
-    EVENTS,
-    HEADS,
-    ITEMS,
-    REQUESTS,
-    TRANSITIONS,
-    timeline_from,
-    timeline_values,
-)
+from palimpsest.review.review_files.columns import LONGEST_TEXT
+from palimpsest.review.review_files.kept_references import KeptReferences
+from palimpsest.review.review_files.kept_timeline import KeptTimeline
 from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import (
     Timeline,
@@ -29,7 +21,7 @@ from palimpsest.transcript.timeline import (
     TimelineRequest,
     Transition,
 )
-from palimpsest.transcript.values import Price
+from palimpsest.transcript.values import Price, PriceTier, ServicePrice
 
 SAMPLES = sorted({path.name.removesuffix(".xz") for path in FOLDER.iterdir() if path.is_file()})
 
@@ -51,28 +43,34 @@ def _read_again(path: Path) -> None:
     for one in report.sessions:
         made = timeline_of(store, one.id, price=lambda _model: Price(input=1, output=2))
         names = References.of(made)
-        written = json.loads(json.dumps([timeline_values(made), reference_values(names)]))
+        kept = KeptReferences.of(names).model_dump_json()
 
-        assert timeline_from(written[0]) == made
-        assert references_from(written[1], made) == names
+        assert _again(made) == made
+        assert KeptReferences.model_validate_json(kept, strict=True).references(made) == names
+
+
+def _again(timeline: Timeline) -> Timeline:
+    """Return a timeline as it is read after it was written."""
+    written = KeptTimeline.of(timeline).model_dump_json()
+    return KeptTimeline.model_validate_json(written, strict=True).timeline
 
 
 @pytest.mark.parametrize(
-    ("columns", "row"),
+    ("name", "row"),
     [
-        (ITEMS, TimelineItem),
-        (REQUESTS, TimelineRequest),
-        (TRANSITIONS, Transition),
-        (EVENTS, TimelineEvent),
+        ("items", TimelineItem),
+        ("requests", TimelineRequest),
+        ("transitions", Transition),
+        ("events", TimelineEvent),
     ],
 )
-def test_every_field_has_a_column(columns: dict[str, object], row: type) -> None:
-    assert [*columns] == [one.name for one in fields(row)]
+def test_every_field_has_a_column(name: str, row: type) -> None:
+    written = json.loads(KeptTimeline.of(made_review().timeline).model_dump_json())
+
+    assert [*written[name]] == [one.name for one in fields(row)]
 
 
 def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
-    written = {*HEADS, "items", "requests", "transitions", "events", "gaps", "unread", "version"}
-    written |= {"subagents", "recorded_totals"}
     # What is coming is told of a session that runs, which is read from its log.
     rest = {
         "read",
@@ -85,14 +83,14 @@ def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
         "_of_items",
     }
 
-    assert written | rest == {one.name for one in fields(Timeline)}
+    assert {*KeptTimeline.model_fields} | rest == {one.name for one in fields(Timeline)}
 
 
 def test_a_timeline_that_holds_a_long_text_is_not_written() -> None:
     shown = Transition(3, 5, "masked", tokens=9, shown="x" * (LONGEST_TEXT + 1))
 
-    with pytest.raises(NotAsWritten):
-        timeline_values(replace(made_review().timeline, transitions=(shown,)))
+    with pytest.raises(ValueError, match="too long"):
+        _again(replace(made_review().timeline, transitions=(shown,)))
 
 
 def test_numbers_of_a_decision_that_are_nested_too_deep_are_not_written() -> None:
@@ -101,5 +99,15 @@ def test_numbers_of_a_decision_that_are_nested_too_deep_are_not_written() -> Non
         deep = {"in": deep}
     one = Transition(3, 5, "masked", tokens=9, numbers={"deep": deep})
 
-    with pytest.raises(NotAsWritten):
-        timeline_values(replace(made_review().timeline, transitions=(one,)))
+    with pytest.raises(ValueError, match="too long"):
+        _again(replace(made_review().timeline, transitions=(one,)))
+
+
+def test_prices_by_length_and_by_tier_are_the_same_again() -> None:
+    long = PriceTier(above=200_000, price=Price(input=6, output=22.5))
+    batch = ServicePrice(service_tier="batch", price=Price(input=1, tiers=(long,)))
+    price = Price(input=3, output=15, tiers=(long,), services=(batch,))
+    first, *others = made_review().timeline.requests
+    made = replace(made_review().timeline, requests=(replace(first, price=price), *others))
+
+    assert _again(made) == made

@@ -1,11 +1,11 @@
 """Write a report of the command line: as text, as Markdown for a pull request, or as JSON with a version.
 
-The schema of the JSON is ``report.schema.json`` beside this file; keys are only added within a version.
+The schema of the JSON is ``command_line/report.schema.json``; keys are only added within a version.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from palimpsest.frontends import terminal
@@ -30,7 +30,7 @@ class CommandReport:
     """The same for people."""
     problems: "Sequence[Problem]" = ()
     """What could not be read."""
-    words: Sequence[str] = field(default=())
+    words: Sequence[str] = ()
     """Lines instead of tables."""
 
     def written(self, form: OutputForm) -> str:
@@ -52,9 +52,3 @@ class CommandReport:
             **self.values,
             "problems": [{"where": one.where, "what": one.what} for one in self.problems],
         }
-
-
-def tell(sentences: Iterable[str]) -> None:
-    """Write sentences to standard error, one a line."""
-    for one in sentences:
-        terminal.write_error(f"palimpsest: {one}")

@@ -1,20 +1,14 @@
 """What ``palimpsest inspect`` says of one session: totals, peak, breaks, costs, wastes, items by kind."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, marked, shown_cell
-from palimpsest.review.comparison.cache_breaks import CacheBreaks
 from palimpsest.review.comparison.session_figures import (
     RECORDED_COLUMNS,
-    SessionFigures,
     session_figures,
 )
 from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.comparison.subagents import Subagents
-from palimpsest.review.comparison.wastes import Wastes
-from palimpsest.review.replay.proof import Proof
 
 _TOTALS: tuple[tuple[str, str, Form], ...] = (
     ("origin", "agent", "text"),
@@ -35,19 +29,17 @@ _TOTALS: tuple[tuple[str, str, Form], ...] = (
 )
 
 
-@dataclass(frozen=True)
 class SessionReport:
-    """One session's figures and tables."""
+    """One session's figures and tables, at the prices with which it was opened; raises UserError for an unknown one."""
 
-    figures: SessionFigures
-    breaks: CacheBreaks
-    wastes: Wastes
-    kinds: ReportTable
-    subagents: Subagents
-    proof: Proof
-    """How well a replay reproduces the session, on which every comparison with a policy rests."""
-    gaps: tuple[str, ...]
-    """What the recording lacks, a sentence each."""
+    def __init__(self, review: SessionReview) -> None:
+        self.figures = session_figures(review)
+        self.breaks, self.wastes = review.breaks(), review.wastes()
+        self.kinds, self.subagents = items_by_kind(review), review.subagents
+        self.proof = review.proof()
+        """How well a replay reproduces the session, on which every comparison with a policy rests."""
+        self.gaps = review.timeline.gaps
+        """What the recording lacks, a sentence each."""
 
     @property
     def tables(self) -> tuple[ReportTable, ...]:
@@ -116,19 +108,6 @@ class SessionReport:
             "wastes": self.wastes.table.priced_records(),
             "gaps": list(self.gaps),
         }
-
-
-def session_report(review: SessionReview) -> SessionReport:
-    """Return the report of a session, at the prices with which it was opened; raises UserError for an unknown one."""
-    return SessionReport(
-        session_figures(review),
-        review.breaks(),
-        review.wastes(),
-        items_by_kind(review),
-        review.subagents,
-        review.proof(),
-        review.timeline.gaps,
-    )
 
 
 def items_by_kind(review: SessionReview) -> ReportTable:

@@ -1,0 +1,67 @@
+"""What a cell's prompt works with: the application, the main thread and the pages of one kernel.
+
+Border: finds sessions and shows texts in the running cell; what a prompt does with them is in the modules beside it.
+"""
+
+import os
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
+from palimpsest.frontends.cell_turn.magic_line import MagicOptions
+from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
+from palimpsest.frontends.kernel.main_thread import MainThread
+from palimpsest.frontends.turn_output.mime_bundle import status_line
+from palimpsest.render.safety.safe_markdown import safe_markdown
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.redaction.secret_removal import scrubber
+from palimpsest.transcript.visible_text import visible
+
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParts:
+    """The parts of one kernel, as everything that a cell's prompt does needs them together."""
+
+    services: FrontendServices
+    main_thread: MainThread
+    pages: Pages
+
+    @property
+    def shell(self) -> Any:
+        """The shell whose cells ask."""
+        return self.main_thread.shell
+
+    def run(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+        """Run a coroutine on the engine and return its result."""
+        return self.services.engine.submit(work).result()
+
+    async def session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
+        """Return the session that a prompt goes to, which is the notebook's current one from now on; on the engine."""
+        if options.new and options.session is None:
+            session = await self.services.workspace.new(
+                notebook, title=options.title, permission=options.permission
+            )
+        else:
+            session = await self.services.workspace.meant(options.session, notebook)
+        self.pages.adopt(session)
+        return session
+
+    def answered(self, answer: Answer, *, recorded: bool = False) -> AgentAnswer:
+        """Return an answer in the form that cells receive."""
+        return AgentAnswer(answer, self.shell, self.pages, recorded=recorded)
+
+    def say(self, words: str) -> None:
+        """Show a sentence about the turn in the cell, without secrets."""
+        words = scrubber(os.environ)(words)
+        data = {"text/markdown": status_line(words), "text/plain": visible(words)}
+        self.shell.display_pub.publish(data, {})
+
+    def show(self, text: str) -> None:
+        """Show an answer's text in the cell, without secrets."""
+        text = scrubber(os.environ)(text)
+        data = {"text/markdown": safe_markdown(text), "text/plain": visible(text)}
+        self.shell.display_pub.publish(data, {})

@@ -1,0 +1,62 @@
+"""The names in a session and their uses as a file holds them.
+
+A name is written once, with the items that hold it; the sources of a use are those of them that existed then.
+"""
+
+from bisect import bisect_left
+
+from palimpsest.review.comparison.references import NameUse, References
+from palimpsest.review.review_files.columns import KeptValue
+from palimpsest.review.review_files.kept_timeline import check_places
+from palimpsest.transcript.timeline import Timeline
+
+
+class KeptReferences(KeptValue):
+    """Names by their places, and the requests whose answers use them, in order."""
+
+    names: tuple[str, ...]
+    holders: tuple[tuple[int, ...], ...]
+    """The items that hold each name, ascending."""
+    requests: tuple[int, ...]
+    uses: tuple[int, ...]
+    """The name that each of these requests uses."""
+
+    @classmethod
+    def of(cls, references: References) -> "KeptReferences":
+        """Return what is written of references."""
+        holders: dict[str, frozenset[int]] = {}
+        for use in references.uses:
+            if len(use.sources) > len(holders.get(use.name, ())):
+                holders[use.name] = use.sources
+        places = {name: place for place, name in enumerate(holders)}
+        return cls.model_construct(
+            names=(*holders,),
+            holders=tuple(tuple(sorted(one)) for one in holders.values()),
+            requests=tuple(use.request for use in references.uses),
+            uses=tuple(places[use.name] for use in references.uses),
+        )
+
+    def references(self, timeline: Timeline) -> References:
+        """Return the references; raises ValueError where they do not fit the timeline."""
+        for one in self.holders:
+            check_places(one, len(timeline.items))
+        check_places(self.requests, len(timeline.requests))
+        check_places(self.uses, len(self.names))
+        if (
+            len(self.holders) != len(self.names)
+            or any(list(one) != sorted(set(one)) for one in self.holders)
+            or list(self.requests) != sorted(self.requests)
+        ):
+            raise ValueError("Holders or uses are not in order.")
+        sets: dict[tuple[int, int], frozenset[int]] = {}
+        found = []
+        for request, use in zip(self.requests, self.uses, strict=True):
+            own = self.holders[use]
+            count = bisect_left(own, timeline.requests[request].items)
+            if not count:
+                raise ValueError("A name is used before any item holds it.")
+            sources = sets.get((use, count))
+            if sources is None:
+                sources = sets[use, count] = frozenset(own[:count])
+            found.append(NameUse(request, self.names[use], sources, own[count - 1]))
+        return References(tuple(found))

@@ -1,0 +1,92 @@
+"""What of a timeline is written into a file; its texts stay in the log.
+
+What is read is checked as a whole: every number that points to an item or a request does, so that no reader of a
+timeline meets anything that a log could not have given.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, Self
+
+from pydantic import model_validator
+
+from palimpsest.review.review_files.columns import LARGEST, AsColumns, KeptValue
+from palimpsest.transcript.timeline import (
+    TIMELINE_VERSION,
+    RecordedTotals,
+    Timeline,
+    TimelineEvent,
+    TimelineItem,
+    TimelineRequest,
+    Transition,
+)
+from palimpsest.transcript.values import SERVICE_TIERS, Usage
+
+
+class KeptTimeline(KeptValue):
+    """A recorded timeline, without what reads and counts texts; raises ValueError where its numbers do not fit together."""
+
+    version: int
+    session: str
+    title: str
+    origin: str
+    parent: str | None
+    started_by: str | None
+    items: Annotated[tuple[TimelineItem, ...], AsColumns(TimelineItem)]
+    requests: Annotated[tuple[TimelineRequest, ...], AsColumns(TimelineRequest)]
+    transitions: Annotated[tuple[Transition, ...], AsColumns(Transition)]
+    events: Annotated[tuple[TimelineEvent, ...], AsColumns(TimelineEvent)]
+    subagents: dict[str, str]
+    gaps: tuple[str, ...]
+    recorded_totals: RecordedTotals
+    unread: tuple[str, ...]
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> "KeptTimeline":
+        """Return what is written of a timeline; it is checked when it is read."""
+        return cls.model_construct(**{name: getattr(timeline, name) for name in cls.model_fields})
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline, without texts and counters."""
+        return Timeline(**dict(self))
+
+    @model_validator(mode="after")
+    def _check_places(self) -> Self:
+        items, requests = len(self.items), len(self.requests)
+        ordered = [one.request for one in self.transitions]
+        counts = [one.items for one in self.requests]
+        if (
+            self.version != TIMELINE_VERSION
+            or [one.index for one in self.items] != [*range(items)]
+            or [one.index for one in self.requests] != [*range(requests)]
+            or counts != sorted(counts)
+            or ordered != sorted(ordered)
+        ):
+            raise ValueError("Its rows are not in their order, or it is of another version.")
+        check_places(counts, items + 1)
+        check_places(ordered, requests)
+        check_places([one.item for one in self.transitions], items)
+        check_places([one.request for one in self.events], requests + 1)
+        check_places([one.entered for one in self.items], requests + 1)
+        check_places([one.before for one in self.items if one.before is not None], items)
+        check_places([place for one in self.items for place in one.covers], items)
+        check_places([one.chars for one in self.items], LARGEST)
+        for request in self.requests:
+            first, end = request.answer
+            check_places([first], end + 1)
+            check_places([end], items + 1)
+            for usage in filter(None, (request.usage, request.assumed)):
+                _check_usage(usage)
+        return self
+
+
+def check_places(places: Iterable[int], below: int) -> None:
+    """Raise ValueError for numbers that are not from 0 to below a bound."""
+    if not all(0 <= one < below for one in places):
+        raise ValueError("A number is out of its range.")
+
+
+def _check_usage(usage: Usage) -> None:
+    check_places([one for _, one in usage if type(one) is int], LARGEST)
+    if usage.model_extra or usage.service_tier not in (None, *SERVICE_TIERS):
+        raise ValueError("These are other numbers of tokens.")

@@ -1,0 +1,262 @@
+"""Run a subagent's task in a child session, and show in the card of the call what it does.
+
+Border: on the engine's loop; ``Workspace`` opens and stores a child session, the ``task`` tool and subtasks of a
+prompt call the runner. The child's questions to the user are asked in the parent session, in the card of the call, so
+they can be answered wherever that session is shown.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.visible_messages import messages_after
+from palimpsest.render.content.phrases import SIGNS, subject
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.session.controls.user_questions import UserQuestions
+from palimpsest.session.definitions.agents import Agent, find_agent
+from palimpsest.session.engine import Run
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.permissions.asks import Caller, PendingAsk
+from palimpsest.session.runs.child_sessions import child_of, depth_of, handed_limits, outside_rules
+from palimpsest.tools.tool import Abort, ToolContext
+from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask
+from palimpsest.transcript.call_outcomes import call_outcome
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import AssistantMessage, Messages, Origin
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import PartUpdated, Record
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import Answers, ModelRef, Question, Reply
+
+TITLE_CHARS = 120
+PROGRESS_SECONDS = 0.25
+"""Interval between updates of the card; each is journaled."""
+
+CALL_SIGNS = {**SIGNS, "running": "…", "pending": "…"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSessionRunner:
+    """Runs the subagent tasks of one run of one session (tools.task.SubagentRunner)."""
+
+    _services: Services
+    _parent: LiveSession
+    _run: Run
+
+    async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
+        """Run a task in a child session and return its result; raises UserError where it cannot be started."""
+        child, agent, model = await self._child(task, context)
+        known_as = child.id
+        try:
+            caller = Caller(context.message_id, context.call_id, "task")
+            child.asks.relay = _relay(self._parent, caller)
+            child.archive.caller = self._parent.archive
+            child.interview = RelayedInterview(self._parent.user_questions, caller)
+            await child.settle_reverts()
+            progress = ChildProgress(context, child, task, agent)
+            unregister = context.abort.on_abort(_stopper(child, context.abort))
+            unsubscribe = child.subscribe(progress.heard)
+            try:
+                answer = await child.runner.prompt(
+                    task.prompt,
+                    PromptOptions(
+                        agent=agent.name,
+                        model=model.id,
+                        variant=model.variant,
+                        yes=self._run.yes,
+                        origin=Origin(kind="api", user=self._services.user or None),
+                    ),
+                )
+            finally:
+                unsubscribe()
+                unregister()
+                progress.close()
+            return _report(child.id, answer, progress.seen() | _cost(answer))
+        finally:
+            self._services.sessions.child_sessions.end(known_as)
+
+    async def _child(
+        self, task: SubagentTask, context: ToolContext
+    ) -> tuple[LiveSession, Agent, ModelRef]:
+        services, factory = self._services, self._services.sessions.child_sessions
+        parent = self._parent.log.state.session
+        if factory.begin is None or factory.resume is None or parent is None:
+            raise UserError("No other agent can work in this session. Do the task yourself.")
+        if depth_of(parent) >= factory.depth:
+            raise UserError(
+                f"Work may be handed on {factory.depth} deep here, and this session is. Do the task yourself."
+            )
+        agent = find_agent(task.agent, services.agents.known)
+        if not agent.helps:
+            raise UserError(f"The agent {agent.name!r} does not work for others.")
+        model = task.model or self._model(agent, context)
+        effective_rules = services.rules.effective
+        effective_rules.use(agent.name, model)
+        caller = services.agents.known.get(context.agent) or find_agent(
+            "build", services.agents.known
+        )
+        if task.task_id is not None:
+            child = await self._resumed(task.task_id, parent)
+            effective_rules.began[child.id] = parent.id
+            child.asks.approve(outside_rules(caller))
+            return child, agent, model
+        last = depth_of(parent) + 1 >= factory.depth
+        session = child_of(
+            parent,
+            services.ids.new("ses", descending=True),
+            services.clock(),
+            f"{task.description} (@{agent.name} subagent)",
+            agent=agent.name,
+            model=model,
+            permission=outside_rules(caller),
+            limits=(*(parent.limits or ()), *handed_limits(caller, agent, last=last)),
+        )
+        effective_rules.began[session.id] = parent.id
+        effective_rules.approvals.lend(session.permission, session.id)
+        return await factory.begin(session), agent, model
+
+    async def _resumed(self, task_id: str, parent: SessionInfo) -> LiveSession:
+        resume = self._services.sessions.child_sessions.resume
+        try:
+            child: LiveSession | None = await resume(task_id) if resume is not None else None
+        except NotFound:
+            child = None
+        found = child.log.state.session if child is not None else None
+        problem = ""
+        if child is None or found is None or found.parent_id != parent.id:
+            problem = f"There is no task {task_id!r} of this session. Leave task_id out to begin a new one."
+        elif child.runner.busy:
+            problem = f"The task {task_id!r} still works. Wait for it, or begin a new one."
+        if child is not None and not problem:
+            return child
+        if child is not None:
+            self._services.sessions.child_sessions.end(child.id)
+        raise UserError(problem)
+
+    def _model(self, agent: Agent, context: ToolContext) -> ModelRef:
+        if agent.model:
+            return self._services.models.info(agent.model, agent.variant).ref
+        message = self._parent.log.state.message(context.message_id)
+        if message is not None and isinstance(message.info, AssistantMessage):
+            model = message.info.model
+            return model.model_copy(update={"variant": agent.variant or model.variant})
+        return self._services.models.info(self._services.models.default_model(), agent.variant).ref
+
+
+def _stopper(child: LiveSession, abort: Abort) -> Callable[[], None]:
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        reason = abort.reason or "Stopped."
+        run = child.runner.run
+        if run is not None:
+            run.abort.set(reason)  # at once, from any thread
+        loop.call_soon_threadsafe(child.runner.cancel, reason)
+
+    return stop
+
+
+def _relay(parent: LiveSession, caller: Caller) -> Any:
+    def relay(pending: PendingAsk, answered: "asyncio.Future[Reply]", abort: Abort) -> Any:
+        return parent.asks.forward(pending, caller, answered, abort)
+
+    return relay
+
+
+@dataclass(frozen=True, slots=True)
+class RelayedInterview:
+    """Asks a child session's questions to the user in the card of the call that started it."""
+
+    _user_questions: UserQuestions
+    _caller: Caller
+
+    async def ask(
+        self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
+    ) -> Answers:
+        """Ask, and return the answers."""
+        del message_id, call_id  # they refer to the child session, not to the one that asks
+        caller = self._caller
+        return await self._user_questions.ask(
+            questions, message_id=caller.message_id, call_id=caller.call_id, abort=abort
+        )
+
+
+class ChildProgress:
+    """Shows what a child session does in the card of its call, a few times a second."""
+
+    def __init__(
+        self, context: ToolContext, child: LiveSession, task: SubagentTask, agent: Agent
+    ) -> None:
+        self._context = context
+        self._child = child
+        self._title = task.description
+        self._head = {"task": child.id, "agent": agent.name}
+        self._before = child.log.state.newest_message()
+        self._loop = asyncio.get_running_loop()
+        self._planned = False
+        self._closed = False
+        context.metadata(self._title, self.seen())
+
+    def heard(self, records: Sequence[Record]) -> None:
+        """Schedule an update when tool calls were written; on the writer thread."""
+        if not self._planned and any(
+            isinstance(one.event, PartUpdated) and isinstance(one.event.part, ToolPart)
+            for one in records
+        ):
+            self._planned = True
+            self._loop.call_soon_threadsafe(self._loop.call_later, PROGRESS_SECONDS, self._show)
+
+    def close(self) -> None:
+        """Stop updating the card."""
+        self._closed = True
+
+    def seen(self) -> dict[str, Any]:
+        """Return the metadata of the card as of now."""
+        found = calls_of(messages_after(self._child.log.state.messages(), self._before))
+        shown = found[-MOST_SHOWN:]
+        lines = [
+            f"{CALL_SIGNS[one['state']]} {one['tool']} {one['title']}".rstrip() for one in shown
+        ]
+        if len(found) > len(shown):
+            lines.insert(0, f"({len(found) - len(shown)} earlier calls)")
+        return {**self._head, "calls": shown, "count": len(found), "output": "\n".join(lines)}
+
+    def _show(self) -> None:
+        self._planned = False
+        if not self._closed:
+            self._context.metadata(self._title, self.seen())
+
+
+def calls_of(messages: Messages) -> list[dict[str, str]]:
+    """Return the tool calls of a session as the parent's card lists them."""
+    return [
+        {"tool": part.tool, "title": _subject(part), "state": call_outcome(part).status}
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt")
+    ]
+
+
+def _subject(part: ToolPart) -> str:
+    title = getattr(part.state, "title", None)
+    return one_line(title or subject(part.state.input), TITLE_CHARS)
+
+
+def _report(task_id: str, answer: Answer, metadata: dict[str, Any]) -> SubagentResult:
+    error = answer.error
+    stopped = error is not None and error.type == "aborted"
+    words = error.message if error is not None and not stopped else None
+    metadata.pop("output", None)  # the card of a finished task shows the result
+    return SubagentResult(task_id, answer.text, words, stopped, metadata)
+
+
+def _cost(answer: Answer) -> dict[str, Any]:
+    usage = answer.usage
+    return {
+        "steps": answer.steps,
+        "tokens": usage.prompt + usage.output + usage.reasoning,
+        "cost": answer.cost,
+    }

@@ -1,0 +1,39 @@
+"""Where sessions are imported: a project's store, and the folders that paths are seen from and confined to."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.interface import Store
+from palimpsest.transcript.errors import NotFound, UserError
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlace:
+    """A project that sessions are imported into."""
+
+    store: Store
+    root: Path
+    cwd: Path
+    clock: Callable[[], int]
+    reader: Callable[[Store, Path, Callable[[], int], ImportControl], ImportReport]
+    """Imports what lies at a path."""
+
+    def import_from(
+        self, path: str | Path, control: ImportControl, *, inside: bool = False
+    ) -> ImportReport:
+        """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
+
+        ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
+        A stopped import ends after the value that it reads; what was read stays.
+        """
+        target = self.cwd / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
+        if "\0" in str(path):
+            raise NotFound(f"There is no {str(target)!r}.")
+        if inside and self.root.resolve() not in target.resolve().parents:
+            raise UserError(
+                f"{str(target)!r} is outside the project; %agent import reads it there."
+            )
+        return self.reader(self.store, target, self.clock, control)
