@@ -5,6 +5,11 @@ import type { IReadable } from '../store/kernelStore';
 
 export type Density = 'quiet' | 'all steps';
 
+/** Reads a setting; undefined where it names no density. */
+export function asDensity(value: unknown): Density | undefined {
+  return value === 'quiet' || value === 'all steps' ? value : undefined;
+}
+
 /** What the page and its reader chose; a turn that nothing was chosen for is drawn as its project says. */
 export interface IDensityChoice {
   /** The page's own setting; undefined where it follows the project. */

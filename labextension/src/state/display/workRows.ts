@@ -66,7 +66,7 @@ export function foldWork(all: readonly Line[], live: boolean): Line[] {
   let place = 0;
   const close = () => {
     if (wantsRow(run)) {
-      shown.splice(place, 0, ...rowOf(run));
+      shown.splice(place, 0, ...rowOf(run, mended));
     }
     run = [];
   };
@@ -93,10 +93,11 @@ export function thoughtSeconds(line: Line): number | null {
   return time?.end === undefined ? null : (time.end - time.start) / 1000;
 }
 
-function rowOf(run: Line[]): Line[] {
-  const [first] = run;
-  return first === undefined || run.length === 1
-    ? run
+/** Returns the row of a run; what stands alone beside steps keeps its own, except a failure that was mended. */
+function rowOf(run: Line[], mended: ReadonlySet<string>): Line[] {
+  const [first, ...others] = run.filter(({ kind }) => kind !== 'step');
+  return first === undefined || (others.length === 0 && !mended.has(first.key))
+    ? run.filter(line => line === first)
     : [{ kind: 'work', key: `${first.key}-work`, lines: run }];
 }
 

@@ -49,14 +49,16 @@ export function workWords(
     ),
     variables.includes('') ? plain(words.__('the variables')) : [],
     counted(files.map(base), many => words.__('%1 files', many), 1),
-    looked('notebook').length > 0 ? plain(words.__('the notebook')) : [],
-    searches > 0
-      ? plain(words._n('%1 search', '%1 searches', searches, searches))
-      : []
+    looked('notebook').length > 0 ? plain(words.__('the notebook')) : []
   ].filter(one => one.length > 0);
   const said: IWorkWord[][] = [
     seen.length > 0
       ? [...plain(`${words.__('looked at')} `), ...joined(seen, ', ')]
+      : [],
+    searches > 0
+      ? plain(
+          words._n('searched once', 'searched %1 times', searches, searches)
+        )
       : [],
     recalled > 0
       ? plain(

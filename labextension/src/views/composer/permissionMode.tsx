@@ -45,11 +45,10 @@ export function PermissionMode({
         label={words.__('Permission mode')}
         value={mode}
         named={value => modeName(value, words)}
-        chip={value => {
-          const shown =
-            value === ASK ? words.__('asks first') : modeName(value, words);
-          return stepping ? words.__('%1, step by step', shown) : shown;
-        }}
+        chip={value =>
+          value === ASK ? words.__('asks first') : modeName(value, words)
+        }
+        state={stepping ? words.__('step by step') : ''}
         options={(choices?.modes ?? []).map(({ name, description }) => ({
           value: name,
           about: description

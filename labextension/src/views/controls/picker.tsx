@@ -21,6 +21,8 @@ interface IPickerProps {
   named?: (value: string) => string;
   /** Formats the value on the chip, where it is shown otherwise than in the list. */
   chip?: (value: string) => string;
+  /** What else is the case, said behind the value; empty for nothing. */
+  state?: string;
   /** Content below the list. */
   foot?: ReactNode;
   /** Whether values outside of the list can be entered. */
@@ -37,6 +39,7 @@ const SHOWN = 60;
 export function Picker(props: IPickerProps) {
   const { label, named = lastPart, options, onChoose, value } = props;
   const shown = props.chip ?? named;
+  const also = (props.state ?? '') === '' ? '' : `, ${props.state}`;
   const { Icon, words } = useHost();
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -70,7 +73,7 @@ export function Picker(props: IPickerProps) {
         className="plm-Picker-chip"
         aria-expanded={open}
         aria-controls={open ? list : undefined}
-        aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}`}
+        aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}${also}`}
         title={value}
         disabled={options.length === 0}
         onClick={() => {
@@ -79,6 +82,7 @@ export function Picker(props: IPickerProps) {
       >
         <span className="plm-Picker-value">
           {(value === '' ? '' : shown(value)) || label}
+          {also}
         </span>
         <span className="plm-Disclosure-caret" aria-hidden="true">
           <Icon name={open ? 'unfold' : 'fold'} />
