@@ -45,11 +45,15 @@ const DRAWN =
 
 /** Returns texts, calls with input and output, images and files, as they are in a page. */
 export function drawn(place: HTMLElement): string[] {
-  place
-    .querySelectorAll('.plm-Tool > [aria-expanded="false"]')
-    .forEach(head => {
+  for (const fold of [
+    '.plm-TurnPrompt-attached',
+    '.plm-Work > *',
+    '.plm-Tool > *'
+  ]) {
+    place.querySelectorAll(`${fold}[aria-expanded="false"]`).forEach(head => {
       fireEvent.click(head);
     });
+  }
   return [...place.querySelectorAll(DRAWN)].map(one =>
     one instanceof HTMLImageElement
       ? `${one.alt} ${one.getAttribute('src') ?? ''}`

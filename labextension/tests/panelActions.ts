@@ -108,7 +108,11 @@ export function panelActions(more: Partial<MockedActions> = {}): MockedActions {
     contextEdits: contextEdits(),
     heldRequests: heldRequests(),
     kernel: { load: vi.fn(), chooseKernel: vi.fn(), restart: vi.fn() },
-    notebook: { focus: vi.fn(), insertAnswer: vi.fn(nothing) },
+    notebook: {
+      focus: vi.fn(),
+      showCell: vi.fn(),
+      insertAnswer: vi.fn(nothing)
+    },
     opener: { open: vi.fn() },
     permissions: permissions(),
     pictures: { load: vi.fn(nothing) },

@@ -136,6 +136,7 @@ def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     page.reload()
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
     panel = open_panel(page)
+    panel.get_by_role("button", name="python").click()
     expect(panel.get_by_text("allowed by --yes")).to_be_visible()
     gauge.focus()
     page.keyboard.press("Shift+Tab")

@@ -48,6 +48,7 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work"])
     expect(panel.locator(".plm-Tool-name", has_text="python")).to_have_count(1)
+    transcript_region(panel).get_by_role("button", name="python").click()
     expect(transcript_region(panel).get_by_text("allowed by --yes")).to_be_visible()
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
     photograph(page, "again-answered")

@@ -115,7 +115,7 @@ def test_the_answer_in_a_cell_has_the_buttons_too(page: Page, lab: Lab) -> None:
 
     press(answer.get_by_role("button", name="Changes to cell 3"))
     page.set_viewport_size({"width": 400, "height": 800})
-    answer.get_by_role("button", name="Copy").scroll_into_view_if_needed()
+    answer.get_by_role("button", name="Copy", exact=True).scroll_into_view_if_needed()
     look(page, "fix-cell-narrow")
     press(answer.get_by_role("button", name="Insert below"))
     press(answer.get_by_role("button", name="Run again"))

@@ -82,6 +82,7 @@ def test_it_opens_from_gauge_palette_session_list_and_step(
     close(page)
     panel.get_by_role("searchbox").press("Escape")
 
+    transcript_region(panel).get_by_role("button", name="2 steps").click()
     panel.locator(".plm-Step").first.get_by_role("button", name="Inspect").click()
     inspected(page)
     assert seen.errors == []

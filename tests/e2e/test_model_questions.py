@@ -168,6 +168,7 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
     expect(transcript_region(panel).get_by_text("All done.")).to_be_visible()
     at_rest(panel)
     expect(strip).to_have_count(0)
+    transcript_region(panel).get_by_role("button", name="wrote its todo list").click()
     transcript_region(panel).get_by_role("button", name="4 of 4 done").click()
     expect(transcript_region(panel).locator(".plm-TodoItems")).to_be_visible()
     expect(composer(panel)).to_be_enabled()

@@ -230,6 +230,7 @@ def test_a_question_is_answered_while_its_cell_runs(
 
     for cell in (notebook.cell(2), notebook.cell(3)):
         expect(cell.get_by_text("It is 42.")).to_be_visible()
+        cell.get_by_role("button", name="python").click()
         expect(cell.get_by_text("allowed once")).to_be_visible()
     assert page.locator("input.jp-Stdin-input").count() == 0
     assert ours(seen) == []
@@ -390,6 +391,7 @@ def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
 
     shown = notebook.cell(2).locator(".plm-Segment")
     expect(shown.get_by_text("It is 42.")).to_be_visible()
+    shown.get_by_role("button", name="python").click()
     expect(shown.get_by_text("allowed once")).to_be_visible()
     expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     panel = open_panel(page)

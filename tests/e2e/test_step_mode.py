@@ -19,6 +19,8 @@ from tests.e2e.test_permissions import begin
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+ASKS = "Permission mode: ask"
+STEPS = "Permission mode: ask, step by step"
 
 
 WIDTHS = (1440, 320)
@@ -88,15 +90,21 @@ def test_the_switch_and_the_command_are_one_truth(page: Page, lab: Lab, seen: Pa
     panel = begin(
         page, lab, "step/switch.ipynb", "%agent step on", "%agent step off", "%agent step"
     )
+    mode = panel.get_by_role("button", name="Permission mode")
     switch = panel.get_by_role("switch", name="Step mode")
-    expect(switch).not_to_be_checked()
+    expect(mode).to_have_accessible_name(ASKS)
     page.evaluate(RUN, 1)
+    expect(mode).to_have_accessible_name(STEPS)
+    mode.press("Enter")
     expect(switch).to_be_checked()
     in_widths(page, "step-switch")
     switch.press("Space")
     expect(switch).not_to_be_checked()
+    switch.press("Escape")
+    expect(mode).to_have_accessible_name(ASKS)
     page.evaluate(RUN, 3)
     expect(page.locator(".jp-Notebook").get_by_text("Step mode is off")).to_be_visible()
+    mode.press("Enter")
     switch.press("Enter")
     expect(switch).to_be_checked()
 
@@ -105,7 +113,7 @@ def test_the_switch_and_the_command_are_one_truth(page: Page, lab: Lab, seen: Pa
     expect(card).to_be_visible()
     page.evaluate(RUN, 2)
     expect(card).to_have_count(0)
-    expect(switch).not_to_be_checked()
+    expect(mode).to_have_accessible_name(ASKS)
     at_rest(panel)
     assert seen.errors == []
 
@@ -217,7 +225,7 @@ def test_a_reload_and_a_restart_of_the_kernel_during_a_hold_lose_nothing(
     expect(card).to_be_visible()
 
     page.reload()
-    expect(panel.get_by_role("switch", name="Step mode")).to_be_checked()
+    expect(panel.get_by_role("button", name=STEPS)).to_be_visible()
     expect(card).to_be_visible()
     expect(transcript_region(panel).get_by_text("hello", exact=True).first).to_be_visible()
     card.get_by_role("button", name="Stop", exact=True).press("3")
@@ -240,7 +248,7 @@ def test_a_reload_and_a_restart_of_the_kernel_during_a_hold_lose_nothing(
 
     panel.get_by_role("button", name="Load it").click()
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["hello", "hello"])
-    expect(panel.get_by_role("switch", name="Step mode")).to_be_checked()
+    expect(panel.get_by_role("button", name=STEPS)).to_be_visible()
     expect(card).to_have_count(0)
     photograph(page, "step-restarted-loaded")
     page.evaluate(BEGIN, 2)

@@ -1,6 +1,7 @@
 /**
  * Writes answers back into a notebook that no longer shows them.
  */
+import { showCellAt } from './shownCell';
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { IOutput } from '@jupyterlab/nbformat';
 import type { NotebookPanel } from '@jupyterlab/notebook';
@@ -102,9 +103,7 @@ export function insertOutputs(
   cell.executionCount = lost.executionCount ?? null;
   cell.outputs.clear();
   outputs.forEach(one => cell.outputs.add(one));
-  panel.content.deselectAll();
-  panel.content.activeCellIndex = index;
-  void panel.content.scrollToItem(index, 'smart');
+  showCellAt(panel, index);
 }
 
 function isWritable({ context }: NotebookPanel): boolean {

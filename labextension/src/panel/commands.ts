@@ -3,6 +3,7 @@
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
+import type { ILauncher } from '@jupyterlab/launcher';
 import { NotebookActions, type INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import {
@@ -12,6 +13,7 @@ import {
   type ErrorRequest
 } from '../notebook/errorPrompts';
 import { canCompact, isBusy } from '../state/session/status';
+import { agentIcon } from './icon';
 import type { PanelModel } from './panelModel';
 import type { PanelWidget } from './panelWidget';
 
@@ -38,13 +40,18 @@ export function addCommands(
   model: PanelModel,
   tracker: INotebookTracker | null,
   palette: ICommandPalette | null,
+  launcher: ILauncher | null,
   words: TranslationBundle
 ): void {
   const { commands, shell } = app;
   const isReady = () => model.getSnapshot().status === 'ready';
   commands.addCommand(COMMANDS.open, {
     describedBy: NO_ARGUMENTS,
-    label: words.__('Open the Agent Panel'),
+    label: args =>
+      args.isLauncher === true
+        ? words.__('Agent')
+        : words.__('Open the Agent Panel'),
+    icon: args => (args.isLauncher === true ? agentIcon : undefined),
     caption: words.__('Show the agent beside the notebook'),
     execute: async () => {
       await app.restored;
@@ -134,6 +141,11 @@ export function addCommands(
   for (const command of Object.values(COMMANDS)) {
     palette?.addItem({ command, category: words.__('Agent') });
   }
+  launcher?.add({
+    command: COMMANDS.open,
+    args: { isLauncher: true },
+    category: words.__('Notebook')
+  });
   model.subscribe(() => {
     commands.notifyCommandChanged(COMMANDS.stop);
     commands.notifyCommandChanged(COMMANDS.compact);

@@ -7,6 +7,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ILink } from '../kernel/kernelLink';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { cellEdits, type RunCells } from '../notebook/cellEdits';
+import { showCell } from '../notebook/shownCell';
 import {
   answerActions,
   compactionActions,
@@ -99,6 +100,12 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
           const { panel } = this._front;
           if (panel !== null) {
             app.shell.activateById(panel.id);
+          }
+        },
+        showCell: id => {
+          const { panel } = this._front;
+          if (panel !== null) {
+            showCell(panel, id);
           }
         },
         insertAnswer: turn =>

@@ -45,6 +45,7 @@ export class PanelWidget extends Widget {
     this.id = PANEL_ID;
     this.addClass('plm-PanelWidget');
     this.title.icon = agentIcon;
+    this.title.label = words.__('Agent');
     this.title.caption = words.__('Agent');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', words.__('Agent'));

@@ -9,11 +9,13 @@ import {
 import { ICommandPalette } from '@jupyterlab/apputils';
 import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import { ILauncher } from '@jupyterlab/launcher';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { ILinkRegistry } from '../kernel/tokens';
+import { asDensity, densityChoice } from '../state/display/density';
 import { COMPARE, INSPECT } from '../views/actions/inspector';
 import { notebookLinkResolver } from './linkResolver';
 import { addCommands, COMMANDS } from './commands';
@@ -36,7 +38,8 @@ export const panel: JupyterFrontEndPlugin<void> = {
     ICommandPalette,
     ILayoutRestorer,
     ISettingRegistry,
-    IEditorLanguageRegistry
+    IEditorLanguageRegistry,
+    ILauncher
   ],
   activate: (
     app: JupyterFrontEnd,
@@ -47,7 +50,8 @@ export const panel: JupyterFrontEndPlugin<void> = {
     palette: ICommandPalette | null,
     restorer: ILayoutRestorer | null,
     settings: ISettingRegistry | null,
-    languages: IEditorLanguageRegistry | null
+    languages: IEditorLanguageRegistry | null,
+    launcher: ILauncher | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
     const model = new PanelModel(
@@ -75,7 +79,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
     );
     app.shell.add(widget, 'right', { rank: RANK });
     restorer?.add(widget, PANEL_ID);
-    addCommands(app, widget, model, tracker, palette, words);
+    addCommands(app, widget, model, tracker, palette, launcher, words);
     void follow(app, model, settings);
   }
 };
@@ -96,6 +100,7 @@ async function follow(
         ? 'Accel Enter'
         : 'Enter'
     );
+    densityChoice.setPage(asDensity(settings.get('density').composite));
   };
   settings.changed.connect(read);
   read();

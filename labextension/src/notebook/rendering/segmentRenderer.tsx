@@ -19,7 +19,11 @@ import {
   displayedSegment,
   type IDisplayedSegment
 } from '../../state/display/liveSegment';
-import type { IKernelView } from '../../state/store/kernelStore';
+import {
+  UNKNOWN_KERNEL,
+  type IKernelView
+} from '../../state/store/kernelStore';
+import type { TurnOutputs } from '../../state/display/turnRows';
 import { proposedFix } from '../../state/display/proposedFix';
 import { AnswerActionsProvider } from '../../views/actions/answers';
 import {
@@ -38,6 +42,7 @@ import { HostProvider, type IHost } from '../../views/host';
 import { ProposedFixProvider } from '../../views/parts/codeActions';
 import { SegmentView } from '../../views/transcript/segmentView';
 import { keepButtonKeys } from './buttonKeys';
+import { CellOutputs, outputsOfTurn } from './cellOutputs';
 import { labHost } from './labHost';
 import {
   answerActions,
@@ -74,6 +79,7 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   private readonly _root: Root;
   private readonly _host: IHost;
   private readonly _cells: ICellActions | null;
+  private readonly _outputs = new CellOutputs();
   private _leaveKeys: () => void = () => undefined;
 
   constructor(
@@ -109,10 +115,11 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
               {this._host.words.__('This output of the agent cannot be read.')}
             </p>
           ) : this._link === null ? (
-            <SegmentView segment={segment} />
+            <Saved segment={segment} outputs={this._outputs} />
           ) : (
             <Live
               segment={segment}
+              outputs={this._outputs}
               link={this._link}
               cells={this._cells}
               places={this._places}
@@ -135,29 +142,59 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     this._leaveKeys = keepButtonKeys(this.node);
+    this._outputs.attach(this);
   }
 
   protected override onBeforeDetach(message: Message): void {
     this._leaveKeys();
+    this._outputs.detach();
     super.onBeforeDetach(message);
   }
+}
+
+/** Renders a segment as it was saved. */
+function Saved({
+  segment,
+  outputs: readable
+}: {
+  segment: ISegment;
+  outputs: CellOutputs;
+}) {
+  const all = useSyncExternalStore(readable.subscribe, readable.getSnapshot);
+  const [outputs, place] = useMemo(
+    () => outputsOfTurn(all, segment),
+    [all, segment]
+  );
+  return <SegmentView segment={segment} outputs={outputs} place={place} />;
 }
 
 /** Renders a segment from the store, as far as the store is newer than the saved data. */
 function Live({
   segment,
+  outputs: readable,
   link,
   cells,
   places
 }: {
   segment: ISegment;
+  outputs: CellOutputs;
   link: ILink;
   cells: ICellActions | null;
   places: IOtherPlaces;
 }) {
-  const read = useMemo(() => reader(segment), [segment]);
-  const shown = useSyncExternalStore(link.store.subscribe, () =>
+  const all = useSyncExternalStore(readable.subscribe, readable.getSnapshot);
+  const [saved, place] = useMemo(
+    () => outputsOfTurn(all, segment),
+    [all, segment]
+  );
+  const read = useMemo(() => reader(saved), [saved]);
+  const displayed = useSyncExternalStore(link.store.subscribe, () =>
     read(link.store.getSnapshot())
+  );
+  const shown = displayed[place] ?? displayedSegment(segment, UNKNOWN_KERNEL);
+  const outputs = useMemo(
+    () => displayed.map(one => one?.segment ?? null),
+    [displayed]
   );
   const actions = useMemo(() => {
     const target: ICommandTarget = {
@@ -207,6 +244,8 @@ function Live({
                   >
                     <SegmentView
                       segment={shown.segment}
+                      outputs={outputs}
+                      place={place}
                       live={shown.live}
                       status={shown.status}
                       problem={shown.problem}
@@ -228,17 +267,27 @@ function Live({
   );
 }
 
-/** Returns a selector whose result changes only with the segment's own session. */
-function reader(segment: ISegment): (view: IKernelView) => IDisplayedSegment {
-  let before: [unknown, unknown, IDisplayedSegment] | null = null;
+/** Returns a selector whose result changes only with what is displayed of the segments' own session. */
+function reader(
+  outputs: TurnOutputs
+): (view: IKernelView) => readonly (IDisplayedSegment | null)[] {
+  const id = outputs.find(segment => segment !== null)?.session ?? '';
+  let before: [unknown, unknown] | null = null;
+  let found: readonly (IDisplayedSegment | null)[] = [];
   return view => {
-    const session = view.sessions.get(segment.session);
-    if (before?.[0] === session && before?.[1] === view.link) {
-      return before[2];
+    const session = view.sessions.get(id);
+    if (before?.[0] !== session || before?.[1] !== view.link) {
+      before = [session, view.link];
+      const now = outputs.map(segment =>
+        segment === null ? null : displayedSegment(segment, view)
+      );
+      found =
+        now.length === found.length &&
+        now.every((one, index) => one === found[index])
+          ? found
+          : now;
     }
-    const now = displayedSegment(segment, view);
-    before = [session, view.link, now];
-    return now;
+    return found;
   };
 }
 

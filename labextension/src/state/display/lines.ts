@@ -1,7 +1,7 @@
 /**
  * Computes the display lines of a list of messages: pure, so that cell and panel agree.
  *
- * A line is a part, or a run of read calls folded into one. Types that affect their neighbours are
+ * A line is a part, or a row of work into which workRows folds some. Types that affect their neighbours are
  * handled here; any other part is a line of its own, which views/parts/standaloneParts draws, or skips
  * if its type is unknown, so that an older front end shows a newer kernel's messages.
  */
@@ -20,9 +20,8 @@ import {
   type TextPart,
   type ToolPart
 } from '../../protocol/generated';
-import { callOutcome } from './callOutcomes';
 import { retryLines, type IRetryLines, type IRetryRun } from './retryRuns';
-import { toolKind } from './toolCalls';
+import type { IWorkRow } from './workRows';
 
 /** Marks the start of a step, for reverts: not displayed. */
 type HiddenPart = SnapshotPart | StepStartPart;
@@ -53,13 +52,15 @@ export type Line =
   | { kind: 'prompt'; key: string; part: TextPart }
   | { kind: 'reasoning'; key: string; part: ReasoningPart }
   | { kind: 'tool'; key: string; part: ToolPart }
-  | { kind: 'reads'; key: string; parts: ToolPart[] }
+  | IWorkRow
   | StandaloneLine
   /** A notice to the user, which the model does not see. */
   | { kind: 'notice'; key: string; part: TextPart }
   /** Failed attempts in a row, with the newest; without a run it is a notice that another way was taken. */
   | { kind: 'retry'; key: string; part: RetryPart; run?: IRetryRun }
   | { kind: 'step'; key: string; part: StepFinishPart; number: number }
+  /** A step whose answer was cut at its length limit. */
+  | { kind: 'cut'; key: string; part: StepFinishPart }
   | {
       kind: 'compaction';
       key: string;
@@ -79,9 +80,6 @@ export type Line =
 
 /** Whether a summary is being written, replaces what it covers, or failed. */
 export type CompactionState = 'running' | 'done' | 'failed';
-
-/** From this many on, consecutive successful reads are one line. */
-const RUN_OF_READS = 3;
 
 /**
  * Converts messages to lines.
@@ -109,6 +107,9 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
       if (part.type === 'step-finish') {
         step += 1;
         found.push({ kind: 'step', key: part.id, part, number: step });
+        if (part.reason === 'length') {
+          found.push({ kind: 'cut', key: `${part.id}-cut`, part });
+        }
         continue;
       }
       if (part.type === 'retry') {
@@ -122,7 +123,7 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
     }
     addError(found, info, retries);
   }
-  return foldReads(found);
+  return found;
 }
 
 function retriesOf(info: Message['info'], parts: readonly Part[]): IRetryLines {
@@ -281,40 +282,4 @@ function compactionState(info: AssistantMessage): CompactionState {
     return 'failed';
   }
   return info.time.completed === undefined ? 'running' : 'done';
-}
-
-function foldReads(found: Line[]): Line[] {
-  const folded: Line[] = [];
-  let run: ToolPart[] = [];
-  const close = () => {
-    if (run.length >= RUN_OF_READS) {
-      folded.push({
-        kind: 'reads',
-        key: `${run[0]?.id ?? ''}-reads`,
-        parts: run
-      });
-    } else {
-      folded.push(
-        ...run.map((part): Line => ({ kind: 'tool', key: part.id, part }))
-      );
-    }
-    run = [];
-  };
-  for (const line of found) {
-    if (line.kind === 'tool' && isQuietRead(line.part)) {
-      run.push(line.part);
-    } else {
-      close();
-      folded.push(line);
-    }
-  }
-  close();
-  return folded;
-}
-
-function isQuietRead(part: ToolPart): boolean {
-  return (
-    toolKind(part.tool).folds === true &&
-    callOutcome(part).status === 'completed'
-  );
 }

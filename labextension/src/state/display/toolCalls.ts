@@ -24,6 +24,9 @@ const SUBJECTS = [
   'prompt'
 ];
 
+/** The end of a diff that is kept in part: see tools/calls/kept_diff.py. */
+const CUT = '\n(cut here)\n';
+
 /** Properties of a built-in tool; other tools have none of them. */
 interface IToolKind {
   /** The input that holds code, and its language. */
@@ -32,15 +35,13 @@ interface IToolKind {
   isSubagent?: boolean;
   /** Whether it reads images for the model: they are not figures of the answer. */
   looks?: boolean;
-  /** Whether consecutive successful calls are folded into one line. */
-  folds?: boolean;
 }
 
 const TOOL_KINDS: Partial<Record<string, IToolKind>> = {
   python: { code: ['code', 'python'] },
   bash: { code: ['command', 'bash'] },
   task: { code: ['prompt', 'markdown'], isSubagent: true },
-  read: { looks: true, folds: true },
+  read: { looks: true },
   webfetch: { looks: true }
 };
 
@@ -83,6 +84,26 @@ export function input(part: ToolPart): { text: string; language: string } {
     return { text: code, language };
   }
   return { text: JSON.stringify(state.input, null, 2), language: 'json' };
+}
+
+/** Returns how many lines a call's diff adds and removes, as "+9 −2"; empty without a whole diff. */
+export function changedLines({ state }: ToolPart): string {
+  const diff = 'metadata' in state ? state.metadata.diff : undefined;
+  if (
+    state.status !== 'completed' ||
+    typeof diff !== 'string' ||
+    diff.endsWith(CUT)
+  ) {
+    return '';
+  }
+  const changes = diff.slice(diff.indexOf('\n@@')).split('\n');
+  const signs = { '+': '+', '-': '−' };
+  return Object.entries(signs)
+    .flatMap(([sign, shown]) => {
+      const found = changes.filter(line => line.startsWith(sign)).length;
+      return found > 0 ? [`${shown}${found}`] : [];
+    })
+    .join(' ');
 }
 
 /** Returns the exact input of a question: its code, and whatever else it holds. */

@@ -21,6 +21,8 @@ export const { Provider: KernelActionsProvider, useOffered: useKernelActions } =
 export interface INotebookActions {
   /** Returns the focus to where the user came from. */
   focus(): void;
+  /** Scrolls to a cell and selects it; nothing where the notebook does not hold it. */
+  showCell(cellId: string): void;
   /** Writes the answer of a turn into the notebook; resolves to the error, or to an empty string. */
   insertAnswer(turn: string): Promise<string>;
 }

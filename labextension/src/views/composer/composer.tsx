@@ -22,7 +22,6 @@ import { usePromptActions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
 import { OperationButtons } from './operationButtons';
 import { PermissionMode, TrustPrompt } from './permissionMode';
-import { StepModeSwitch } from './stepModeSwitch';
 
 /** The keys that send a prompt. */
 export type SendKey = 'Enter' | 'Accel Enter';
@@ -140,7 +139,7 @@ export function Composer({
         ref={field}
         className="plm-Field plm-Composer-field"
         dir="auto"
-        rows={2}
+        rows={1}
         aria-label={words.__('Prompt for the agent')}
         aria-describedby={`${hint} ${named}`}
         {...listed(list)}
@@ -271,6 +270,7 @@ function AnswerSettings({
       <span className="plm-Composer-chips">
         <Picker
           label={words.__('Agent')}
+          chip={agent => words.__('agent: %1', agent)}
           value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
           options={(choices?.agents ?? []).map(({ name, description }) => ({
             value: name,
@@ -280,8 +280,11 @@ function AnswerSettings({
             drafts.choose({ ...chosen, agent });
           }}
         />
-        <PermissionMode session={session} choices={choices} />
-        <StepModeSwitch on={stepping} />
+        <PermissionMode
+          session={session}
+          choices={choices}
+          stepping={stepping}
+        />
         <Picker
           label={words.__('Model')}
           value={chosen.model ?? (kept || (choices?.model ?? ''))}

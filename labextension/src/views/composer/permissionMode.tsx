@@ -10,6 +10,7 @@ import type {
 import { useHost } from '../host';
 import { modeName } from '../controls/modeNames';
 import { Picker } from '../controls/picker';
+import { StepModeSwitch } from './stepModeSwitch';
 import { usePermissionActions } from '../actions/permissions';
 
 /** The mode in which every change needs an approval. */
@@ -27,10 +28,13 @@ export function modeOf(
 /** Draws the mode as a chip; a chosen mode applies from the next call on. */
 export function PermissionMode({
   session,
-  choices
+  choices,
+  stepping
 }: {
   session: SessionInfo | undefined;
   choices: Choices | null;
+  /** Whether each request waits until it is let go. */
+  stepping: boolean;
 }) {
   const { words } = useHost();
   const permissions = usePermissionActions();
@@ -41,11 +45,20 @@ export function PermissionMode({
         label={words.__('Permission mode')}
         value={mode}
         named={value => modeName(value, words)}
+        chip={value =>
+          value === ASK ? words.__('asks first') : modeName(value, words)
+        }
+        state={stepping ? words.__('step by step') : ''}
         options={(choices?.modes ?? []).map(({ name, description }) => ({
           value: name,
           about: description
         }))}
-        foot={<AlwaysAllowed />}
+        foot={
+          <>
+            <StepModeSwitch on={stepping} />
+            <AlwaysAllowed />
+          </>
+        }
         onChoose={name => {
           permissions.setMode(name);
         }}

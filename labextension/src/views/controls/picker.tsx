@@ -19,6 +19,10 @@ interface IPickerProps {
   options: readonly IOption[];
   /** Formats a value; by default the last part of its name is shown. */
   named?: (value: string) => string;
+  /** Formats the value on the chip, where it is shown otherwise than in the list. */
+  chip?: (value: string) => string;
+  /** What else is the case, said behind the value; empty for nothing. */
+  state?: string;
   /** Content below the list. */
   foot?: ReactNode;
   /** Whether values outside of the list can be entered. */
@@ -34,13 +38,15 @@ const SHOWN = 60;
 /** Draws the chip and, while it is open, the list above it. */
 export function Picker(props: IPickerProps) {
   const { label, named = lastPart, options, onChoose, value } = props;
+  const shown = props.chip ?? named;
+  const also = (props.state ?? '') === '' ? '' : `, ${props.state}`;
   const { Icon, words } = useHost();
   const [open, setOpen] = useState(false);
-  const chip = useRef<HTMLButtonElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   const list = useId();
   const close = () => {
     setOpen(false);
-    chip.current?.focus();
+    button.current?.focus();
   };
   if (options.length === 0 && value === '') {
     return null;
@@ -63,18 +69,21 @@ export function Picker(props: IPickerProps) {
     >
       <button
         type="button"
-        ref={chip}
+        ref={button}
         className="plm-Picker-chip"
         aria-expanded={open}
         aria-controls={open ? list : undefined}
-        aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}`}
+        aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}${also}`}
         title={value}
         disabled={options.length === 0}
         onClick={() => {
           setOpen(!open);
         }}
       >
-        <span className="plm-Picker-value">{named(value) || label}</span>
+        <span className="plm-Picker-value">
+          {(value === '' ? '' : shown(value)) || label}
+          {also}
+        </span>
         <span className="plm-Disclosure-caret" aria-hidden="true">
           <Icon name={open ? 'unfold' : 'fold'} />
         </span>

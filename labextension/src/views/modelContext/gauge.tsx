@@ -31,6 +31,8 @@ interface IGaugeProps {
   reserve?: number;
   /** Whether the bar is decorative, since the surrounding text has its numbers. */
   silent?: boolean;
+  /** Whether the text beside the bar leaves the window's size out. */
+  brief?: boolean;
 }
 
 /** Draws the bar and its number; without a limit only the number. */
@@ -40,7 +42,8 @@ export function Gauge({
   kinds,
   label,
   reserve = 0,
-  silent = false
+  silent = false,
+  brief = false
 }: IGaugeProps) {
   const { words } = useHost();
   if (window <= 0) {
@@ -93,7 +96,12 @@ export function Gauge({
           />
         )}
       </span>
-      <span>{label ?? words.__('%1% of %2', percent, short(window))}</span>
+      <span>
+        {label ??
+          (brief
+            ? words.__('%1%', percent)
+            : words.__('%1% of %2', percent, short(window)))}
+      </span>
     </span>
   );
 }

@@ -2,7 +2,8 @@
  * The line under a step: tokens, cost, seconds, and context usage.
  */
 import type { StepFinishPart } from '../../protocol/generated';
-import { count, dollars, seconds } from '../../state/display/numberFormat';
+import { count, seconds } from '../../state/display/numberFormat';
+import { costWords, sentTokens } from '../../state/display/turnFigures';
 import { Gauge } from '../modelContext/gauge';
 import { InspectButton } from '../modelContext/inspectButton';
 import { useHost } from '../host';
@@ -17,7 +18,7 @@ export function StepSummary({
 }) {
   const { words } = useHost();
   const { tokens } = part;
-  const prompt = tokens.input + tokens.cache_read + tokens.cache_write;
+  const prompt = sentTokens(part);
   const sent =
     tokens.cache_read > 0
       ? words.__('%1 in (%2 cached)', count(prompt), count(tokens.cache_read))
@@ -26,33 +27,23 @@ export function StepSummary({
     words.__('step %1', number),
     sent,
     words.__('%1 out', count(tokens.output + tokens.reasoning)),
-    part.cost === undefined
-      ? words.__('cost unknown')
-      : `${part.cost_listed === true ? '~' : ''}${dollars(part.cost)}`,
+    costWords(part.cost, part.cost_listed === true, words),
     ...(part.seconds === undefined ? [] : [seconds(part.seconds)]),
     ...(part.waited_seconds === undefined
       ? []
       : [words.__('%1 for your answers', seconds(part.waited_seconds))])
   ];
-  const cut = part.reason === 'length' && (
-    <p className="plm-Muted" role="note">
-      ✂ {words.__('The answer was cut at its length limit. Ask it to go on.')}
-    </p>
-  );
   return (
-    <>
-      <div className="plm-Step">
-        <span>
-          {tokens.estimated && '≈ '}
-          {facts.map(unbroken).join('\u00a0· ')}{' '}
-          <InspectButton target={{ request: part.message_id }} quiet />
-        </span>
-        {part.window !== undefined && part.context_tokens !== undefined && (
-          <Gauge used={part.context_tokens} window={part.window} />
-        )}
-      </div>
-      {cut}
-    </>
+    <div className="plm-Step">
+      <span>
+        {tokens.estimated && '≈ '}
+        {facts.map(unbroken).join('\u00a0· ')}{' '}
+        <InspectButton target={{ request: part.message_id }} quiet />
+      </span>
+      {part.window !== undefined && part.context_tokens !== undefined && (
+        <Gauge used={part.context_tokens} window={part.window} />
+      )}
+    </div>
   );
 }
 

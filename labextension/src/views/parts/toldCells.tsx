@@ -54,7 +54,7 @@ export function ToldCells({ part }: { part: NotebookPart }) {
 }
 
 /** Joins numbers that follow each other: "1, 2, 4 to 9". */
-function spans(numbers: readonly number[]): string {
+export function spans(numbers: readonly number[], to = ' to '): string {
   const found: [number, number][] = [];
   for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
     const last = found.at(-1);
@@ -70,7 +70,7 @@ function spans(numbers: readonly number[]): string {
         ? String(first)
         : last === first + 1
           ? `${first}, ${last}`
-          : `${first} to ${last}`
+          : `${first}${to}${last}`
     )
     .join(', ');
 }

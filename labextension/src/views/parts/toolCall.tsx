@@ -19,16 +19,14 @@ import { seconds } from '../../state/display/numberFormat';
 import {
   askedInput,
   attachments,
+  changedLines,
   duration,
   input,
   output,
   subject,
   toolKind
 } from '../../state/display/toolCalls';
-import {
-  decisionsAbout,
-  effectiveDecisions
-} from '../../state/session/contextEdits';
+import { effectiveDecisions } from '../../state/session/contextEdits';
 import { visible } from '../../state/display/visibleText';
 import { TextEnd } from '../controls/textEnd';
 import { ASKED_TEXT } from '../dom/endSeen';
@@ -69,9 +67,6 @@ interface IToolCallProps {
   figures?: boolean;
 }
 
-/** The number of characters of name and subject that fit into one line of a narrow panel. */
-const BRIEF = 21;
-
 /** Draws one call. */
 export function ToolCall({
   part,
@@ -89,57 +84,25 @@ export function ToolCall({
   const outcome = callOutcome(part, reply);
   const state = stateOf(outcome, ask ?? asked, over);
   const why = whyOf(outcome, ended, words);
-  const spent = duration(part);
-  const works = subject(part);
   const { edit, reduction } = effectiveDecisions(decisions);
-  const isBrief =
-    part.tool.length + works.length <= BRIEF &&
-    reply === undefined &&
-    state === 'completed';
-  // A refusal is told with its reason; what was stopped while it waited was refused by nobody.
-  const allowed = reply !== undefined && reply.answer !== 'reject';
   const head = (
     <>
       <StatusIcon state={state} />{' '}
       <span className="plm-Tool-name">{part.tool}</span>{' '}
-      <span className="plm-Tool-subject" data-brief={isBrief}>
-        {works}
-      </span>{' '}
-      {why !== '' && (
-        <>
-          <span className="plm-Tool-reason" data-state={state} title={why}>
-            <bdi>{visible(why)}</bdi>
-          </span>{' '}
-        </>
-      )}
-      <span className="plm-Tool-time">
-        {part.metadata?.provider_executed === true && (
-          <span>{words.__('ran at the provider')}</span>
-        )}
-        {allowed && (
-          <span className="plm-Tool-reply">{answered(reply, words)}</span>
-        )}
-        <span data-remark={state}>{remark(state, words)}</span>
-        {changedBy(part).map(by => (
-          <span key={by}>{words.__('changed by %1', by)}</span>
-        ))}
-        {edit !== null && (
-          <span className="plm-Tool-edit">
-            {edit === 'pin' ? words.__('pinned') : words.__('excluded')}
-          </span>
-        )}
-        {edit === null && reduction !== null && (
-          <span className="plm-Tool-reduced">
-            {reductionLabel(reduction, words)}
-          </span>
-        )}
-        {spent !== null && <span>{seconds(spent)}</span>}
-        {live && state === 'running' && part.state.status === 'running' && (
-          <span>
+      <span className="plm-Tool-subject">{subject(part)}</span>{' '}
+      {why !== '' ? (
+        <span className="plm-Tool-reason" data-state={state} title={why}>
+          <bdi>{visible(why)}</bdi>
+        </span>
+      ) : (
+        <span className="plm-Tool-note">
+          {state === 'running' && live && part.state.status === 'running' ? (
             <ElapsedTime since={part.state.time.start} />
-          </span>
-        )}
-      </span>
+          ) : (
+            noteOf(part, state, edit, reduction, words)
+          )}
+        </span>
+      )}
     </>
   );
   // A diff shows the whole input, and what was there before.
@@ -176,6 +139,7 @@ export function ToolCall({
             ended={ended}
           />
         )}
+        <CallFacts part={part} reply={reply} />
         {reduction !== null && <ReductionNote decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
           <ContextEditNote target={part.id} decisions={decisions} />
@@ -209,41 +173,6 @@ function ownView(
     <QuestionForm asked={asked} />
   ) : (
     (TOOL_VIEWS[part.tool]?.(part) ?? null)
-  );
-}
-
-/** Draws consecutive reads as one row. */
-export function ReadCalls({
-  parts,
-  decisions
-}: {
-  parts: ToolPart[];
-  decisions: readonly Decision[];
-}) {
-  const { words } = useHost();
-  const spent = parts.reduce((sum, part) => sum + (duration(part) ?? 0), 0);
-  const head = (
-    <>
-      <StatusIcon state="completed" />{' '}
-      <span className="plm-Tool-name">{parts[0]?.tool}</span>{' '}
-      <span className="plm-Tool-subject" data-brief="true">
-        {words._n('%1 file', '%1 files', parts.length, parts.length)}
-      </span>{' '}
-      <span className="plm-Tool-time">{seconds(spent)}</span>
-    </>
-  );
-  return (
-    <Disclosure className="plm-Tool plm-ReadCalls" head={head}>
-      {parts.map(part => (
-        <ToolCall
-          key={part.id}
-          part={part}
-          decisions={decisionsAbout(decisions, part)}
-          over={true}
-          newest={false}
-        />
-      ))}
-    </Disclosure>
   );
 }
 
@@ -366,7 +295,14 @@ function changedBy(part: ToolPart): string[] {
   return [...new Set(names.filter(name => typeof name === 'string'))];
 }
 
-function remark(state: CallState, words: IWords): string {
+/** Returns the one thing that a row says behind its subject, where no reason stands there. */
+function noteOf(
+  part: ToolPart,
+  state: CallState,
+  edit: ReturnType<typeof effectiveDecisions>['edit'],
+  reduction: Decision | null,
+  words: IWords
+): string {
   switch (state) {
     case 'waiting':
       return words.__('waiting for you');
@@ -378,8 +314,40 @@ function remark(state: CallState, words: IWords): string {
     case 'error':
     case 'refused':
     case 'pending':
-      return '';
+      break;
   }
+  if (edit !== null) {
+    return edit === 'pin' ? words.__('pinned') : words.__('excluded');
+  }
+  if (reduction !== null) {
+    return reductionLabel(reduction, words);
+  }
+  return part.metadata?.provider_executed === true
+    ? words.__('ran at the provider')
+    : changedLines(part);
+}
+
+/** Draws what else is known of a call: how long it took, who allowed it, who changed it. */
+function CallFacts({
+  part,
+  reply
+}: {
+  part: ToolPart;
+  reply: Reply | undefined;
+}) {
+  const { words } = useHost();
+  const spent = duration(part);
+  const facts = [
+    spent === null ? '' : seconds(spent),
+    // A refusal is told with its reason; what was stopped while it waited was refused by nobody.
+    reply === undefined || reply.answer === 'reject'
+      ? ''
+      : answered(reply, words),
+    ...changedBy(part).map(by => words.__('changed by %1', by))
+  ].filter(fact => fact !== '');
+  return facts.length === 0 ? null : (
+    <p className="plm-Tool-facts">{facts.join(' · ')}</p>
+  );
 }
 
 function answered(reply: Reply, words: IWords): string {

@@ -21,6 +21,7 @@ export function ForkButton({
     <button
       type="button"
       className="plm-Link plm-ForkButton"
+      aria-label={words.__('Fork here')}
       title={words.__(
         'Begin a new session with all that came before this prompt; this one stays as it is'
       )}
@@ -28,7 +29,7 @@ export function ForkButton({
         sessions.fork(session, target);
       }}
     >
-      {words.__('Fork here')}
+      {words.__('Fork')}
     </button>
   );
 }

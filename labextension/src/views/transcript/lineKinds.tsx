@@ -7,6 +7,7 @@ import type { ComponentType } from 'react';
 import type { ISegment } from '../../protocol/segment';
 import type { Line, StandaloneLine } from '../../state/display/lines';
 import { subject } from '../../state/display/toolCalls';
+import { workText } from '../../state/display/workWords';
 import { decisionsAbout } from '../../state/session/contextEdits';
 import { useHost, type IWords } from '../host';
 import { Compaction, compactionText } from '../modelContext/compaction';
@@ -19,7 +20,8 @@ import {
   standalonePartText
 } from '../parts/standaloneParts';
 import { StepSummary } from '../parts/stepSummary';
-import { ReadCalls, ToolCall } from '../parts/toolCall';
+import { ToolCall } from '../parts/toolCall';
+import { WorkRow } from './workRow';
 
 export interface ILineProps<L extends Line = Line> {
   line: L;
@@ -108,13 +110,17 @@ const KINDS: LineKinds = {
     text: ({ part }) => `${part.tool} ${subject(part)}`,
     madeOf: ofPart
   },
-  reads: {
-    View: ({ line, segment }) => (
-      <ReadCalls parts={line.parts} decisions={segment.decisions} />
+  work: {
+    View: props => (
+      <WorkRow row={props.line}>
+        {props.line.lines.map(line => {
+          const { View } = lineKind(line);
+          return <View key={line.key} {...props} line={line} again={false} />;
+        })}
+      </WorkRow>
     ),
-    text: ({ parts }) =>
-      parts.map(part => `${part.tool} ${subject(part)}`).join('\n'),
-    madeOf: ({ parts }) => parts
+    text: (line, words) => workText(line, words),
+    madeOf: ({ lines }) => lines.flatMap(line => lineKind(line).madeOf(line))
   },
   notice: {
     View: ({ line }) => (
@@ -133,6 +139,18 @@ const KINDS: LineKinds = {
   step: {
     View: ({ line }) => <StepSummary part={line.part} number={line.number} />,
     text: () => '', // numbers
+    madeOf: ofPart
+  },
+  cut: {
+    View: () => {
+      const { words } = useHost();
+      return (
+        <p className="plm-Muted" role="note">
+          {cutText(words)}
+        </p>
+      );
+    },
+    text: (_line, words) => cutText(words),
     madeOf: ofPart
   },
   compaction: {
@@ -168,6 +186,10 @@ const STANDALONE: ILineKind<StandaloneLine> = {
   text: ({ part }, words) => standalonePartText(part, words),
   madeOf: ofPart
 };
+
+function cutText(words: IWords): string {
+  return `✂ ${words.__('The answer was cut at its length limit. Ask it to go on.')}`;
+}
 
 /** Returns the row of a line. */
 export function lineKind(line: Line): ILineKind<Line> {

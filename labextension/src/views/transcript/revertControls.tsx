@@ -21,6 +21,7 @@ export function RevertButton({ target }: { target: string }) {
       <button
         type="button"
         className="plm-Link plm-RevertButton"
+        aria-label={words.__('Revert to here…')}
         title={words.__(
           'Revert this prompt and all that follows, with the files that changed'
         )}
@@ -28,7 +29,7 @@ export function RevertButton({ target }: { target: string }) {
           setOpen(true);
         }}
       >
-        {words.__('Revert to here…')}
+        {words.__('Revert')}
       </button>
       {open && (
         <RevertDialog

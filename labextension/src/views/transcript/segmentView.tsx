@@ -1,7 +1,7 @@
 /**
  * A segment: a section of a turn with the agent's reasoning, text and calls, in order.
  */
-import { useMemo } from 'react';
+import { memo, useMemo, useSyncExternalStore, type ReactNode } from 'react';
 import type {
   Ask,
   Message,
@@ -9,11 +9,22 @@ import type {
   Status
 } from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
-import { lines, type Line } from '../../state/display/lines';
+import {
+  densityChoice,
+  densityOf,
+  type Density
+} from '../../state/display/density';
+import type { Line } from '../../state/display/lines';
+import {
+  turnMessages,
+  turnRows,
+  type TurnOutputs
+} from '../../state/display/turnRows';
 import type { RevertedExtent } from '../../state/session/reverts';
 import { FileChanges } from '../parts/fileChanges';
 import { StoppedNotice } from '../parts/failure';
 import { TurnFooter } from './turnFooter';
+import { TurnSummary } from './turnSummary';
 import { useHost, type IWords } from '../host';
 import { LineGroup } from './lineGroup';
 import { HeldRequest } from '../modelContext/heldRequest';
@@ -44,6 +55,13 @@ interface ISegmentViewProps {
   stoppable?: boolean;
   /** Whether its figures are drawn, since there is no cell that shows them. */
   figures?: boolean;
+  /** Whether the context window is drawn below the turn. */
+  gauge?: boolean;
+  /** The outputs of its turn, where a cell shows it in several, and its own place among them. */
+  outputs?: TurnOutputs;
+  place?: number;
+  /** Buttons below a turn that has ended. */
+  buttons?: ReactNode;
 }
 
 function takenWords(taken: NonNullable<RevertedExtent>, words: IWords): string {
@@ -59,6 +77,41 @@ function takenWords(taken: NonNullable<RevertedExtent>, words: IWords): string {
 
 /** Draws one segment. */
 export function SegmentView({
+  outputs: known,
+  place = 0,
+  ...props
+}: ISegmentViewProps) {
+  const { segment } = props;
+  const choice = useSyncExternalStore(
+    densityChoice.subscribe,
+    densityChoice.getSnapshot
+  );
+  const density = densityOf(choice, segment.turn, undefined);
+  const outputs = useMemo(() => known ?? [segment], [known, segment]);
+  const messages = useMemo(() => turnMessages(outputs), [outputs]);
+  const isGrowing = outputs.at(-1)?.open === true;
+  return (
+    <DrawnSegment
+      {...props}
+      density={density}
+      rows={turnRows(outputs, place, density, isGrowing)}
+      turn={segment.end === undefined ? messages : segment.messages}
+    />
+  );
+}
+
+interface IDrawnSegmentProps extends Omit<
+  ISegmentViewProps,
+  'outputs' | 'place'
+> {
+  density: Density;
+  rows: readonly Line[];
+  /** The messages of the whole turn, in its last segment. */
+  turn: readonly Message[];
+}
+
+/** Draws a segment; a new delta in another segment of its turn seldom changes it. */
+const DrawnSegment = memo(function DrawnSegment({
   segment,
   live = false,
   status: doing,
@@ -69,27 +122,31 @@ export function SegmentView({
   again = false,
   taken: now,
   stoppable = false,
-  figures = false
-}: ISegmentViewProps) {
+  figures = false,
+  gauge = true,
+  density,
+  rows: drawn,
+  turn,
+  buttons
+}: IDrawnSegmentProps) {
   const { Markdown, words } = useHost();
   const taken = segment.removed === true ? 'removed' : now;
-  const { first_step, messages, open, status } = segment;
-  const drawn = useMemo(
-    () => lines(messages, first_step),
-    [messages, first_step]
-  );
+  const { messages, open, status } = segment;
+  const isOver = !live && !open && segment.end === undefined;
   const changes = segment.changes ?? [];
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
   const ended = useMemo(() => stoppedWith(messages), [messages]);
-  const place = useScrollBoxes<HTMLElement>();
+  const boxes = useScrollBoxes<HTMLElement>();
   return (
     <section
-      ref={place}
+      ref={boxes}
       className="plm-Segment"
       // Not a landmark: an answer may consist of several segments with one name.
       role="group"
       aria-label={words.__('The agent’s answer')}
       data-reverted={taken}
+      // Its work is in a row of an earlier output.
+      data-empty={drawn.length === 0 && !open && segment.end !== undefined}
     >
       {taken !== undefined && (
         <p className="plm-Reverted">{takenWords(taken, words)}</p>
@@ -141,6 +198,16 @@ export function SegmentView({
           )}
         />
       )}
+      {isOver && (
+        <TurnSummary
+          turn={segment.turn}
+          messages={turn}
+          density={density}
+          gauge={gauge}
+        >
+          {buttons}
+        </TurnSummary>
+      )}
       {open && live && doing !== undefined && doing.type !== 'idle' && (
         <TurnFooter
           messages={messages}
@@ -157,7 +224,7 @@ export function SegmentView({
       )}
     </section>
   );
-}
+});
 
 /** Draws a note above a turn that did not begin in the mode that asks. */
 function ModeNotice({ mode }: { mode: string }) {

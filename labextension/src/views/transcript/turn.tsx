@@ -5,7 +5,6 @@ import { memo, useMemo } from 'react';
 import type {
   Ask,
   Decision,
-  Origin,
   ProposedRequest,
   QuestionAsked,
   Status
@@ -15,13 +14,12 @@ import { changesOf, type RevertedExtent } from '../../state/session/reverts';
 import type { ITranscript } from '../../state/store/transcript';
 import { proposedFix } from '../../state/display/proposedFix';
 import type { ITurn } from '../../state/display/turns';
-import { useHost, type IWords } from '../host';
 import { ProposedFixProvider } from '../parts/codeActions';
-import { StandalonePartView } from '../parts/standaloneParts';
 import { SegmentView } from './segmentView';
 import { PromptText } from '../controls/promptText';
 import { ContextEditState } from '../modelContext/editButtons';
 import { ForkButton } from './forkButton';
+import { PromptHead } from './promptHead';
 import { MissingAnswerButton } from './missingAnswerButton';
 import { RevertButton } from './revertControls';
 
@@ -60,7 +58,6 @@ export const Turn = memo(
       isTask,
       taken
     } = props;
-    const { words } = useHost();
     const segment = useMemo(
       (): ISegment => ({
         version: SEGMENT_VERSION,
@@ -83,33 +80,21 @@ export const Turn = memo(
       () => proposedFix(turn.attached, turn.messages),
       [turn]
     );
-    const where = isTask
-      ? words.__('from the agent')
-      : from(turn.origin, words);
     return (
       <>
         {turn.prompt !== null && (
           <div className="plm-TurnPrompt">
-            <div className="plm-TurnPrompt-source">
-              <span className="plm-Hidden">
-                {isTask ? words.__('Asked') : words.__('You said')}{' '}
-              </span>
-              {where}
-              {taken === 'whole' && <strong>{words.__('Reverted')}</strong>}
-              {taken !== 'whole' && !live && (
-                <span className="plm-TurnPrompt-actions">
-                  <ForkButton session={session} target={turn.key} />
-                  <RevertButton target={turn.key} />
-                </span>
-              )}
-            </div>
-            <PromptText text={turn.prompt} />
+            <PromptHead
+              origin={turn.origin}
+              isTask={isTask}
+              attached={turn.attached}
+              reverted={taken === 'whole'}
+            >
+              <PromptText text={turn.prompt} />
+            </PromptHead>
             {taken !== 'whole' && !live && (
               <MissingAnswerButton target={turn.key} />
             )}
-            {turn.attached.map(part => (
-              <StandalonePartView key={part.id} part={part} />
-            ))}
             <ContextEditState
               target={turn.key}
               decisions={decisions.filter(
@@ -118,7 +103,7 @@ export const Turn = memo(
             />
           </div>
         )}
-        {(turn.messages.length > 0 || live) && (
+        {(turn.messages.length > 0 || live || turn.prompt !== null) && (
           <ProposedFixProvider value={taken === undefined ? fix : null}>
             <SegmentView
               segment={segment}
@@ -127,6 +112,16 @@ export const Turn = memo(
               held={held}
               again={again}
               figures={turn.origin?.kind !== 'cell'}
+              gauge={false}
+              buttons={
+                turn.prompt !== null &&
+                taken !== 'whole' && (
+                  <>
+                    <ForkButton session={session} target={turn.key} />
+                    <RevertButton target={turn.key} />
+                  </>
+                )
+              }
             />
           </ProposedFixProvider>
         )}
@@ -148,21 +143,3 @@ export const Turn = memo(
     before.decisions === now.decisions &&
     (!now.live || before.replies === now.replies)
 );
-
-/** Returns the text about where a prompt was written. */
-function from(origin: Origin | undefined, words: IWords): string {
-  switch (origin?.kind) {
-    case 'cell':
-      return origin.execution_count === undefined
-        ? words.__('cell')
-        : words.__('cell [%1]', origin.execution_count);
-    case 'panel':
-      return words.__('panel');
-    case 'api':
-      return words.__('from Python');
-    case 'engine':
-      return words.__('from the agent');
-    case undefined:
-      return '';
-  }
-}

@@ -54,13 +54,6 @@ describe('lines', () => {
     expect(found.map(line => 'number' in line && line.number)).toEqual([3, 4]);
   });
 
-  it('fold a run of reads into one', () => {
-    const read = () => ran('read', { path: 'a.csv' }, 'a,b');
-    const message = assistant([read(), read(), read(), text('So.'), read()]);
-
-    expect(kinds([message])).toEqual(['reads', 'text', 'tool']);
-  });
-
   it('put the summary under the sign of its compaction', () => {
     const marker = {
       ...text(''),
@@ -156,19 +149,6 @@ describe('lines', () => {
     const stopped = () => assistant([], { error });
 
     expect(lines([stopped(), stopped()])).toHaveLength(2);
-  });
-
-  it('fold no read that failed', () => {
-    const read = () => ran('read', { path: 'a' }, 'x');
-    const failed = read();
-    Object.assign(failed.state, { metadata: { failed: true } });
-
-    expect(kinds([assistant([read(), read(), failed, read()])])).toEqual([
-      'tool',
-      'tool',
-      'tool',
-      'tool'
-    ]);
   });
 
   it('end with the error of their message', () => {

@@ -68,7 +68,7 @@ describe('the mode', () => {
 
   it('is chosen from a list', async () => {
     const { setMode } = draw(
-      <PermissionMode session={undefined} choices={CHOICES} />
+      <PermissionMode session={undefined} choices={CHOICES} stepping={false} />
     );
     fireEvent.click(
       screen.getByRole('button', { name: 'Permission mode: ask' })
@@ -81,7 +81,7 @@ describe('the mode', () => {
 
   it('lists what is always allowed, and takes it back', async () => {
     const { revoke } = draw(
-      <PermissionMode session={undefined} choices={CHOICES} />
+      <PermissionMode session={undefined} choices={CHOICES} stepping={false} />
     );
     fireEvent.click(screen.getByRole('button', { name: /Permission mode/ }));
     fireEvent.click(

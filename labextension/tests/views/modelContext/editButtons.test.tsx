@@ -174,7 +174,7 @@ describe('a call', () => {
 describe('a thought', () => {
   it('is pinned where it is read', () => {
     const choose = vi.fn<IContextEditor['edit']>(() => Promise.resolve(''));
-    const thought = { ...build.thought('It is in grams.', 2_000), ...PART };
+    const thought = { ...build.thought('It is in grams.', 4_000), ...PART };
     render(
       <HostProvider value={HOST}>
         <ContextEditorProvider value={{ edit: choose }}>

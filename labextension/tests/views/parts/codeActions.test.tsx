@@ -121,7 +121,7 @@ describe('a listing in an answer', () => {
 
     await press('Copy');
 
-    expect(names()).toEqual(['Copy']);
+    expect(names().slice(0, -1)).toEqual(['Copy']); // the last copies the answer
     expect(copy).toHaveBeenCalledWith(FIXED);
     expect(status()).toBe('Copied.');
   });

@@ -4,12 +4,16 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';
 import { readSegment, type ISegment } from '../../../src/protocol/segment';
+import { densityChoice } from '../../../src/state/display/density';
 import { HostProvider } from '../../../src/views/host';
 import { SegmentView } from '../../../src/views/transcript/segmentView';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
-afterEach(cleanup);
+afterEach(() => {
+  cleanup();
+  densityChoice.setPage(undefined);
+});
 
 function draw(segment: ISegment) {
   return render(
@@ -45,11 +49,12 @@ describe('a segment', () => {
   it('shows a call as one row that opens to its input and output', () => {
     draw(build.segment([build.assistant([DESCRIBE])]));
     const row = screen.getByRole('button', {
-      name: 'done python df.describe() 0.2 s'
+      name: 'done python df.describe()'
     });
 
     fireEvent.click(row);
 
+    expect(screen.getByText('0.2 s')).toBeDefined();
     expect(screen.getByRole('region', { name: 'Input' }).textContent).toBe(
       'df.describe()'
     );
@@ -113,7 +118,7 @@ describe('a segment', () => {
     expect(screen.getByRole('button').textContent).toContain('waiting for you');
   });
 
-  it('says in the row of a call what a person answered', () => {
+  it('says in an opened call what a person answered', () => {
     const reply = { answer: 'once' as const, by: 'person' };
 
     draw(
@@ -122,7 +127,9 @@ describe('a segment', () => {
       })
     );
 
-    expect(screen.getByRole('button').textContent).toContain('allowed once');
+    fireEvent.click(screen.getByRole('button'));
+
+    expect(screen.getByText('0.2 s · allowed once')).toBeDefined();
   });
 
   it('says what the model no longer sees of an output', () => {
@@ -159,7 +166,7 @@ describe('a segment', () => {
     expect(screen.getByRole('button')).toBeDefined();
   });
 
-  it('gives the numbers of a step and the fill of the window', () => {
+  it('gives the numbers of a turn, the fill of the window, and each step when asked', () => {
     draw(
       build.segment([
         build.assistant([
@@ -180,14 +187,35 @@ describe('a segment', () => {
       ])
     );
 
-    expect(
-      screen.getByText(
-        'step 1 · 12,480 in (11,020 cached) · 311 out · $0.012 · 4.1 s'
-      )
-    ).toBeDefined();
+    const steps = screen.getByRole('button', { name: '1 step' });
+    expect(steps.parentElement?.textContent).toBe(
+      '1 step · 12.5k in (11k cached) · $0.012 · 4.1 s'
+    );
     expect(screen.getByRole('meter').getAttribute('aria-valuetext')).toBe(
       '46k of 200k tokens'
     );
+    const numbers =
+      'step 1 · 12,480 in (11,020 cached) · 311 out · $0.012 · 4.1 s';
+    expect(screen.queryByText(numbers)).toBeNull();
+
+    fireEvent.click(steps);
+
+    expect(screen.getByText(numbers)).toBeDefined();
+    expect(steps.getAttribute('aria-pressed')).toBe('true');
+  });
+
+  it('sums the steps of a turn, and says what it does not know', () => {
+    const one = build.step({ cost: 0.01, seconds: 1, waited_seconds: 21 });
+    draw(
+      build.segment([
+        build.assistant([one, build.step({ seconds: 2.4 })]),
+        build.assistant([build.text('Done.'), build.step({ seconds: 1 })])
+      ])
+    );
+
+    expect(
+      screen.getByRole('button', { name: '3 steps' }).parentElement?.textContent
+    ).toBe('3 steps · 0 in · cost unknown · 4.4 s · you took 21.0 s');
   });
 
   it('gives the tokens of a step alone where the model has no limit', () => {
@@ -242,9 +270,14 @@ describe('reading a segment', () => {
     const step = build.step({ seconds: 1.4, waited_seconds: 72 });
     draw(build.segment([build.assistant([call, step])]));
 
-    expect(
-      screen.getByRole('button', { name: 'done python df.isna().sum() 0.4 s' })
-    ).toBeDefined();
+    fireEvent.click(
+      screen.getByRole('button', { name: 'done python df.isna().sum()' })
+    );
+    expect(screen.getByText('0.4 s')).toBeDefined();
+    expect(screen.getByText(/1.4 s/).parentElement?.textContent).toContain(
+      '1.4 s · you took 1 min 12 s'
+    );
+    fireEvent.click(screen.getByRole('button', { name: '1 step' }));
     expect(screen.getByText(/step 1/).textContent).toContain(
       '1.4\u00a0s\u00a0· 1\u00a0min\u00a012\u00a0s\u00a0for\u00a0your\u00a0answers'
     );

@@ -1,0 +1,64 @@
+/**
+ * How much of a turn is drawn: its work folded into one row, or each step in a row of its own.
+ */
+import type { IReadable } from '../store/kernelStore';
+
+export type Density = 'quiet' | 'all steps';
+
+/** Reads a setting; undefined where it names no density. */
+export function asDensity(value: unknown): Density | undefined {
+  return value === 'quiet' || value === 'all steps' ? value : undefined;
+}
+
+/** What the page and its reader chose; a turn that nothing was chosen for is drawn as its project says. */
+export interface IDensityChoice {
+  /** The page's own setting; undefined where it follows the project. */
+  page: Density | undefined;
+  /** Turns of which the reader chose otherwise, by id. */
+  turns: ReadonlyMap<string, Density>;
+}
+
+/** Holds the choice for all views of a page. */
+class DensityStore implements IReadable<IDensityChoice> {
+  private readonly _readers = new Set<() => void>();
+  private _choice: IDensityChoice = { page: undefined, turns: new Map() };
+
+  readonly subscribe = (changed: () => void): (() => void) => {
+    this._readers.add(changed);
+    return () => {
+      this._readers.delete(changed);
+    };
+  };
+
+  readonly getSnapshot = (): IDensityChoice => this._choice;
+
+  /** Sets what the page draws; choices for single turns end. */
+  setPage(page: Density | undefined): void {
+    this._set({ page, turns: new Map() });
+  }
+
+  /** Sets how one turn is drawn. */
+  setTurn(turn: string, density: Density): void {
+    const { page, turns } = this._choice;
+    this._set({ page, turns: new Map([...turns, [turn, density]]) });
+  }
+
+  private _set(choice: IDensityChoice): void {
+    this._choice = choice;
+    [...this._readers].forEach(changed => {
+      changed();
+    });
+  }
+}
+
+/** The page's choice. */
+export const densityChoice = new DensityStore();
+
+/** Returns how a turn is drawn. */
+export function densityOf(
+  { page, turns }: IDensityChoice,
+  turn: string,
+  project: Density | undefined
+): Density {
+  return turns.get(turn) ?? page ?? project ?? 'quiet';
+}

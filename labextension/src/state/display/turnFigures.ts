@@ -1,0 +1,101 @@
+/**
+ * The figures of a turn: the sums over its steps, and the context window after the last one.
+ */
+import type { Message, StepFinishPart } from '../../protocol/generated';
+import { dollars, seconds, short } from './numberFormat';
+
+/** Sums over steps; what one of them does not know is undefined. */
+export interface ITurnFigures {
+  steps: number;
+  /** Tokens sent, with those that were read from the cache. */
+  sent: number;
+  cached: number;
+  /** Whether a count is an estimate. */
+  estimated: boolean;
+  /** US dollars. */
+  cost: number | undefined;
+  /** Whether the cost is an estimate. */
+  listed: boolean;
+  /** How long the steps took, without the time for a person's answers. */
+  seconds: number | undefined;
+  /** How long they waited for a person. */
+  waited: number;
+  /** Tokens in the context of the last request, and its window. */
+  used: number | undefined;
+  window: number | undefined;
+}
+
+interface IFigureWords {
+  __(text: string, ...values: (string | number)[]): string;
+  _n(
+    one: string,
+    many: string,
+    count: number,
+    ...values: (string | number)[]
+  ): string;
+}
+
+/** Returns the figures of a turn; null before its first step has ended. */
+export function turnFigures(messages: readonly Message[]): ITurnFigures | null {
+  const steps = messages.flatMap(({ parts }) =>
+    parts.filter(part => part.type === 'step-finish')
+  );
+  const last = steps.at(-1);
+  return last === undefined
+    ? null
+    : {
+        steps: steps.length,
+        sent: sum(steps.map(sentTokens)),
+        cached: sum(steps.map(({ tokens }) => tokens.cache_read)),
+        estimated: steps.some(({ tokens }) => tokens.estimated),
+        cost: known(steps.map(({ cost }) => cost)),
+        listed: steps.some(({ cost_listed }) => cost_listed === true),
+        seconds: known(steps.map(step => step.seconds)),
+        waited: sum(steps.map(({ waited_seconds }) => waited_seconds ?? 0)),
+        used: last.context_tokens,
+        window: last.window
+      };
+}
+
+/** Returns the tokens of a request, whether they were read from the cache or not. */
+export function sentTokens({ tokens }: StepFinishPart): number {
+  return tokens.input + tokens.cache_read + tokens.cache_write;
+}
+
+/** Returns a cost in words; "~" marks an estimate. */
+export function costWords(
+  cost: number | undefined,
+  listed: boolean,
+  words: IFigureWords
+): string {
+  return cost === undefined
+    ? words.__('cost unknown')
+    : `${listed ? '~' : ''}${dollars(cost)}`;
+}
+
+/** Returns the figures after the number of steps, such as "7.5k in (7.4k cached)", "$0.003", "1.1 s". */
+export function figureWords(
+  figures: ITurnFigures,
+  words: IFigureWords
+): string[] {
+  const { cached, cost, estimated, listed, sent, waited } = figures;
+  const about = estimated ? '≈ ' : '';
+  return [
+    cached > 0
+      ? words.__('%1 in (%2 cached)', about + short(sent), short(cached))
+      : words.__('%1 in', about + short(sent)),
+    costWords(cost, listed, words),
+    ...(figures.seconds === undefined ? [] : [seconds(figures.seconds)]),
+    ...(waited > 0 ? [words.__('you took %1', seconds(waited))] : [])
+  ];
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, one) => all + one, 0);
+}
+
+/** Adds values up; undefined where one of them is not known. */
+function known(values: readonly (number | undefined)[]): number | undefined {
+  const found = values.filter(value => value !== undefined);
+  return found.length === values.length ? sum(found) : undefined;
+}
