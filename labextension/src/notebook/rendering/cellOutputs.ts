@@ -77,7 +77,7 @@ export function outputsOfTurn(
     segment.turn === own.turn;
   const from = outputs.findIndex(isOfTurn);
   const found =
-    own.turn === '' || from < 0
+    own.turn === '' || own.start === undefined || from < 0
       ? NONE
       : outputs
           .slice(from, outputs.findLastIndex(isOfTurn) + 1)
@@ -88,7 +88,7 @@ export function outputsOfTurn(
       segment.start?.part === own.start?.part &&
       segment.start?.offset === own.start?.offset
   );
-  // Until its cell is known a segment stands alone.
+  // Until its cell is known a segment stands alone; so does one of the first versions, which tells no place.
   return place < 0 ? [[own], 0] : [found, place];
 }
 
