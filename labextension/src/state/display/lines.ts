@@ -21,7 +21,6 @@ import {
   type ToolPart
 } from '../../protocol/generated';
 import { retryLines, type IRetryLines, type IRetryRun } from './retryRuns';
-import type { IWorkRow } from './workRows';
 
 /** Marks the start of a step, for reverts: not displayed. */
 type HiddenPart = SnapshotPart | StepStartPart;
@@ -77,6 +76,13 @@ export type Line =
       /** How many attempts failed with this error, told once. */
       attempts: number;
     };
+
+/** A row that opens to the lines that workRows folds into it. */
+export interface IWorkRow {
+  kind: 'work';
+  key: string;
+  lines: readonly Line[];
+}
 
 /** Whether a summary is being written, replaces what it covers, or failed. */
 export type CompactionState = 'running' | 'done' | 'failed';

@@ -9,13 +9,6 @@ import type { ToolPart } from '../../protocol/generated';
 import { callOutcome } from './callOutcomes';
 import type { Line } from './lines';
 
-/** A row that opens to the lines that are folded into it. */
-export interface IWorkRow {
-  kind: 'work';
-  key: string;
-  lines: readonly Line[];
-}
-
 /** What a call that only looks is about. */
 export type Look =
   | 'variables'

@@ -5,7 +5,8 @@ import type { ToolPart } from '../../protocol/generated';
 import { callOutcome } from './callOutcomes';
 import { wholeSeconds } from './numberFormat';
 import { subject } from './toolCalls';
-import { lookOf, thoughtSeconds, type IWorkRow, type Look } from './workRows';
+import type { IWorkRow } from './lines';
+import { lookOf, thoughtSeconds, type Look } from './workRows';
 
 /** A piece of the row's text; a name is drawn as code. */
 export interface IWorkWord {

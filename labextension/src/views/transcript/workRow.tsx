@@ -3,7 +3,7 @@
  */
 import type { ReactNode } from 'react';
 import { workWords } from '../../state/display/workWords';
-import type { IWorkRow } from '../../state/display/workRows';
+import type { IWorkRow } from '../../state/display/lines';
 import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 
