@@ -255,6 +255,7 @@ async def test_what_is_said_of_a_robbed_session_does_not_hit_its_fork(kernel: Ke
     await ask(session, "first")
     robbed = session.id
     assert isinstance(harness.store, JsonlStore)
+    assert await session.journal.flush()  # what is written after a robbery would be its first write
     thief = JsonlStore(harness.store.layout, heartbeat_seconds=0.1, watch_seconds=2.5)
     writer = thief.acquire(robbed, OTHER, steal=True)
     # Its prompt could not be written into the log that another kernel holds, so nothing was sent.
