@@ -270,7 +270,7 @@ function AnswerSettings({
       <span className="plm-Composer-chips">
         <Picker
           label={words.__('Agent')}
-          chip={agent => words.__('agent: %1', agent)}
+          prefix={words.__('agent:')}
           value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
           options={(choices?.agents ?? []).map(({ name, description }) => ({
             value: name,

@@ -21,6 +21,8 @@ interface IPickerProps {
   named?: (value: string) => string;
   /** Formats the value on the chip, where it is shown otherwise than in the list. */
   chip?: (value: string) => string;
+  /** What the chip says before the value where there is room. */
+  prefix?: string;
   /** What else is the case, said behind the value; empty for nothing. */
   state?: string;
   /** Content below the list. */
@@ -71,6 +73,7 @@ export function Picker(props: IPickerProps) {
         type="button"
         ref={button}
         className="plm-Picker-chip"
+        data-more={also === '' ? undefined : true}
         aria-expanded={open}
         aria-controls={open ? list : undefined}
         aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}${also}`}
@@ -80,10 +83,13 @@ export function Picker(props: IPickerProps) {
           setOpen(!open);
         }}
       >
+        {props.prefix !== undefined && (
+          <span className="plm-Picker-prefix">{props.prefix}</span>
+        )}
         <span className="plm-Picker-value">
           {(value === '' ? '' : shown(value)) || label}
-          {also}
         </span>
+        {also !== '' && <span className="plm-Picker-state">{also}</span>}
         <span className="plm-Disclosure-caret" aria-hidden="true">
           <Icon name={open ? 'unfold' : 'fold'} />
         </span>
