@@ -1,7 +1,6 @@
 /**
  * Writes answers back into a notebook that no longer shows them.
  */
-import { showCellAt } from './shownCell';
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { IOutput } from '@jupyterlab/nbformat';
 import type { NotebookPanel } from '@jupyterlab/notebook';
@@ -12,6 +11,7 @@ import {
   type ICellContents,
   type IMissingAnswer
 } from '../state/session/missingAnswers';
+import { showCellAt } from './shownCell';
 
 /** Milliseconds between a change of the notebook and the next reading of its cells. */
 const PAUSE_MS = 250;

@@ -5,15 +5,9 @@ import type { IReadable } from '../store/kernelStore';
 
 export type Density = 'quiet' | 'all steps';
 
-/** Reads a setting; undefined where it names no density. */
-export function asDensity(value: unknown): Density | undefined {
-  return value === 'quiet' || value === 'all steps' ? value : undefined;
-}
-
-/** What the page and its reader chose; a turn that nothing was chosen for is drawn as its project says. */
+/** What the page draws, and what its reader chose for single turns. */
 export interface IDensityChoice {
-  /** The page's own setting; undefined where it follows the project. */
-  page: Density | undefined;
+  page: Density;
   /** Turns of which the reader chose otherwise, by id. */
   turns: ReadonlyMap<string, Density>;
 }
@@ -21,7 +15,7 @@ export interface IDensityChoice {
 /** Holds the choice for all views of a page. */
 class DensityStore implements IReadable<IDensityChoice> {
   private readonly _readers = new Set<() => void>();
-  private _choice: IDensityChoice = { page: undefined, turns: new Map() };
+  private _choice: IDensityChoice = { page: 'quiet', turns: new Map() };
 
   readonly subscribe = (changed: () => void): (() => void) => {
     this._readers.add(changed);
@@ -33,7 +27,7 @@ class DensityStore implements IReadable<IDensityChoice> {
   readonly getSnapshot = (): IDensityChoice => this._choice;
 
   /** Sets what the page draws; choices for single turns end. */
-  setPage(page: Density | undefined): void {
+  setPage(page: Density): void {
     this._set({ page, turns: new Map() });
   }
 
@@ -57,8 +51,7 @@ export const densityChoice = new DensityStore();
 /** Returns how a turn is drawn. */
 export function densityOf(
   { page, turns }: IDensityChoice,
-  turn: string,
-  project: Density | undefined
+  turn: string
 ): Density {
-  return turns.get(turn) ?? page ?? project ?? 'quiet';
+  return turns.get(turn) ?? page;
 }

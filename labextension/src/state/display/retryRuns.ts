@@ -6,6 +6,7 @@
  */
 import type { ErrorValue, Part, RetryPart } from '../../protocol/generated';
 import { seconds } from './numberFormat';
+import type { ITranslations } from './translations';
 
 /** Different reasons that a line names; some servers write a new number into each. */
 const MOST_REASONS = 3;
@@ -33,16 +34,6 @@ export interface IRetryLines {
   merged: ReadonlySet<string>;
   /** How many attempts failed with the error that ended the message. */
   errorAttempts: number;
-}
-
-interface IRetryWords {
-  __(text: string, ...values: (string | number)[]): string;
-  _n(
-    one: string,
-    many: string,
-    count: number,
-    ...values: (string | number)[]
-  ): string;
 }
 
 /** Returns where failed attempts are told; `over`: nothing follows the parts any more. */
@@ -82,7 +73,7 @@ export function retryLines(
 }
 
 /** Returns a run in one line: its reasons, how often it failed and how it ended. */
-export function retryWords(run: IRetryRun, words: IRetryWords): string {
+export function retryWords(run: IRetryRun, words: ITranslations): string {
   const { ended, failed, reasons, waited } = run;
   const rest = reasons.length - MOST_REASONS;
   return [
@@ -103,7 +94,7 @@ function endWords(
   ended: RetryEnd,
   failed: number,
   waited: number | undefined,
-  words: IRetryWords
+  words: ITranslations
 ): string {
   const often = words._n('Failed once', 'Failed %1 times', failed, failed);
   switch (ended) {

@@ -27,6 +27,9 @@ const SUBJECTS = [
 /** The end of a diff that is kept in part: see tools/calls/kept_diff.py. */
 const CUT = '\n(cut here)\n';
 
+/** The head of a hunk: lines before and after; 1 where none is given. */
+const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+
 /** Properties of a built-in tool; other tools have none of them. */
 interface IToolKind {
   /** The input that holds code, and its language. */
@@ -96,13 +99,25 @@ export function changedLines({ state }: ToolPart): string {
   ) {
     return '';
   }
-  const changes = diff.slice(diff.indexOf('\n@@')).split('\n');
-  const signs = { '+': '+', '-': '−' };
-  return Object.entries(signs)
-    .flatMap(([sign, shown]) => {
-      const found = changes.filter(line => line.startsWith(sign)).length;
-      return found > 0 ? [`${shown}${found}`] : [];
-    })
+  const found = { '+': 0, '-': 0 };
+  let [before, after] = [0, 0];
+  for (const line of diff.split('\n')) {
+    const hunk = HUNK.exec(line);
+    if (before + after <= 0 && hunk !== null) {
+      before = Number(hunk[1] ?? 1);
+      after = Number(hunk[2] ?? 1);
+    } else if (before + after > 0 && !line.startsWith('\\')) {
+      found['+'] += line.startsWith('+') ? 1 : 0;
+      found['-'] += line.startsWith('-') ? 1 : 0;
+      before -= line.startsWith('+') ? 0 : 1;
+      after -= line.startsWith('-') ? 0 : 1;
+    }
+  }
+  return [
+    found['+'] > 0 ? `+${found['+']}` : '',
+    found['-'] > 0 ? `−${found['-']}` : ''
+  ]
+    .filter(one => one !== '')
     .join(' ');
 }
 

@@ -3,6 +3,7 @@
  */
 import type { Message, StepFinishPart } from '../../protocol/generated';
 import { dollars, seconds, short } from './numberFormat';
+import type { ITranslations } from './translations';
 
 /** Sums over steps; what one of them does not know is undefined. */
 export interface ITurnFigures {
@@ -25,22 +26,17 @@ export interface ITurnFigures {
   window: number | undefined;
 }
 
-interface IFigureWords {
-  __(text: string, ...values: (string | number)[]): string;
-  _n(
-    one: string,
-    many: string,
-    count: number,
-    ...values: (string | number)[]
-  ): string;
-}
-
 /** Returns the figures of a turn; null before its first step has ended. */
 export function turnFigures(messages: readonly Message[]): ITurnFigures | null {
   const steps = messages.flatMap(({ parts }) =>
     parts.filter(part => part.type === 'step-finish')
   );
   const last = steps.at(-1);
+  // A summary has a request of its own, whose size is not that of the conversation.
+  const shown = messages
+    .filter(({ info }) => info.role !== 'assistant' || !info.summary)
+    .flatMap(({ parts }) => parts)
+    .findLast(part => part.type === 'step-finish');
   return last === undefined
     ? null
     : {
@@ -52,8 +48,8 @@ export function turnFigures(messages: readonly Message[]): ITurnFigures | null {
         listed: steps.some(({ cost_listed }) => cost_listed === true),
         seconds: known(steps.map(step => step.seconds)),
         waited: sum(steps.map(({ waited_seconds }) => waited_seconds ?? 0)),
-        used: last.context_tokens,
-        window: last.window
+        used: shown?.context_tokens,
+        window: shown?.window
       };
 }
 
@@ -66,7 +62,7 @@ export function sentTokens({ tokens }: StepFinishPart): number {
 export function costWords(
   cost: number | undefined,
   listed: boolean,
-  words: IFigureWords
+  words: ITranslations
 ): string {
   return cost === undefined
     ? words.__('cost unknown')
@@ -76,7 +72,7 @@ export function costWords(
 /** Returns the figures after the number of steps, such as "7.5k in (7.4k cached)", "$0.003", "1.1 s". */
 export function figureWords(
   figures: ITurnFigures,
-  words: IFigureWords
+  words: ITranslations
 ): string[] {
   const { cached, cost, estimated, listed, sent, waited } = figures;
   const about = estimated ? '≈ ' : '';

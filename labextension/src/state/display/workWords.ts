@@ -7,21 +7,13 @@ import { wholeSeconds } from './numberFormat';
 import { subject } from './toolCalls';
 import type { IWorkRow } from './lines';
 import { lookOf, thoughtSeconds, type Look } from './workRows';
+import { visible } from './visibleText';
+import type { ITranslations } from './translations';
 
 /** A piece of the row's text; a name is drawn as code. */
 export interface IWorkWord {
   text: string;
   isName: boolean;
-}
-
-interface IWorkTexts {
-  __(text: string, ...values: (string | number)[]): string;
-  _n(
-    one: string,
-    many: string,
-    count: number,
-    ...values: (string | number)[]
-  ): string;
 }
 
 /** From this many on, names are counted. */
@@ -30,7 +22,7 @@ const MOST_NAMES = 2;
 /** Returns the pieces of a row's text, in order. */
 export function workWords(
   { lines }: Pick<IWorkRow, 'lines'>,
-  words: IWorkTexts
+  words: ITranslations
 ): IWorkWord[] {
   const calls = lines.flatMap(line =>
     line.kind === 'tool' ? [line.part] : []
@@ -89,14 +81,14 @@ export function workWords(
 /** Returns the row as one line of plain text. */
 export function workText(
   row: Pick<IWorkRow, 'lines'>,
-  words: IWorkTexts
+  words: ITranslations
 ): string {
   return workWords(row, words)
     .map(({ text }) => text)
     .join('');
 }
 
-function thought(lines: IWorkRow['lines'], words: IWorkTexts): string {
+function thought(lines: IWorkRow['lines'], words: ITranslations): string {
   const thoughts = lines.filter(({ kind }) => kind === 'reasoning');
   if (thoughts.length === 0) {
     return '';
@@ -117,7 +109,7 @@ function succeeded(part: ToolPart): boolean {
 /** Returns the variable that a call described; empty where it listed them all. */
 function variable({ state }: ToolPart): string {
   const { name: given } = state.input;
-  return typeof given === 'string' ? given.trim() : '';
+  return typeof given === 'string' ? visible(given.trim()) : '';
 }
 
 function names(found: readonly string[]): string[] {

@@ -5,6 +5,7 @@ import { useId, useState, type ReactNode } from 'react';
 import type { Origin } from '../../protocol/generated';
 import { count } from '../../state/display/numberFormat';
 import type { StandalonePart } from '../../state/display/lines';
+import { visible } from '../../state/display/visibleText';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
 import { useHost, type IWords } from '../host';
 import { StandalonePartView } from '../parts/standaloneParts';
@@ -138,5 +139,5 @@ export function attachedWords(
     what.length === 0 && noted.length > 0
       ? words.__('notebook')
       : what.join(', ');
-  return tokens > 0 ? `${told} · ${count(tokens)}` : told;
+  return visible(tokens > 0 ? `${told} · ${count(tokens)}` : told);
 }

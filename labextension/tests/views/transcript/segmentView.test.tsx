@@ -12,7 +12,7 @@ import { HOST } from '../../plainHost';
 
 afterEach(() => {
   cleanup();
-  densityChoice.setPage(undefined);
+  densityChoice.setPage('quiet');
 });
 
 function draw(segment: ISegment) {
