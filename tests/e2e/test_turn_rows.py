@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.running_notebook import begin
 from tests.e2e.test_panel import COMMAND
 
@@ -88,3 +88,38 @@ def _check(place: Locator, turn: Scripted) -> None:
     rows = place.evaluate_all(ROWS)
     assert len(rows) == turn.rows, rows
     expect(place.locator(".plm-Work-words").first).to_contain_text(turn.works)
+
+
+def test_a_setting_shows_all_steps_and_the_number_of_steps_folds_one_turn(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    settings = lab.folder.parent / "config" / "lab" / "user-settings"
+    file = settings / "jupyter-palimpsest" / "panel.jupyterlab-settings"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('{"density": "all steps"}', encoding="utf-8")
+    try:
+        (lab.folder / "file0.txt").write_text("0\n", encoding="utf-8")
+        (lab.folder / "file1.txt").write_text("1\n", encoding="utf-8")
+        notebook = begin(
+            page, lab, "rows-all", SETUP.format(script=looks(2)), "%%agent -y\nWhat do they hold?"
+        )
+        notebook.run(1)
+        page.reload()
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+        page.evaluate(READY)
+        page.evaluate(COMMAND, "jupyter-palimpsest:open-panel")
+        notebook.run(2)
+    finally:
+        file.unlink()
+    cell = notebook.cell(2)
+    expect(cell.locator(".plm-Step")).to_have_count(3)
+    expect(cell.locator(".plm-Work")).to_have_count(0)
+
+    cell.get_by_role("button", name="3 steps").click()
+    expect(cell.locator(".plm-Step")).to_have_count(0)
+    expect(cell.get_by_role("button", name="looked at 2 files")).to_be_visible()
+
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0")
+    page.locator("#jupyter-palimpsest-panel").get_by_role("button", name="cell [3]").click()
+    page.wait_for_function("window.jupyterapp.shell.currentWidget.content.activeCellIndex === 2")
+    assert seen.errors == []
