@@ -1,6 +1,5 @@
 """Where operations are asked for on the command line: no application runs, and a large source shows how far it is read."""
 
-import os
 import sys
 import time
 from argparse import Namespace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 from palimpsest.frontends import terminal
 from palimpsest.frontends.operations.operation import Desk
+from palimpsest.home_paths import home_path
 from palimpsest.session.sharing.import_place import ImportPlace
 from palimpsest.transcript.errors import UserError
 
@@ -59,8 +59,7 @@ def project_place(project: str | None) -> ImportPlace:
     from palimpsest.review.importers.built_in import REGISTRY
     from palimpsest.store.log.store_factory import find_project, open_store
 
-    named = os.path.expanduser(project or "")  # noqa: PTH111 - a Path of an unknown user raises
-    start = Path(named) if named else find_project(Path.cwd())
+    start = home_path(project) if project else find_project(Path.cwd())
     if not start.is_dir():
         raise UserError(
             f"There is no folder {str(start)!r}; --project names the folder of a project."

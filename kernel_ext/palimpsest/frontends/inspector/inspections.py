@@ -5,13 +5,13 @@ holds a copy in a private temporary folder until it is closed.
 """
 
 import asyncio
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, QuestionLine
+from palimpsest.home_paths import home_path
 from palimpsest.review.comparison.prices import PriceOf
 from palimpsest.review.recordings.recording import Recording, open_recording
 from palimpsest.review.recordings.recording_review import RecordingReview
@@ -130,7 +130,7 @@ class Inspections:
         return opened
 
     def _target(self, path: str) -> Path:
-        return self._folder / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
+        return self._folder / home_path(path)
 
     def _keep(self, target: Path, opened: _Opened) -> None:
         """Keep a recording for a while; its folder is removed when nothing reads from it any more."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from palimpsest import __version__
 from palimpsest.frontends.static_files import built
+from palimpsest.home_paths import home_path
 from palimpsest.render.formats.inspector_report import (
     REPORT_MARK,
     InspectorReport,
@@ -93,10 +94,10 @@ def write_report(
 def _target(path: str | Path) -> Path:
     """Return where the report is written; raises UserError for a place where it must not be."""
     try:
-        target = Path(path).expanduser()
+        target = home_path(path)
         target = target.parent.resolve() / target.name
         kept = _head(target)
-    except (ValueError, RuntimeError) as error:  # a null character, an unknown user
+    except (ValueError, RuntimeError) as error:  # a null character
         raise UserError(f"{one_line(str(path))!r} is no name of a file: {error}.") from error
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be used: {error.strerror}.") from error

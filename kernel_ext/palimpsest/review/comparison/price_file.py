@@ -6,12 +6,12 @@ lifetime = "1h"
 """
 
 import json
-import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from palimpsest.home_paths import home_path
 from palimpsest.review.comparison.given_prices import LIFETIME_WORD, given_prices, price_word
 from palimpsest.transcript.errors import UserError
 
@@ -47,7 +47,7 @@ def without_files(words: str | None) -> str | None:
 
 def _words(given: str | Path) -> Iterator[str]:
     named = str(given).strip()
-    path = Path(os.path.expanduser(named))  # noqa: PTH111 - a Path of an unknown user raises
+    path = home_path(named)
     if path.suffix.lower() not in SUFFIXES or ("=" in named and not path.is_file()):
         yield from named.split()
         return

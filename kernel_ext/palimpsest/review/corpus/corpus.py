@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from palimpsest.home_paths import home_path
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.comparison.price_file import PriceWords, price_words
 from palimpsest.review.comparison.session_figures import SessionFigures, figures_table
@@ -229,7 +230,7 @@ def corpus(
     seconds for which the cache keeps a prefix. Raises UserError where the folder holds no session.
     """
     if isinstance(cache, str | Path):
-        kept: Path | None = Path(cache).expanduser()
+        kept: Path | None = home_path(cache)
     else:
         kept = None if cache is False else default_folder()
     return Corpus(

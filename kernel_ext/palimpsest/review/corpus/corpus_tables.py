@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from palimpsest.home_paths import home_path
 from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL, columns
 from palimpsest.review.corpus.session_work import Rows
@@ -100,7 +101,7 @@ def write_parquet(table: ReportTable, path: str | Path) -> None:
         content = data_frame(table).to_parquet(engine="pyarrow", index=False)
     except ImportError as error:
         raise UserError(NEEDS) from error
-    target = Path(path).expanduser()
+    target = home_path(path)
     with storage_errors(target):
         write_atomically(target, content)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from palimpsest.home_paths import home_path
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.importing.compressed_files import PASSED_OVER
 from palimpsest.review.recordings.recording import project_root
@@ -39,7 +40,7 @@ class SessionSource:
 
 def sources_in(folder: str | Path) -> tuple[SessionSource, ...]:
     """Return the sources at or below a path, sorted; raises UserError with one sentence where there are none."""
-    top = Path(folder).expanduser().absolute()
+    top = home_path(folder).absolute()
     if not top.exists():
         raise NotFound(f"There is no {str(top)!r}.")
     found = [*_project_sessions(top, MOST_DEPTH)]
@@ -52,7 +53,7 @@ def sources_in(folder: str | Path) -> tuple[SessionSource, ...]:
 
 def passed_over_in(folder: str | Path) -> tuple[str, ...]:
     """Return a sentence for each compressed file below a folder that may be a recording, which is not read."""
-    top = Path(folder).expanduser().absolute()
+    top = home_path(folder).absolute()
     return tuple(f"{one}: {PASSED_OVER}" for one in REGISTRY.compressed(top))
 
 

@@ -5,7 +5,6 @@ folder is removed when nothing reads from it any more. A project's own folder is
 is written beside either, and nothing that they hold is run.
 """
 
-import os
 import shutil
 import time
 import weakref
@@ -14,6 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import overload
 
+from palimpsest.home_paths import home_path
 from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.price_file import PriceWords, price_words
 from palimpsest.review.comparison.prices import PriceOf
@@ -167,7 +167,7 @@ def open_recording(
         price_of=price_of,
         price=price_words(price, lifetime),
     )
-    target = Path(os.path.expanduser(path))  # noqa: PTH111 - a Path of an unknown user raises
+    target = home_path(path)
     root = project_root(target)
     if root is not None:
         store = _project_store(root, session)

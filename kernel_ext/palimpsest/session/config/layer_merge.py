@@ -20,6 +20,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from palimpsest.context.policy_overrides import check_number, preset_policy
+from palimpsest.home_paths import home_path
 from palimpsest.model.catalog.model_info import holds_address
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import check_estimator, setting_names
@@ -362,7 +363,7 @@ def _is_here(address: str | None) -> bool:
 
 
 def _absolute(name: str, base: Path) -> str:
-    path = Path(name).expanduser() if name.startswith("~") else base / name
+    path = home_path(name) if name.startswith("~") else base / name
     return str(path)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
 
+from palimpsest.home_paths import home_path
 from palimpsest.session.config import jupyter_config, remote_defaults
 from palimpsest.session.config.settings import REPLAY_BY_FREEDOM, Config
 from palimpsest.session.config.state_folder import state_folder
@@ -145,7 +146,7 @@ def layers(
         for name in NAMES:
             yield from reader.file(folder / name, "user's file")
     if named := environment.get("PALIMPSEST_CONFIG"):
-        path = (start / Path(named).expanduser()).resolve()
+        path = (start / home_path(named)).resolve()
         yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
     above = list(upwards(start, places.home))
     repository = next((one for one in above if (one / ".git").exists()), None)

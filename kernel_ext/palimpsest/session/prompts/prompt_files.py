@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from palimpsest.home_paths import home_path
 from palimpsest.tools.calls.images import FittedImage, fit_image, kind_of
 from palimpsest.tools.files.read_tool import LARGEST_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
@@ -79,7 +80,7 @@ def _read(one: Any, name: str) -> tuple[str, bytes]:
     if isinstance(one, str | PathLike):
         path = Path(one)
         try:
-            return path.name, path.expanduser().read_bytes()
+            return path.name, home_path(path).read_bytes()
         except OSError as problem:
             raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
     drawn = _drawn(one)

@@ -6,11 +6,11 @@ are removed from every format; home folder names from those that people read.
 
 import itertools
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from palimpsest.home_paths import home_path
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats.item_writer import in_turns
 from palimpsest.render.formats.markdown import render_message
@@ -101,8 +101,7 @@ def _target(
 ) -> Path:
     if path is None:
         return _free(cwd, _file_name(session), ENDINGS[form])
-    # Path.expanduser raises for unknown users.
-    target = cwd / os.path.expanduser(native_name(str(path)))  # noqa: PTH111
+    target = cwd / home_path(native_name(str(path)))
     target = target.parent.resolve() / target.name
     if RECORDS & set(comparable_names(str(target))):
         raise UserError(

@@ -1,10 +1,10 @@
 """Where sessions are imported: a project's store, and the folders that paths are seen from and confined to."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from palimpsest.home_paths import home_path
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, UserError
@@ -29,7 +29,7 @@ class ImportPlace:
         ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
         A stopped import ends after the value that it reads; what was read stays.
         """
-        target = self.cwd / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
+        target = self.cwd / home_path(path)
         if "\0" in str(path):
             raise NotFound(f"There is no {str(target)!r}.")
         if inside and self.root.resolve() not in target.resolve().parents:

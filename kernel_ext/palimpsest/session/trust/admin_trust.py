@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from palimpsest.home_paths import home_path
 from palimpsest.session.config.setting_files import Layer
 
 
@@ -35,7 +36,7 @@ def state_named_by(layers: Sequence[Layer]) -> Path | None:
 def _folders(layer: Layer, name: str) -> list[Path]:
     value: Any = layer.data.get(name) if layer.may_lock else None
     several = value if isinstance(value, list | tuple) else [value]
-    found = [Path(one).expanduser() for one in several if isinstance(one, str)]
+    found = [home_path(one) for one in several if isinstance(one, str)]
     return [one for one in found if one.is_absolute()]
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from palimpsest.home_paths import home_path
 from palimpsest.session.config.context_policy import configured_policy, short_value
 from palimpsest.session.config.settings import DEFAULT_STEPS, REPLAY_BY_FREEDOM, Config
 from palimpsest.tools.permission_rules.modes import MODES
@@ -253,7 +254,7 @@ def _says(table: Any, action: str) -> bool:
 
 def is_outside(name: str, base: Path) -> bool:
     """Return whether an instruction file lies outside of the folder that names it."""
-    path = Path(name).expanduser() if name.startswith("~") else base / name
+    path = home_path(name) if name.startswith("~") else base / name
     try:
         return not path.resolve().is_relative_to(base.resolve())
     except (OSError, RuntimeError, ValueError):

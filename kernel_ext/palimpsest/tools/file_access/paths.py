@@ -20,6 +20,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
+from palimpsest.home_paths import home_path
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.strings.relative_paths import (
@@ -162,7 +163,7 @@ def is_literal(path: str) -> bool:
 
 def is_wide(folder: Path) -> bool:
     """Return whether a folder is too broad to be allowed as a whole: the root, a home, a parent of homes."""
-    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home raises without a home
+    home = home_path("~").resolve()
     return len(folder.parts) <= MOST_WIDE_PARTS or folder == home or folder in home.parents
 
 
@@ -173,8 +174,7 @@ def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
     """
     if not path or "\0" in path or not _is_sayable(path):
         raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
-    # Path.expanduser raises for unknown users.
-    given = Path(os.path.expanduser(_as_on_disk(path, cwd)))  # noqa: PTH111
+    given = home_path(_as_on_disk(path, cwd))
     try:
         real = (cwd / given).resolve()
         real_root = root.resolve()
