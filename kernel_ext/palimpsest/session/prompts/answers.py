@@ -26,7 +26,7 @@ from palimpsest.transcript.messages import (
     stop_reason_of,
     stop_reason_of_error,
 )
-from palimpsest.transcript.parts import Attachment, TextPart
+from palimpsest.transcript.parts import Attachment, StepFinishPart, TextPart
 from palimpsest.transcript.values import Usage
 
 JSON_SCHEMA = "json_schema"
@@ -155,7 +155,8 @@ def collect_answer(
     """Return the answer to a user message, from the assistant messages after it."""
     said = answers_after(messages, message_id)
     infos = [m.info for m in said if isinstance(m.info, AssistantMessage)]
-    costs = [info.cost for info in infos if info.cost is not None]
+    costs = [part.cost for one in said for part in one.parts if isinstance(part, StepFinishPart)]
+    known = [cost for cost in costs if cost is not None]
     usage = Usage()
     for info in infos:
         usage = usage.plus(info.tokens)
@@ -172,7 +173,7 @@ def collect_answer(
         messages=said,
         text=text_of(said),
         usage=usage,
-        cost=sum(costs) if costs else None,
+        cost=sum(known) if known and len(known) == len(costs) else None,
         steps=len(infos),
         error=error,
         stopped_by=by,
