@@ -1,9 +1,10 @@
 """What an answer cost is what the line below its turn says."""
 
 import pytest
+from tests.builders import Builder
+
 from palimpsest.session.prompts.answers import collect_answer
 from palimpsest.transcript.messages import Message
-from tests.builders import Builder
 
 
 def step(build: Builder, cost: float | None) -> Message:
