@@ -363,8 +363,7 @@ def _is_here(address: str | None) -> bool:
 
 
 def _absolute(name: str, base: Path) -> str:
-    path = home_path(name) if name.startswith("~") else base / name
-    return str(path)
+    return str(base / home_path(name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,8 +254,7 @@ def _says(table: Any, action: str) -> bool:
 
 def is_outside(name: str, base: Path) -> bool:
     """Return whether an instruction file lies outside of the folder that names it."""
-    path = home_path(name) if name.startswith("~") else base / name
     try:
-        return not path.resolve().is_relative_to(base.resolve())
+        return not (base / home_path(name)).resolve().is_relative_to(base.resolve())
     except (OSError, RuntimeError, ValueError):
         return True
