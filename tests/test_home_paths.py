@@ -58,7 +58,7 @@ def test_an_unknown_user_is_a_sentence(given: Callable[[Any], object]) -> None:
 
 def test_instructions_of_an_unknown_user_are_a_problem_of_the_settings() -> None:
     with (
-        pytest.raises(ConfigError, match="no file '.*~nobody-of-this-name/file'"),
+        pytest.raises(ConfigError, match=r"no file '.*~nobody-of-this-name/file'"),
         isolated_session(ScriptedModel(), settings={"instructions": [NOBODY]}),
     ):
         pass
