@@ -174,7 +174,8 @@ def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
     """
     if not path or "\0" in path or not _is_sayable(path):
         raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
-    given = home_path(_as_on_disk(path, cwd))
+    named = _as_on_disk(path, cwd)
+    given = home_path(named) if named.startswith("~") else Path(named)
     try:
         real = (cwd / given).resolve()
         real_root = root.resolve()
