@@ -5,7 +5,10 @@ import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import {
+  IEditorExtensionRegistry,
+  IEditorLanguageRegistry
+} from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
@@ -13,6 +16,7 @@ import { LinkRegistry } from './kernel/linkRegistry';
 import { inspector } from './inspector/plugin';
 import { NotebookExtension } from './notebook/notebookExtension';
 import { segmentFactory } from './notebook/rendering/segmentRenderer';
+import { colourPromptCells } from './notebook/promptCells';
 import { addStatusItem } from './notebook/statusBarItem';
 import { WaitingQuestions } from './notebook/waitingQuestions';
 import { COMMANDS } from './panel/commands';
@@ -65,4 +69,18 @@ const segments: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [links, segments, panel, inspector];
+const promptCells: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-palimpsest:prompt-cells',
+  description: 'Colours cells for the agent as Markdown.',
+  autoStart: true,
+  requires: [IEditorExtensionRegistry, IEditorLanguageRegistry],
+  activate: (
+    _app: JupyterFrontEnd,
+    editors: IEditorExtensionRegistry,
+    languages: IEditorLanguageRegistry
+  ) => {
+    colourPromptCells(editors, languages);
+  }
+};
+
+export default [links, segments, promptCells, panel, inspector];
