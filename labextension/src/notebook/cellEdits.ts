@@ -5,6 +5,7 @@ import type { Cell } from '@jupyterlab/cells';
 import type { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { ICellActions } from '../views/actions/cells';
 import type { IWords } from '../views/host';
+import { showCellAt } from './shownCell';
 
 /** Runs cells as the notebook's own commands do. */
 export type RunCells = typeof NotebookActions.runCells;
@@ -46,7 +47,9 @@ export function cellEdits(
           metadata: { trusted: true },
           outputs: []
         });
-        void panel.content.scrollToItem(place, 'smart');
+        // Selected, not edited: the focus stays on the button.
+        panel.content.mode = 'command';
+        showCellAt(panel, place);
         return '';
       }),
     replace: (id, expected, code) =>

@@ -22,6 +22,9 @@ function notebook(...sources: string[]) {
       widgets: sharedModel.cells.map(shared => ({
         model: { id: shared.id, sharedModel: shared }
       })),
+      mode: 'edit',
+      activeCellIndex: 0,
+      deselectAll: vi.fn(),
       scrollToItem: vi.fn()
     }
   };
@@ -86,11 +89,15 @@ describe('code of an answer', () => {
   });
 
   it('is inserted below as a code cell, and undo removes it', async () => {
-    const { actions, now, runCells, sharedModel } = notebook('a', 'b');
+    const { actions, now, runCells, sharedModel, panel } = notebook('a', 'b');
 
     expect(await actions.insertBelow('<b>1</b>')).toBe('');
 
     expect(now()).toEqual(['a', '<b>1</b>', 'b']);
+    expect(panel.content).toMatchObject({
+      activeCellIndex: 1,
+      mode: 'command'
+    });
     expect(runCells).not.toHaveBeenCalled();
 
     sharedModel.undo();

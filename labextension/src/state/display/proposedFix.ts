@@ -15,11 +15,16 @@ export interface IProposedFix {
   /** The id of the part with the corrected cell. */
   part: string;
   code: string;
+  /** Whether little of the cell is left in it, so that it is hardly a correction. */
+  isFar: boolean;
 }
 
+/** The share of a cell's pairs of letters that a correction keeps; a listing with less is another code, or a piece. */
+const KEPT_SHARE = 0.5;
+
 /**
- * Returns the first Python listing of an answer, and the cell that it is for; null if the prompt was not
- * about an error, or the answer proposes nothing.
+ * Returns the first Python listing of an answer that is much like the cell that failed, else its first one; null
+ * if the prompt was not about an error, or the answer proposes nothing.
  */
 export function proposedFix(
   prompt: readonly Part[],
@@ -32,33 +37,50 @@ export function proposedFix(
   if (failed?.cell_id === undefined || failed.source === undefined) {
     return null;
   }
-  for (const { info, parts } of answer) {
-    if (info.role !== 'assistant' || info.summary) {
-      continue;
-    }
-    for (const part of parts) {
-      const code = part.type === 'text' ? firstPython(part.text) : null;
-      if (code !== null) {
-        return {
-          cell: failed.cell_id,
-          number: failed.number,
-          source: failed.source,
-          part: part.id,
-          code
-        };
-      }
-    }
-  }
-  return null;
+  const { cell_id, number, source } = failed;
+  const listings = answer.flatMap(({ info, parts }) =>
+    info.role !== 'assistant' || info.summary
+      ? []
+      : parts.flatMap(part =>
+          part.type === 'text'
+            ? pythonListings(part.text).map(code => ({
+                cell: cell_id,
+                number,
+                source,
+                part: part.id,
+                code,
+                isFar: keptShare(source, code) < KEPT_SHARE
+              }))
+            : []
+        )
+  );
+  return listings.find(({ isFar }) => !isFar) ?? listings[0] ?? null;
 }
 
-function firstPython(text: string): string | null {
+function pythonListings(text: string): string[] {
   const { closed, open } = blocks(text);
-  for (const block of [...closed, open]) {
+  return [...closed, open].flatMap(block => {
     const listing = wholeListing(block);
-    if (listing !== null && isPython(listing.language)) {
-      return listing.code;
-    }
+    return listing !== null && isPython(listing.language) ? [listing.code] : [];
+  });
+}
+
+/** Returns the share of the pairs of letters in one text that another has, too, without regard to spaces. */
+function keptShare(before: string, after: string): number {
+  const left = new Map<string, number>();
+  for (const pair of pairs(after)) {
+    left.set(pair, (left.get(pair) ?? 0) + 1);
   }
-  return null;
+  const all = pairs(before);
+  const kept = all.filter(pair => {
+    const more = left.get(pair) ?? 0;
+    left.set(pair, more - 1);
+    return more > 0;
+  });
+  return all.length === 0 ? 1 : kept.length / all.length;
+}
+
+function pairs(text: string): string[] {
+  const letters = Array.from(text.replace(/\s+/g, ''));
+  return letters.slice(1).map((letter, index) => `${letters[index]}${letter}`);
 }

@@ -97,7 +97,15 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
               ? words.__('Changes to the cell')
               : words.__('Changes to cell %1', fix.number)
           }
+          open={fix.isFar}
         >
+          {fix.isFar && (
+            <p className="plm-Muted">
+              {words.__(
+                'Little of the cell is left in this code: look before you replace it.'
+              )}
+            </p>
+          )}
           <Changes before={fix.source} now={code} />
         </Disclosure>
       )}
@@ -119,7 +127,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
                     )
               );
             },
-            !isReplaced
+            !isReplaced && !fix.isFar
           )}
         {fix !== null &&
           button(
@@ -139,7 +147,8 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
                 () => cells.insertBelow(code),
                 words.__('The code is in a new cell.')
               );
-            }
+            },
+            fix?.isFar === true && !isReplaced
           )}
         {copy !== undefined &&
           button(

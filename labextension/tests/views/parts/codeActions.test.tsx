@@ -222,12 +222,49 @@ describe('the corrected cell in an answer about an error', () => {
       '"<img src=x onerror=alert(1)>"\n"</pre><script>1</script>"';
     draw(fence(hostile), { prompt: [error('<b onclick="1">bold</b>')] });
 
-    fireEvent.click(screen.getByRole('button', { name: 'Changes to cell 4' }));
-
     const diff = screen.getByRole('group', { name: 'What it would change' });
     expect(diff.textContent).toContain('-<b onclick="1">bold</b>');
     expect(diff.textContent).toContain('+"<img src=x onerror=alert(1)>"');
     expect(document.querySelector('img, script, b')).toBeNull();
     expect(within(diff).queryAllByRole('button')).toEqual([]);
+  });
+
+  it('shows the changes first, and replaces nothing by its main button, where little of the cell is left', () => {
+    const answer = `As in:\n\n${fence('import math\nmath.pi')}`;
+    draw(answer, { prompt: [error(FAILED)] });
+
+    const changes = screen.getByRole('button', { name: 'Changes to cell 4' });
+    const main = document.querySelectorAll('.plm-CodeActions [data-main]');
+    expect(changes.getAttribute('aria-expanded')).toBe('true');
+    expect(screen.getByText(/look before you replace it/)).toBeTruthy();
+    expect([...main].map(one => one.textContent)).toEqual(['Insert below']);
+    expect(
+      screen.getByRole('button', { name: 'Replace the cell' })
+    ).toBeTruthy();
+  });
+
+  it('takes the listing that is like the cell, not an example before it', () => {
+    const answer = `As in:\n\n${fence('import math\nmath.pi')}\n\nSo:\n\n${fence(FIXED)}`;
+    const { messages } = build.segment([build.assistant([build.text(answer)])]);
+
+    expect(proposedFix([error(FAILED)], messages)).toMatchObject({
+      code: FIXED,
+      isFar: false
+    });
+  });
+
+  it.each([
+    ['penguin', 'penguins'],
+    [
+      'df["a"].mean()',
+      'import pandas as pd\ndf = pd.read_csv("a.csv")\ndf["a"].mean()'
+    ],
+    ['for i in range(3)\n    print(i)', 'for i in range(3):\n    print(i)']
+  ])('takes a correction of %j for one', (source, code) => {
+    const { messages } = build.segment([
+      build.assistant([build.text(fence(code))])
+    ]);
+
+    expect(proposedFix([error(source)], messages)?.isFar).toBe(false);
   });
 });
