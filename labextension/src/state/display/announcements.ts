@@ -2,11 +2,18 @@
  * Computes announcements for screen readers while an answer streams: whole sentences and events, each
  * once.
  */
-import type { Part, TextPart, ToolPart } from '../../protocol/generated';
+import type {
+  AssistantMessage,
+  Part,
+  TextPart,
+  ToolPart
+} from '../../protocol/generated';
 import { callOutcome, type ICallOutcome } from './callOutcomes';
 import { isNotice } from './lines';
 import { spokenText, sentenceEnd } from './spokenText';
 import { subject } from './toolCalls';
+import { said } from './turns';
+import { lookOf } from './workRows';
 import type { ITranscript } from '../store/transcript';
 
 export type Announcement =
@@ -17,6 +24,9 @@ export type Announcement =
       subject: string;
       outcome: ICallOutcome;
     }
+  /** Calls that only looked, one after the other: told together, as a row of work shows them. */
+  | { kind: 'looks'; calls: readonly ToolPart[] }
+  | { kind: 'retry'; error: string }
   | { kind: 'asks'; title: string }
   | { kind: 'held'; number: number; tokens: number }
   | { kind: 'begun' }
@@ -29,9 +39,11 @@ export interface IAnnounced {
   session: string;
   /** The number of announced characters of each text part. */
   read: ReadonlyMap<string, number>;
-  /** Ids of announced calls, questions, and failed answers. */
+  /** Ids of announced calls, questions, ended answers, and begun prompts. */
   told: ReadonlySet<string>;
   busy: boolean;
+  /** Whether a turn was announced as begun and not as over: the session is busy between queued turns, too. */
+  begun: boolean;
   /** The processed entries; an unchanged entry needs no new look while the turn runs. */
   entries: ITranscript['entries'];
 }
@@ -46,28 +58,62 @@ export function newAnnouncements(
   const busy = transcript.status.type !== 'idle';
   const read = new Map(fresh ? [] : before.read);
   const told = new Set(fresh ? [] : before.told);
+  let begun = fresh ? busy : before.begun;
   const found: Announcement[] = [];
-  if (!fresh && busy && !before.busy) {
-    found.push({ kind: 'begun' });
+  const begin = () => {
+    if (!begun && !fresh) {
+      begun = true;
+      found.push({ kind: 'begun' });
+    }
+  };
+  const end = (kind: 'over' | 'stopped') => {
+    if (begun && !fresh) {
+      found.push({ kind });
+    }
+    begun = false;
+  };
+  if (busy && before?.busy !== true) {
+    begin();
   }
   const known = fresh || before.busy !== busy ? [] : before.entries;
+  const newest = transcript.entries.findLast(
+    ({ message }) => message.info?.role === 'assistant'
+  );
   for (const [index, place] of transcript.entries.entries()) {
     const { info, parts } = place.message;
-    if (known[index] === place || info?.role !== 'assistant' || info.summary) {
+    if (known[index] === place || info === undefined) {
       continue;
     }
+    if (info.role !== 'assistant') {
+      if (!told.has(place.id) && said(place) !== null) {
+        told.add(place.id);
+        if (busy) {
+          begin();
+        }
+      }
+      continue;
+    }
+    if (info.summary) {
+      continue;
+    }
+    const grows = busy && place === newest && info.time.completed === undefined;
     if (fresh) {
       // Existing content can be read in the panel and is not announced.
-      skip(parts, read, told, busy && place === transcript.entries.at(-1));
-      if (info.error !== undefined) {
-        told.add(info.id);
-      }
+      skip(parts, read, told, grows);
     } else {
-      found.push(...ofParts(parts, transcript.replies, read, told, busy));
-      if (info.error !== undefined && !told.has(info.id)) {
-        told.add(info.id);
+      const news = ofParts(parts, transcript.replies, read, told, grows);
+      if (news.length > 0) {
+        begin();
+        found.push(...news);
+      }
+    }
+    if (hasEnded(info) && !told.has(info.id)) {
+      told.add(info.id);
+      if (info.error !== undefined && !fresh) {
+        begin();
         found.push({ kind: 'words', text: info.error.message });
       }
+      end(info.error === undefined ? 'over' : 'stopped');
     }
   }
   for (const ask of transcript.asks) {
@@ -90,11 +136,33 @@ export function newAnnouncements(
       found.push({ kind: 'held', number, tokens });
     }
   }
-  if (!fresh && !busy && before.busy) {
-    found.push({ kind: hasFailed(transcript) ? 'stopped' : 'over' });
+  if (!busy) {
+    end('over');
   }
   const { entries } = transcript;
-  return [found, { session, read, told, busy, entries }];
+  return [together(found), { session, read, told, busy, begun, entries }];
+}
+
+/** Returns whether this is the last answer of its turn. */
+function hasEnded({ error, stopped_by }: AssistantMessage): boolean {
+  return error !== undefined || stopped_by !== undefined;
+}
+
+/** Merges announcements of calls that only looked. */
+function together(found: readonly Announcement[]): Announcement[] {
+  const merged: Announcement[] = [];
+  for (const one of found) {
+    const last = merged.at(-1);
+    if (one.kind === 'looks' && last?.kind === 'looks') {
+      merged[merged.length - 1] = {
+        kind: 'looks',
+        calls: [...last.calls, ...one.calls]
+      };
+    } else {
+      merged.push(one);
+    }
+  }
+  return merged;
 }
 
 /** Marks existing content as announced; of streaming text only the complete sentences. */
@@ -104,10 +172,13 @@ function skip(
   told: Set<string>,
   grows: boolean
 ): void {
-  for (const part of parts) {
+  for (const [index, part] of parts.entries()) {
     if (isSpoken(part)) {
-      read.set(part.id, grows ? sentenceEnd(part.text) : part.text.length);
-    } else if (part.type === 'tool' && isOver(part)) {
+      read.set(part.id, spokenEnd(part, grows && index === parts.length - 1));
+    } else if (
+      part.type === 'retry' ||
+      (part.type === 'tool' && isOver(part))
+    ) {
       told.add(part.id);
     }
   }
@@ -118,15 +189,15 @@ function ofParts(
   replies: ITranscript['replies'],
   read: Map<string, number>,
   told: Set<string>,
-  busy: boolean
+  grows: boolean
 ): Announcement[] {
-  return parts.flatMap((part): Announcement[] => {
+  return parts.flatMap((part, index): Announcement[] => {
     if (isSpoken(part)) {
       const from = read.get(part.id) ?? 0;
       if (from >= part.text.length) {
         return [];
       }
-      const to = busy ? sentenceEnd(part.text) : part.text.length;
+      const to = spokenEnd(part, grows && index === parts.length - 1);
       const text = spokenText(part.text, from, to);
       read.set(part.id, Math.max(from, to));
       return text === '' ? [] : [{ kind: 'words', text }];
@@ -134,22 +205,29 @@ function ofParts(
     if (part.type === 'tool' && isOver(part) && !told.has(part.id)) {
       told.add(part.id);
       const outcome = callOutcome(part, replies[part.call_id]);
+      if (outcome.status === 'completed' && lookOf(part) !== undefined) {
+        return [{ kind: 'looks', calls: [part] }];
+      }
       return [
         { kind: 'call', tool: part.tool, subject: subject(part), outcome }
       ];
+    }
+    if (part.type === 'retry' && !told.has(part.id)) {
+      told.add(part.id);
+      return [{ kind: 'retry', error: part.error.message }];
     }
     return [];
   });
 }
 
+/** Returns the index up to which a text is said: while it grows, whole sentences. */
+function spokenEnd({ text }: TextPart, grows: boolean): number {
+  return grows ? sentenceEnd(text) : text.length;
+}
+
 /** Whether a part is text of the agent, or a notice to the user. */
 function isSpoken(part: Part): part is TextPart {
   return part.type === 'text' && (!part.synthetic || isNotice(part));
-}
-
-function hasFailed({ entries }: ITranscript): boolean {
-  const info = entries.at(-1)?.message.info;
-  return info?.role === 'assistant' && info.error !== undefined;
 }
 
 function isOver({ state }: ToolPart): boolean {

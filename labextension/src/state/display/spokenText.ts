@@ -28,19 +28,36 @@ export function spokenText(text: string, from: number, to: number): string {
   return found.join(' ').replace(/\s+/g, ' ').trim();
 }
 
-/** Returns the index after the last complete sentence or line, outside of links and code. */
+/** What may be a sentence's end: a sign before a space, or a line's end; not an abbreviation's or an item's point. */
+const END =
+  /(?<!\b(?:e\.g|i\.e|cf|vs|etc|approx|Dr|Mr|Mrs|Ms|Fig|No)|(?:^|\n)[ \t]*\d{1,9})[.!?:](?=[\s*_)\]"'”’]*\s)|\n/g;
+
+/** A line after which, or before which, a paragraph ends: empty, or of another block. */
+const OWN_LINE = /^[ \t]*(?:$|[#>|]|[-*+][ \t]|\d{1,9}[.)][ \t]|`{3}|~{3})/;
+
+/** Returns the index after the last complete sentence or block, outside of links and code. */
 export function sentenceEnd(text: string): number {
-  const ends = [...text.matchAll(/[.!?:](?=[\s*_)\]"'”’]*\s)|\n/g)];
-  const last = ends.findLast(({ 0: sign, index }) => {
+  const last = [...text.matchAll(END)].findLast(({ 0: sign, index }) => {
     const line = text.slice(text.lastIndexOf('\n', index - 1) + 1, index);
-    return (
-      sign === '\n' ||
-      (count(line, '`') % 2 === 0 &&
-        count(line, '[') === count(line, ']') &&
-        !/\]\([^)]*$/.test(line))
-    );
+    return sign === '\n'
+      ? endsBlock(line, text.slice(index + 1))
+      : count(line, '`') % 2 === 0 &&
+          count(line, '[') === count(line, ']') &&
+          !/\]\([^)]*$/.test(line);
   });
   return last === undefined ? 0 : last.index + 1;
+}
+
+/** Returns whether a block ends with a line, rather than that its paragraph goes on. */
+function endsBlock(line: string, rest: string): boolean {
+  const [next = '', ...more] = rest.split('\n', 2);
+  const isItem = /^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]/.test(line);
+  return (
+    (OWN_LINE.test(line) && !isItem) ||
+    (rest !== '' &&
+      OWN_LINE.test(next) &&
+      (next.trim() !== '' || more.length > 0))
+  );
 }
 
 /** Markup at the beginning of a heading, an item or a quote. */

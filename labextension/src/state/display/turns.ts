@@ -71,7 +71,7 @@ function unchanged(
 }
 
 /** Returns the text of a prompt; null if the message has no text of the user. */
-function said({ message }: IMessageEntry): string | null {
+export function said({ message }: IMessageEntry): string | null {
   if (message.info?.role !== 'user') {
     return null;
   }

@@ -9,6 +9,7 @@ import {
 } from '../../state/display/announcements';
 import type { ITranscript } from '../../state/store/transcript';
 import { count } from '../../state/display/numberFormat';
+import { workText } from '../../state/display/workWords';
 import { refusalText } from '../controls/refusalText';
 import { useHost, type IWords } from '../host';
 
@@ -41,8 +42,14 @@ export function Announcements({
   }
   useEffect(() => {
     newest.current = transcript;
+    // What a turn said last is told before another begins.
+    const isOver =
+      heard.current?.busy === true && transcript.status.type === 'idle';
     if (timer.current !== null) {
-      return;
+      if (!isOver) {
+        return;
+      }
+      window.clearTimeout(timer.current);
     }
     const tell = () => {
       timer.current = null;
@@ -59,7 +66,7 @@ export function Announcements({
     // The first look is taken at once, so that later content counts as new.
     timer.current = window.setTimeout(
       tell,
-      heard.current === null ? 0 : PAUSE_MS
+      heard.current === null || isOver ? 0 : PAUSE_MS
     );
   }, [transcript, words, isQuiet]);
   useEffect(
@@ -124,6 +131,21 @@ function worded(said: Announcement, words: IWords): string {
       return said.text;
     case 'call':
       return callWords(said, words);
+    case 'looks':
+      return ended(
+        workText(
+          {
+            lines: said.calls.map(part => ({
+              kind: 'tool',
+              key: part.id,
+              part
+            }))
+          },
+          words
+        )
+      );
+    case 'retry':
+      return `${ended(said.error)} ${words.__('It is tried again.')}`;
     case 'asks':
       return words.__('The agent waits for you: %1', said.title);
     case 'held':

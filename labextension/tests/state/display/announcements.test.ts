@@ -5,6 +5,7 @@ import {
   newAnnouncements,
   type IAnnounced
 } from '../../../src/state/display/announcements';
+import { sentenceEnd } from '../../../src/state/display/spokenText';
 import {
   EMPTY_TRANSCRIPT,
   type ITranscript
@@ -74,7 +75,8 @@ describe('what is announced', () => {
     const stands = { ...busy(build.assistant([call])), asks: [ask] };
     const [said, then] = newAnnouncements(stands, {
       ...heardNothing(),
-      busy: true
+      busy: true,
+      begun: true
     });
 
     expect(said).toEqual([
@@ -141,5 +143,84 @@ describe('what is announced', () => {
     expect(first.at(-1)).toEqual({ kind: 'words', text: 'Look:' });
     expect(second).toEqual([]);
     expect(third).toEqual([{ kind: 'words', text: 'As e.g. here.' }]);
+  });
+
+  it('says the tail of an answer, and that it is over, before the queued turn', () => {
+    const first = build.assistant([build.text('One. And the tail')]);
+    const [, then] = newAnnouncements(busy(first), heardNothing());
+    const over = {
+      ...first,
+      info: {
+        ...first.info,
+        time: { created: 0, completed: 1 },
+        stopped_by: 'finished'
+      }
+    } as Message;
+    // The session is busy all the time, and both arrive in one look.
+    const [said, after] = newAnnouncements(
+      busy(
+        over,
+        build.user([build.text('And then?')]),
+        build.assistant([build.text('Two. Not')])
+      ),
+      then
+    );
+
+    expect(said).toEqual([
+      { kind: 'words', text: 'And the tail' },
+      { kind: 'over' },
+      { kind: 'begun' },
+      { kind: 'words', text: 'Two.' }
+    ]);
+    expect(after.begun).toBe(true);
+  });
+
+  it('says a text to its end once a call follows it', () => {
+    const [said] = newAnnouncements(
+      busy(
+        build.assistant([
+          build.text('I look'),
+          build.ran('read', { path: 'a.txt' }, '1'),
+          build.ran('read', { path: 'b.txt' }, '1')
+        ])
+      ),
+      heardNothing()
+    );
+
+    expect(said.slice(0, 2)).toEqual([
+      { kind: 'begun' },
+      { kind: 'words', text: 'I look' }
+    ]);
+    expect(said[2]?.kind === 'looks' && said[2].calls.length).toBe(2);
+    expect(said).toHaveLength(3);
+  });
+
+  it('says why a turn failed before that it has stopped', () => {
+    const error = { type: 'unknown', message: 'The model is gone.' } as const;
+    const [said] = newAnnouncements(
+      { ...busy(build.assistant([], { error })), status: { type: 'idle' } },
+      newAnnouncements(busy(), heardNothing())[1]
+    );
+
+    expect(said).toEqual([
+      { kind: 'words', text: 'The model is gone.' },
+      { kind: 'stopped' }
+    ]);
+  });
+});
+
+describe('the end of a sentence', () => {
+  it.each([
+    ['It is a long line\nthat goes on', ''],
+    ['# Found\nIt goes', '# Found\n'],
+    ['It is three\n\nBut', 'It is three\n\n'],
+    ['It is so\n- one', 'It is so\n'],
+    ['1. Look, e.g. at', ''],
+    ['- one\n- two', '- one\n'],
+    ['- one that\n  goes on', ''],
+    ['It is 3.14 of', ''],
+    ['Look at Fig. 3 first. Then', 'Look at Fig. 3 first.']
+  ])('of %j is after %j', (text, whole) => {
+    expect(text.slice(0, sentenceEnd(text))).toBe(whole);
   });
 });
