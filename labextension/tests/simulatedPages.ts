@@ -134,6 +134,7 @@ export class Kernel {
       waiting: 0,
       partial: false,
       stepping: false,
+      density: 'quiet' as const,
       held: [],
       order: 0
     };

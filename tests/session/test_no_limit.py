@@ -108,7 +108,7 @@ def test_the_context_is_told_without_a_window() -> None:
 
 
 def test_a_step_tells_its_tokens_without_a_share(tmp_path: Path) -> None:
-    with unlimited(ScriptedModel(says("Hello.")), tmp_path) as session:
+    with unlimited(ScriptedModel(says("Hello.")), tmp_path, density="all steps") as session:
         session.prompt("Hello?")
         [message] = [one for one in session.messages if one.info.role == "assistant"]
         page = session.export("html").read_text()

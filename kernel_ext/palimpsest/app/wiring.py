@@ -264,6 +264,7 @@ class App:
             ),
             sessions=SessionServices(
                 share=config.share,
+                density=config.density,
                 snapshots=snapshots if config.snapshot else None,
                 import_sessions=_import_sessions,
                 child_sessions=ChildSessionFactory(depth=config.subagent_depth),

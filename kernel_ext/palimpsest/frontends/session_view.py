@@ -27,6 +27,7 @@ from palimpsest.session.engine import EngineThread, Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record
+from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible
 
 PLAIN_CHARS = 20_000
@@ -68,8 +69,9 @@ class SessionView(CellWidget):
                 remark=_remark(picture),
                 scrub=clean,
                 notes=notes,
+                density=self._live.density,
             ),
-            "text/plain": visible(_plain(picture, title, clean, notes)),
+            "text/plain": visible(_plain(picture, title, clean, notes, self._live.density)),
         }
 
     def __repr__(self) -> str:
@@ -125,9 +127,15 @@ def _remark(picture: Snapshot) -> str:
     return f"{some(steps, 'model request')}{model}"
 
 
-def _plain(picture: Snapshot, title: str, clean: Callable[[str], str], notes: OutlineNotes) -> str:
+def _plain(
+    picture: Snapshot,
+    title: str,
+    clean: Callable[[str], str],
+    notes: OutlineNotes,
+    density: Density,
+) -> str:
     """Return the end of the session as plain text."""
-    words = text.render_session(picture.messages, title, scrub=clean, notes=notes)
+    words = text.render_session(picture.messages, title, scrub=clean, notes=notes, density=density)
     if len(words) <= PLAIN_CHARS:
         return words
     cut = words.find("\n\n", len(words) - PLAIN_CHARS)

@@ -4,6 +4,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+Density = Literal["quiet", "all steps"]
+"""What is shown of a turn: its work folded into rows, or each thought, call and step."""
+
 
 class Value(BaseModel):
     """A frozen value that keeps the fields it does not know."""

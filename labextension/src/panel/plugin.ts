@@ -15,7 +15,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { ILinkRegistry } from '../kernel/tokens';
-import { densityChoice } from '../state/display/density';
+import { densityChoice, readDensity } from '../state/display/density';
 import { COMPARE, INSPECT } from '../views/actions/inspector';
 import { notebookLinkResolver } from './linkResolver';
 import { addCommands, COMMANDS } from './commands';
@@ -100,9 +100,7 @@ async function follow(
         ? 'Accel Enter'
         : 'Enter'
     );
-    densityChoice.setPage(
-      settings.get('density').composite === 'all steps' ? 'all steps' : 'quiet'
-    );
+    densityChoice.setPage(readDensity(settings.get('density').composite));
   };
   settings.changed.connect(read);
   read();

@@ -678,6 +678,8 @@ export interface SessionHead {
   problem?: string;
   /** What is unusual about the session's opening, such as that its notebook was moved, until the next prompt. */
   notice?: string;
+  /** What is shown of a turn, as the kernel's settings say. */
+  density: 'quiet' | 'all steps';
   /**
    * Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
    * other way round, since replies and notices have channels of their own. 0 by an older kernel.

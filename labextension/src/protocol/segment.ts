@@ -7,7 +7,8 @@ import type {
   FileDiff,
   Message,
   QuestionAsked,
-  Reply
+  Reply,
+  SessionHead
 } from './generated';
 import { isObject, list, text } from './jsonValues';
 
@@ -35,6 +36,8 @@ export interface ISegment {
   decisions: Decision[];
   /** The number of the segment's first step. */
   first_step: number;
+  /** What is shown of the turn, unless its reader chose otherwise; missing in segments of the first versions. */
+  density?: SessionHead['density'] | undefined;
   /** The permission mode at the turn's start, unless it was the mode that asks. */
   mode?: string | undefined;
   /** What the agent is doing, as Markdown; only while the segment is open. */
@@ -78,6 +81,7 @@ export function readSegment(data: unknown): ISegment | null {
       : {}) as ISegment['replies'],
     decisions: list(data.decisions).filter(isObject) as unknown as Decision[],
     first_step: typeof data.first_step === 'number' ? data.first_step : 1,
+    density: density(data.density),
     mode: text(data.mode),
     status: text(data.status),
     changes: list(data.changes).filter(isObject) as unknown as FileDiff[],
@@ -85,6 +89,10 @@ export function readSegment(data: unknown): ISegment | null {
     start: cut(data.start),
     end: cut(data.end)
   };
+}
+
+function density(value: unknown): ISegment['density'] {
+  return value === 'quiet' || value === 'all steps' ? value : undefined;
 }
 
 function cut(value: unknown): ICut | undefined {

@@ -76,6 +76,7 @@ const HEAD = {
   waiting: 0,
   partial: false,
   stepping: false,
+  density: 'quiet' as const,
   held: [],
   order: 0
 };

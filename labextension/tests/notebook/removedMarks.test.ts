@@ -44,6 +44,7 @@ const head = {
   waiting: 0,
   partial: false,
   stepping: false,
+  density: 'quiet' as const,
   held: [],
   order: 0
 };

@@ -52,6 +52,7 @@ function headOf(session: string, more: Partial<SessionHead> = {}): SessionHead {
     waiting: 0,
     partial: false,
     stepping: false,
+    density: 'quiet' as const,
     held: [],
     order: 0,
     ...more

@@ -69,6 +69,7 @@ const head = (seq: number) => ({
   waiting: 0,
   partial: false,
   stepping: false,
+  density: 'quiet' as const,
   held: [],
   order: 0
 });

@@ -40,7 +40,13 @@ def figures(mime: str, url: str) -> tuple[dict[str, str], ...]:
         messages=(Message(info=begun, parts=(asked,)), Message(info=info, parts=(call,))),
     )  # fmt: skip
     pieces = turn_pieces(
-        "ses_1", "msg_1", snapshot, (), scrub=str, picture=lambda url: url.removeprefix("blob:")
+        "ses_1",
+        "msg_1",
+        snapshot,
+        (),
+        scrub=str,
+        density="quiet",
+        picture=lambda url: url.removeprefix("blob:"),
     )
     return next(piece.figures for piece in pieces if isinstance(piece, ShownCall))
 

@@ -9,12 +9,20 @@ from tests.render.sample_parts import assistant, failed, ran, user
 
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import ApiError
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import RetryPart, Span, TextPart
+from palimpsest.transcript.parts import (
+    ReasoningPart,
+    RetryPart,
+    Span,
+    StepFinishPart,
+    TextPart,
+    ToolRunning,
+)
 from palimpsest.transcript.session_record.sessions import Idle
-from palimpsest.transcript.values import Ask, Reply
+from palimpsest.transcript.values import Ask, Density, Reply, Usage
 
 
 class Feed:
@@ -55,8 +63,12 @@ def printed(
     feed: Feed, capsys: pytest.CaptureFixture[str], story: TerminalOutput | None = None
 ) -> str:
     feed.changes += 1
-    (story or TerminalOutput(feed, scrub=str)).refresh()  # type: ignore[arg-type]
+    (story or terminal(feed)).refresh()
     return capsys.readouterr().out
+
+
+def terminal(feed: Feed, density: Density = "all steps") -> TerminalOutput:
+    return TerminalOutput(feed, scrub=str, density=density)  # type: ignore[arg-type]
 
 
 def test_a_call_stands_with_what_the_model_no_longer_sees_of_it(
@@ -75,7 +87,7 @@ def test_what_is_cleared_later_is_said_once_for_all_that_are_alike(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     feed = Feed(assistant(ran("read", "one", "prt_a"), ran("read", "two", "prt_b")))
-    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
+    story = terminal(feed)
     assert "---" not in printed(feed, capsys, story)
 
     feed.notes = OutlineNotes(decisions=(cleared("prt_a", 1), cleared("prt_b", 2)))
@@ -94,11 +106,10 @@ def test_every_part_is_told_but_what_is_streamed_or_still_waits(
     html = told.render_message(assistant(part))
     still = part.type == "tool" and part.state.status in ("pending", "running")
     still = still or (part.type == "text" and "\n" not in part.text)  # a line still being written
-    elsewhere = part.type == "step-finish" and part.reason != "length"
 
     made = printed(Feed(assistant(part)), capsys)
 
-    assert bool(made.strip()) == (bool(html) and not still and not elsewhere)
+    assert bool(made.strip()) == (bool(html) and not still)
 
 
 def retry(name: str, why: str, seconds: int) -> RetryPart:
@@ -111,7 +122,7 @@ def test_attempts_in_a_row_are_one_line_that_grows_and_says_how_they_ended(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     feed = Feed(assistant(retry("r1", "Overloaded", 2)))
-    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
+    story = terminal(feed)
     assert printed(feed, capsys, story) == "↻ Overloaded. Sent again after 2.0 s"
 
     feed._messages = (
@@ -170,7 +181,7 @@ def test_a_failed_call_is_printed_when_it_is_known_whether_it_was_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     feed = Feed(assistant(ran("read", "line", path="a.txt"), failed("python", "No.")))
-    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
+    story = terminal(feed)
     feed.told = False
     assert printed(feed, capsys, story) == ""
 
@@ -178,3 +189,93 @@ def test_a_failed_call_is_printed_when_it_is_known_whether_it_was_refused(
     shown = printed(feed, capsys, story)
 
     assert shown.index("read") < shown.index("refused by you")
+
+
+def looked(name: str, path: str) -> Any:
+    return ran("read", f"the lines of {path}", name, path=path)
+
+
+def thought(name: str, seconds: float) -> ReasoningPart:
+    time = Span(start=0, end=int(1_000 * seconds))
+    return ReasoningPart(id=name, session_id="s", message_id="m", text="Hm.", time=time)
+
+
+def said(name: str, words: str) -> TextPart:
+    return TextPart(id=name, session_id="s", message_id="m", text=words)
+
+
+def step(name: str, cost: float | None = 0.001) -> StepFinishPart:
+    tokens = Usage(input=100, cache_read=1_400, output=5)
+    return StepFinishPart(
+        id=name,
+        session_id="s",
+        message_id="m",
+        reason="stop",
+        tokens=tokens,
+        cost=cost,
+        seconds=0.5,
+    )
+
+
+def test_work_is_one_row_that_is_printed_when_something_else_follows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    feed = Feed(assistant(looked("a", "data/a.txt"), step("s1")))
+    story = terminal(feed, "quiet")
+    assert printed(feed, capsys, story) == ""
+
+    feed._messages = (
+        *feed._messages,
+        assistant(thought("h", 2), looked("b", "b.txt"), step("s2")),
+        assistant(ran("python", "7", "p", code="3 + 4"), looked("c", "c.txt"), step("s3")),
+    )
+    assert printed(feed, capsys, story) == (
+        "▸ looked at 2 files · thought 2 s\n✓ python 3 + 4 0.2 s\n    7\n"
+    )
+
+    feed._messages = (*feed._messages, assistant(thought("i", 1), said("t", "Seven."), step("s4")))
+    story.finish(Answer("ses", "msg", messages=feed._messages))
+    assert capsys.readouterr().out == (
+        "▸ looked at c.txt · thought 1 s\nSeven.\n4 steps · 6k in (5.6k cached) · $0.0040 · 2.0 s\n"
+    )
+
+
+def test_what_stands_alone_has_its_own_row_and_a_failure_is_told_at_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    alone = Feed(assistant(thought("h", 4.2), step("s1"), said("t", "So.\n")))
+    assert printed(alone, capsys, terminal(alone, "quiet")) == "· Thought for 4.2 s\nSo.\n"
+
+    feed = Feed(assistant(looked("a", "a.txt"), looked("b", "b.txt"), failed("python", "No.")))
+    lines = printed(feed, capsys, terminal(feed, "quiet")).splitlines()
+    assert (lines[0], "python" in lines[1]) == ("▸ looked at 2 files", True)
+
+
+def test_what_runs_and_a_question_end_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing that was done before may be told behind what a person is asked, or waits for."""
+    state = ToolRunning(input={"code": "1"}, time=Span(start=0))
+    runs = ran("python", "", "p", code="1").model_copy(update={"state": state})
+    feed = Feed(assistant(looked("a", "a.txt"), looked("b", "b.txt"), runs))
+    assert printed(feed, capsys, terminal(feed, "quiet")) == "▸ looked at 2 files\n"
+
+    story = terminal(asked := Feed(assistant(looked("a", "a.txt"), looked("b", "b.txt"))), "quiet")
+    assert printed(asked, capsys, story) == ""
+    story.asked("call_p")
+    assert capsys.readouterr().out == "▸ looked at 2 files\n"
+
+
+def test_all_steps_have_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
+    feed = Feed(assistant(thought("h", 1), looked("a", "a.txt"), step("s1")), assistant(step("s2")))
+    story = terminal(feed)
+
+    made = printed(feed, capsys, story).splitlines()
+    story.finish(Answer("ses", "msg", messages=feed._messages))
+
+    assert made == [
+        "· Thought for 1.0 s",
+        "✓ read a.txt 0.2 s",
+        "    the lines of a.txt",
+        "step 1 · 1,500 in (1,400 cached) · 5 out · $0.001 · 0.5 s",
+        "step 2 · 1,500 in (1,400 cached) · 5 out · $0.001 · 0.5 s",
+    ]
+    assert capsys.readouterr().out == ""

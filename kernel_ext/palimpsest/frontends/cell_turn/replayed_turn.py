@@ -120,6 +120,7 @@ class ReplayedTurn:
             self._records,
             scrub=self._scrub,
             picture=session.picture,
+            density=session.density,
             below={one.shown_in for one in self._calls},
         )
 

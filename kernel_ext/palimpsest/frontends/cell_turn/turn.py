@@ -188,7 +188,12 @@ class CellTurn:
 
     def _new_story(self) -> "CellOutput | TerminalOutput":
         if not cell_failure.shows_updates(self._parts.shell):
-            return TerminalOutput(self._feed, scrub=self._scrub, quiet=self._options.quiet)
+            return TerminalOutput(
+                self._feed,
+                scrub=self._scrub,
+                quiet=self._options.quiet,
+                density=self._parts.services.config.value.density,
+            )
         return CellOutput(
             self._feed,
             self._publish,

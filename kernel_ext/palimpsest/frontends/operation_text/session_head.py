@@ -57,6 +57,7 @@ def head_in(session: KernelSession, picture: Snapshot) -> SessionHead:
         partial=picture.partial,
         problem=picture.problem or None,
         notice=session.opening_words or None,
+        density=session.density,
         order=order,
     )
 

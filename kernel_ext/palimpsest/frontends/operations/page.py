@@ -50,7 +50,9 @@ class CloseSegment(TurnSegment, Operation):
 
         def close() -> dict[str, Any]:
             notes = OutlineNotes.of(session.records_after(max(self.first_seq - 1, 0)))
-            return closed_bundle(self, session.snapshot(), notes, scrubber(os.environ))
+            return closed_bundle(
+                self, session.snapshot(), notes, scrubber(os.environ), session.density
+            )
 
         return DrawnText(bundle=await asyncio.to_thread(close))
 
@@ -78,6 +80,7 @@ class RecreateOutputs(Operation):
                 session.records_after(0),
                 scrub=scrubber(os.environ),
                 picture=session.picture,
+                density=session.density,
             )
         )
         return RecreatedOutputs(outputs=made)

@@ -12,7 +12,7 @@ from palimpsest.transcript.context_values.page_cells import PageNotebook
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.sessions import Status
-from palimpsest.transcript.values import Ask, Value
+from palimpsest.transcript.values import Ask, Density, Value
 
 PROTOCOL_VERSION = 4
 
@@ -89,6 +89,8 @@ class SessionHead(Value):
     """One sentence while nothing can be written, since the disk does not respond or the folder is gone."""
     notice: str | None = None
     """What is unusual about the session's opening, such as that its notebook was moved, until the next prompt."""
+    density: Density = "quiet"
+    """What is shown of a turn, as the kernel's settings say."""
     order: int = 0
     """Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
     other way round, since replies and notices have channels of their own. 0 by an older kernel."""

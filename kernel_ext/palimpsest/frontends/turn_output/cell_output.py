@@ -293,6 +293,7 @@ class CellOutput:
             questions=tuple(q for q in snapshot.questions if q.call_id in calls) if status else (),
             status=status,
             mode=shown_mode(snapshot),
+            density=session.density if session is not None else "quiet",
             changes=() if status else turn_changes(snapshot.messages, self._feed.turn_id or ""),
         )
         data = bundle(messages, segment, frame, notes=self._feed.notes, scrub=self._scrub)

@@ -17,13 +17,18 @@ from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.values import Density
 
 OVER = frozenset({"stop", "length", "content-filter", "error"})
 """Finish reasons after which a user message begins another turn."""
 
 
 def closed_bundle(
-    command: TurnSegment, snapshot: Snapshot, notes: OutlineNotes, scrub: Callable[[str], str]
+    command: TurnSegment,
+    snapshot: Snapshot,
+    notes: OutlineNotes,
+    scrub: Callable[[str], str],
+    density: Density,
 ) -> dict[str, Any]:
     """Return the MIME bundle of a segment of a turn that is over."""
     messages = turn_messages(snapshot.messages, command.turn)
@@ -38,7 +43,7 @@ def closed_bundle(
         caps=Caps().after(shown),
         first_step=command.first_step,
     )
-    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq)
+    frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)
     return bundle(messages, segment, frame, notes=notes, scrub=scrub)
 
 

@@ -15,7 +15,9 @@ from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes, turn_changes
 from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.render.content.outline import Caps, OutlineNotes
+from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.formats import markdown, text
+from palimpsest.render.formats.item_writer import ItemWriter, joined, numbered
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.call_outcomes import FAILURE_LINE, call_outcome
@@ -24,7 +26,8 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff
-from palimpsest.transcript.values import Ask, Value
+from palimpsest.transcript.values import Ask, Density, Value
+from palimpsest.transcript.visible_text import visible
 
 MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
@@ -51,6 +54,8 @@ class Frame:
     """The permission mode; empty for ``ask``."""
     changes: tuple[FileDiff, ...] = ()
     """The turn's file changes, once it is over."""
+    density: Density = "quiet"
+    """What is shown of it, unless its reader chose otherwise."""
 
 
 def bundle(
@@ -71,6 +76,14 @@ def bundle(
     is_first = segment.start.part == 0 and segment.start.offset == 0
     above = f"*Permission mode: {inline(frame.mode)}*" if frame.mode and is_first else ""
     below = status or (f"*{inline(changed_text(changes))}*" if changes else "")
+    figures = None if open_ or segment.end is not None else figures_item(messages)
+
+    def told(writer: ItemWriter) -> str:
+        turn = numbered(shown, segment.caps, segment.first_step)
+        rows = writer.turn(turn, scrub=scrub, notes=notes, density=frame.density, live=open_)
+        own = figures if frame.density == "quiet" else None
+        return joined([rows, writer.step(own) if own is not None else ""])
+
     return {
         MIME: {
             "version": SEGMENT_VERSION,
@@ -85,17 +98,14 @@ def bundle(
             "decisions": _wire(_decisions(shown, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
+            "density": frame.density,
             **({"mode": frame.mode} if frame.mode else {}),
             "status": status,
             "start": _place(segment.start, segment.start.joint),
             "end": _place(segment.end, segment.tail),
         },
-        "text/markdown": _words(
-            markdown.render_message, shown, segment, notes, scrub, below, above
-        ),
-        "text/plain": _words(
-            text.render_message, shown, segment, notes, scrub, below.strip("*"), above.strip("*")
-        ),
+        "text/markdown": joined([above, told(markdown.WRITER), below]),
+        "text/plain": visible(joined([above.strip("*"), told(text.WRITER), below.strip("*")])),
     }
 
 
@@ -105,7 +115,9 @@ def shown_mode(snapshot: Snapshot) -> str:
     return mode if mode is not None and mode != "ask" else ""
 
 
-def ended_frame(session: str, turn: str, snapshot: Snapshot, first_seq: int) -> Frame:
+def ended_frame(
+    session: str, turn: str, snapshot: Snapshot, first_seq: int, density: Density
+) -> Frame:
     """Return the facts about a turn that is over."""
     return Frame(
         session,
@@ -113,6 +125,7 @@ def ended_frame(session: str, turn: str, snapshot: Snapshot, first_seq: int) -> 
         seq=(first_seq, snapshot.seq),
         mode=shown_mode(snapshot),
         changes=turn_changes(snapshot.messages, turn),
+        density=density,
     )
 
 
@@ -124,26 +137,6 @@ def _place(position: SegmentCut | None, joint: str) -> list[Any] | None:
 def status_line(words: str) -> str:
     """Return plain text as the Markdown line under an open segment."""
     return f"*{inline(words)}*" if words else ""
-
-
-def _words(
-    render: Callable[..., str],
-    shown: Sequence[Message],
-    segment: Segment,
-    notes: OutlineNotes,
-    scrub: Scrub,
-    status: str,
-    above: str,
-) -> str:
-    """Return the messages in one format, with step numbers and caps continued from the segment before."""
-    blocks = []
-    caps, step = segment.caps, segment.first_step
-    for message in shown:
-        blocks.append(render(message, caps=caps, scrub=scrub, notes=notes, first_step=step))
-        caps = caps.after(message.parts)
-        step += sum(part.type == "step-finish" for part in message.parts)
-    found = [block for block in [*blocks, status] if block]
-    return "\n\n".join([above, *found] if above and found else found)
 
 
 def _replies(shown: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:

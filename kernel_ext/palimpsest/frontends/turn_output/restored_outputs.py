@@ -29,6 +29,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import PromptDelivered, Record
+from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible
 
 Output = dict[str, Any]
@@ -43,10 +44,14 @@ def turn_outputs(
     *,
     scrub: Callable[[str], str],
     picture: Callable[[str], str],
+    density: Density,
 ) -> tuple[Output, ...]:
     """Return the outputs of a turn that is over; ``picture`` reads the image at an attachment's URL."""
     found: list[Output] = []
-    for piece in turn_pieces(session, turn, snapshot, records, scrub=scrub, picture=picture):
+    pieces = turn_pieces(
+        session, turn, snapshot, records, scrub=scrub, picture=picture, density=density
+    )
+    for piece in pieces:
         found += [
             {"output_type": "display_data", "data": data, "metadata": {}}
             for data in (piece.figures if isinstance(piece, ShownCall) else [piece])
@@ -71,6 +76,7 @@ def turn_pieces(
     *,
     scrub: Callable[[str], str],
     picture: Callable[[str], str],
+    density: Density,
     below: Collection[str] = (),
 ) -> Iterator[dict[str, Any] | ShownCall]:
     """Yield the segments of a turn that is over, as MIME bundles, and, below its calls of Python, their places.
@@ -84,7 +90,7 @@ def turn_pieces(
         for record in records
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
-    frame = ended_frame(session, turn, snapshot, next(delivered, 0))
+    frame = ended_frame(session, turn, snapshot, next(delivered, 0), density)
     for piece in _pieces(messages, picture, below):
         if not isinstance(piece, Segment):
             yield piece

@@ -1,9 +1,10 @@
 """Print a turn in a terminal: once, in order, without updates.
 
-Border: plain text on ``sys.stdout``; a terminal has no outputs that could be refreshed.
+Border: plain text on ``sys.stdout``; a terminal has no outputs that could be refreshed. So the row of what was
+folded is printed when something else follows, and a failed call at once, before one can mend it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from palimpsest.frontends import terminal
@@ -22,7 +23,9 @@ from palimpsest.render.content.outline import (
     outline_error,
     outline_parts,
 )
-from palimpsest.render.content.phrases import SIGNS, duration, some
+from palimpsest.render.content.phrases import SIGNS, duration, some, thought_text
+from palimpsest.render.content.turn_figures import figures_item
+from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow, fold_work, is_look, is_quiet
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -41,20 +44,29 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.retry_runs import is_notice
 from palimpsest.transcript.user_notices import user_notice_text
+from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible
 
 
 class TerminalOutput:
     """Prints one turn while it runs; the host of jobs on the main thread.
 
-    Responsibilities: print new text at once and a tool call when it has ended; report retries, and
-    which printed outputs later requests truncate or leave out.
+    Responsibilities: print new text at once and a tool call when it has ended, or the row that it is folded into;
+    report retries, and which printed outputs later requests truncate or leave out.
     """
 
-    def __init__(self, feed: TurnFeed, *, scrub: Callable[[str], str], quiet: bool = False) -> None:
+    def __init__(
+        self,
+        feed: TurnFeed,
+        *,
+        scrub: Callable[[str], str],
+        quiet: bool = False,
+        density: Density = "quiet",
+    ) -> None:
         self._feed = feed
         self._scrub: Callable[[str], str] = lambda text: visible(scrub(text))
         self._quiet = quiet
+        self._density = density
         self._seen = (-1, 0)
         self._printed: dict[str, int] = {}
         self._decided: set[str] = set()
@@ -63,6 +75,9 @@ class TerminalOutput:
         self._retried = ""
         """Why the newest of the attempts failed whose line is open; empty where none is."""
         self._told_problem = ""
+        self._run: list[Item] = []
+        """What is folded into the next row."""
+        self._steps = 0
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
         """Print everything that precedes a call."""
@@ -72,11 +87,14 @@ class TerminalOutput:
         """Refuse native outputs: a terminal shows no images."""
         return False
 
-    def asked(self, call_id: str) -> None:  # a terminal grows at its end
-        """Do nothing: a question simply follows what was printed."""
+    def asked(self, call_id: str) -> None:  # noqa: ARG002  # a terminal grows at its end
+        """Print what precedes a question, which simply follows."""
+        if not self._quiet:
+            self._end_run()
 
     def stuck(self, words: str) -> None:
         """Print that the code does not stop."""
+        self._end_run()
         self._line(words)
 
     def refresh(self) -> None:
@@ -106,11 +124,15 @@ class TerminalOutput:
         for message in () if self._quiet else messages:
             self._message(message, over=True)
         if not self._quiet:
+            self._end_run()
             self._reductions()
         if answer.error is not None:
             self._end_retries("stopped" if answer.error.type == "aborted" else "given up")
             notice = outline_error(answer.error, self._scrub)
             self._line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
+        figures = figures_item(messages)
+        if self._density == "quiet" and not self._quiet and figures is not None:
+            self._line(figures.words)
         self._end_line()
 
     def _message(self, message: Message, *, over: bool = False) -> None:
@@ -132,20 +154,19 @@ class TerminalOutput:
             case TextPart() if user_notice_text(part) is None:
                 if not part.synthetic:
                     self._text(part, over=over)
-            case ReasoningPart():
-                if part.time is not None and part.time.end is not None:
-                    self._once(part, ["· thought"])
-            case ToolPart():
-                if isinstance(part.state, ToolCompleted | ToolFailed):
-                    self._once(part, self._lines(part))
+            case ReasoningPart() | ToolPart():
+                if _has_ended(part):
+                    self._once(part)
+                elif isinstance(part, ToolPart) and not is_look(part.tool):
+                    self._end_run()
             case StepFinishPart():
                 self._end_retries(ANSWERED)
                 self._end_line()
-                self._once(part, self._lines(part))
+                self._once(part)
             case RetryPart():
                 self._retry(part)
             case _:
-                self._once(part, self._lines(part))
+                self._once(part)
 
     def _text(self, part: TextPart, *, over: bool) -> None:
         """Print the new text up to the end of a line, so that a secret to be redacted is never cut in two."""
@@ -154,6 +175,7 @@ class TerminalOutput:
         upto = len(part.text) if ended else part.text.rfind("\n") + 1
         if upto <= known:
             return
+        self._end_run()
         self._end_retries(ANSWERED)
         if known == 0:
             self._end_line()
@@ -162,11 +184,13 @@ class TerminalOutput:
         if ended:
             self._end_line()
 
-    def _lines(self, part: Part) -> list[str]:
+    def _items(self, part: Part) -> Sequence[Item]:
         notes = self._feed.notes
         self._decided |= {one.id for one in notes.decisions if one.part_id == part.id}
-        items = outline_parts([part], caps=Caps(), scrub=self._scrub, notes=notes)
-        return [line for item in items for line in _item_lines(item)]
+        self._steps += isinstance(part, StepFinishPart)
+        return outline_parts(
+            [part], caps=Caps(), scrub=self._scrub, notes=notes, first_step=self._steps
+        )
 
     def _reductions(self) -> None:
         """Print the decisions about outputs that were printed before; equal ones in one line."""
@@ -177,6 +201,8 @@ class TerminalOutput:
             self._decided.add(one.id)
             if one.action in ("truncate", "clear", "drop"):
                 alike.setdefault((one.action, one.rule, reason_from_numbers(one)), []).append(one)
+        if alike:
+            self._end_run()
         for same in alike.values():
             whole = same[0].model_copy(
                 update={
@@ -187,17 +213,32 @@ class TerminalOutput:
             words = self._scrub(decision_sentence(whole))
             self._line(f"--- {some(len(same), 'earlier output')} · {words} ---")
 
-    def _once(self, part: Any, lines: list[str]) -> None:
+    def _once(self, part: Any) -> None:
         if part.id in self._printed:
             return
         self._printed[part.id] = 1
         self._end_retries(ANSWERED)
-        for line in lines:
+        for item in self._items(part):
+            if self._density == "quiet" and is_quiet(item):
+                self._run.append(item)
+            else:
+                self._end_run()
+                self._row(item)
+
+    def _end_run(self) -> None:
+        """Print the row of what was folded so far, as far as it has one."""
+        run, self._run = self._run, []
+        for _, row in fold_work(run):
+            self._row(row)
+
+    def _row(self, row: Row) -> None:
+        for line in _row_lines(row):
             self._line(line)
 
     def _problem(self, snapshot: Snapshot) -> None:
         """Print once that the disk does not respond."""
         if snapshot.problem not in ("", self._told_problem):
+            self._end_run()
             self._line(f"! {self._scrub(snapshot.problem)}")
         self._told_problem = snapshot.problem
 
@@ -205,6 +246,7 @@ class TerminalOutput:
         """Print a failed attempt: in a row they are one line, which grows as long as nothing else is printed."""
         if part.id in self._printed:
             return
+        self._end_run()
         self._printed[part.id] = 1
         why = one_line(self._scrub(part.error.message))
         why = why if why.endswith((".", "!", "?", "…")) else f"{why}."
@@ -243,6 +285,12 @@ class TerminalOutput:
             self._column = 0 if text.endswith("\n") else 1
 
 
+def _has_ended(part: ReasoningPart | ToolPart) -> bool:
+    if isinstance(part, ToolPart):
+        return isinstance(part.state, ToolCompleted | ToolFailed)
+    return part.time is not None and part.time.end is not None
+
+
 ANSWERED = "answered"
 FAILED = "failed"
 REFUSED = "refused by you"
@@ -261,9 +309,11 @@ def _outcome(item: OutlineCall) -> str:
     return remark
 
 
-def _item_lines(item: Item) -> list[str]:
-    """Return an item as lines; none for what is streamed or printed elsewhere."""
+def _row_lines(item: Row) -> list[str]:
+    """Return a row as lines; none for what is streamed or printed elsewhere."""
     match item:
+        case WorkRow():
+            return [f"▸ {item.text}"]
         case OutlineCall():
             row = [SIGNS[item.status], item.tool, item.subject]
             row += [duration(item.seconds)] if item.seconds is not None else []
@@ -277,7 +327,11 @@ def _item_lines(item: Item) -> list[str]:
             return [f"{item.sign} {item.words} {item.do}".rstrip()]
         case ReductionItem():
             return [f"--- {item.words} ---"]
-        case TextItem() | ReasoningItem() | OutlineStep():
+        case ReasoningItem():
+            return [f"· {thought_text(item.title, item.seconds)}"]
+        case OutlineStep():
+            return [item.words]
+        case TextItem() | TurnEnd():
             return []
         case _:
             assert_never(item)

@@ -40,7 +40,7 @@ section { margin: 16px 0; display: flex; flex-direction: column; gap: 8px; }
 section > * { margin: 0; }
 .prompt { background: var(--tint); border-radius: 6px; padding: 8px 12px; margin-top: 24px; }
 .answer { border-left: 2px solid var(--accent); padding-left: 16px; }
-.answer + .answer { margin-top: -16px; padding-top: 12px; }
+.answer + .answer { margin-top: -16px; padding-top: 8px; }
 .said > :first-child { margin-top: 0; } .said > :last-child { margin-bottom: 0; }
 .said p { margin: 8px 0; } .said p { white-space: pre-line; }
 .said :is(p, li, h3, h4, h5, h6, th, td, blockquote) { unicode-bidi: plaintext; }
@@ -60,12 +60,17 @@ blockquote { margin: 8px 0; padding-left: 12px; border-left: 2px solid var(--lin
 summary { cursor: pointer; list-style: none; min-height: 24px; }
 summary::-webkit-details-marker { display: none; }
 summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 6px; }
-.thought > summary { color: var(--muted); }
-.thought > summary::before { content: "\\25B8\\00A0"; }
-.thought[open] > summary::before { content: "\\25BE\\00A0"; }
+:is(.thought, .work) > summary { color: var(--muted); }
+:is(.thought, .work) > summary::before { content: "\\25B8\\00A0"; }
+:is(.thought, .work)[open] > summary::before { content: "\\25BE\\00A0"; }
+.work > summary { padding-left: 11px; overflow-wrap: anywhere; } .work .name { color: var(--text); }
+.work > :not(summary) { margin: 4px 0 4px 20px; }
 .thought > .said { color: var(--muted); margin-top: 4px; font-size: 13px; }
-.call { border: 1px solid var(--line); border-radius: 6px; overflow: hidden; }
-.row { display: flex; align-items: baseline; gap: 8px; padding: 5px 10px; min-width: 0; }
+.call { border: 1px solid transparent; border-radius: 6px; overflow: hidden; }
+.call[open] { border-color: var(--line); }
+.call.failed { background: color-mix(in srgb, var(--bad) 8%, var(--page)); }
+:is(.call, .work) + :is(.call, .work) { margin-top: -6px; }
+.row { display: flex; align-items: baseline; gap: 8px; padding: 4px 10px; min-width: 0; min-height: 28px; }
 .row .subject { color: var(--muted); overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
   flex: 1 1 auto; min-width: 0; }
 .row .reason { color: var(--bad); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0;
@@ -79,7 +84,7 @@ details.call[open] > .row .time::after { content: "\\00A0\\25BE"; }
 .call pre { border-radius: 0; border-top: 1px solid var(--line); }
 .call pre.output { background: var(--page); border-top: 1px dashed var(--line); }
 .call .kept { padding: 0 12px 6px; }
-.waiting { border-color: var(--warm); background: var(--warm-page); }
+.call.waiting { border-color: var(--warm); background: var(--warm-page); }
 .waiting .time { color: var(--warm); } .ask { margin: 0; padding: 0 12px 8px; font-weight: 500; }
 .added { color: var(--good); } .removed { color: var(--bad); } .place { color: var(--muted); }
 .strip { border: 1px dashed var(--scraped); border-radius: 6px; padding: 5px 12px; font-size: 13px;

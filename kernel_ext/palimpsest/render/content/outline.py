@@ -70,6 +70,8 @@ from palimpsest.transcript.visible_text import without_colours
 
 Scrub = Callable[[str], str]
 
+PATH_CHARS = 4_096
+"""Longest path whose last part is named."""
 LOOKING = frozenset({"read", "list", "glob", "grep", "variables", "notebook"})
 """Tools that only read."""
 
@@ -175,6 +177,8 @@ class OutlineCall:
     kept: str = ""
     """Where the whole text is, when some of it is not shown."""
     figures: tuple[Attachment, ...] = ()
+    looked: str = ""
+    """The whole of what it is about; of a variable its name, empty for all of them."""
 
     @property
     def bytes(self) -> int:
@@ -218,10 +222,12 @@ def outline_parts(
     caps: Caps | None = None,
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
+    first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return the items that a reader sees of these parts, in order."""
     retries = retry_lines(parts, None, over=False)
-    teller = _OutlineBuilder(caps or Caps(), scrub, notes or OutlineNotes(), retries=retries)
+    noted = notes or OutlineNotes()
+    teller = _OutlineBuilder(caps or Caps(), scrub, noted, first_step, retries=retries)
     return tuple(item for part in parts for item in teller.items(part))
 
 
@@ -425,6 +431,7 @@ class _OutlineBuilder:
             reductions=self._reductions(part),
             kept=_kept(part, shown_in, shown_out),
             figures=state.attachments if isinstance(state, ToolCompleted) else (),
+            looked=self._looked(part),
         )
         self.spent += call.bytes
         return call
@@ -435,6 +442,12 @@ class _OutlineBuilder:
         if isinstance(code, str) and code.strip():
             return first_code_line(code)
         return title or subject(part.state.input)
+
+    def _looked(self, part: ToolPart) -> str:
+        if part.tool.lower() != "variables":
+            return one_line(self.scrub(self._subject(part)), PATH_CHARS)
+        name = part.state.input.get("name")
+        return self._line(name.strip()) if isinstance(name, str) else ""
 
     def _texts(
         self, part: ToolPart, ask: Ask | None, outcome: CallOutcome

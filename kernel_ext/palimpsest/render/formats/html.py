@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from palimpsest.render.content.excerpts import Excerpt, says_only
 from palimpsest.render.content.outline import (
-    LOOKING,
     Caps,
     NoticeItem,
     OutlineCall,
@@ -21,6 +20,7 @@ from palimpsest.render.content.outline import (
     is_prompt,
 )
 from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
+from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined
 from palimpsest.render.reports.gauge import gauge
 from palimpsest.render.safety.escaping import clean, in_html, one_line
@@ -89,15 +89,13 @@ def _call(item: OutlineCall) -> str:
         ]
     )
     after = _join([*(_figure(one) for one in item.figures), *(_strip(s) for s in item.reductions)])
-    warm = " waiting" if item.status == "waiting" else ""
+    tone = {"waiting": " waiting", "error": " failed"}.get(item.status, "")
     if not body:
-        return _join([f'<div class="call{warm}"><div class="row">{row}</div></div>', after])
-    closed = item.status in ("refused", "stopped")
-    closed = closed or (item.tool in LOOKING and item.status == "completed")
-    opened = "" if closed else " open"
+        return _join([f'<div class="call{tone}"><div class="row">{row}</div></div>', after])
+    opened = " open" if item.status == "waiting" else ""
     return _join(
         [
-            f'<details class="call{warm}"{opened}><summary class="row">{row}</summary>{body}</details>',
+            f'<details class="call{tone}"{opened}><summary class="row">{row}</summary>{body}</details>',
             after,
         ]
     )
@@ -129,12 +127,16 @@ def _figure(figure: Attachment) -> str:
 
 
 def _step(item: OutlineStep) -> str:
+    return f'<p class="step">{_figures(item)}</p>'
+
+
+def _figures(item: OutlineStep) -> str:
     facts = (one.replace(" ", HARD) for one in _words(item.words).split(" · "))
     made = f"<span>{f'{HARD}· '.join(facts)}</span>"
     if item.used is not None and item.window is not None:
         bar = f" {gauge(item.used, item.window)}" if item.window else ""
         made += f"{bar} <span>{_words(share_text(item.used, item.window))}</span>"
-    return f'<p class="step">{made}</p>'
+    return made
 
 
 def _strip(words: str) -> str:
@@ -147,6 +149,33 @@ def _notice(item: NoticeItem) -> str:
         f'<p class="notice {"bad" if item.tone == "error" else "muted"}">'
         f'<span class="sign">{_words(item.sign)}</span> <b>{_unbroken(item.words)}</b>{do}</p>'
     )
+
+
+def work_row(row: WorkRow, inside: str) -> str:
+    """Return a row of work that opens to what is folded into it."""
+    said = "".join(
+        f'<b class="name">{_words(word.text)}</b>' if word.is_name else html.escape(word.text)
+        for word in row.words
+    )
+    return f'<details class="work"><summary>{said}</summary>\n{inside}\n</details>'
+
+
+def _work(row: WorkRow) -> str:
+    return work_row(row, _WRITER.rows(row.items))
+
+
+def end_row(row: TurnEnd, inside: str) -> str:
+    """Return the line below a turn, which opens to the steps and short thoughts that have no row."""
+    if not inside:
+        return _step(row.figures)
+    return (
+        f'<details class="work end"><summary class="step">{_figures(row.figures)}</summary>\n'
+        f"{inside}\n</details>"
+    )
+
+
+def _end(row: TurnEnd) -> str:
+    return end_row(row, _WRITER.rows(row.items))
 
 
 def _muted(words: str) -> str:
@@ -163,7 +192,17 @@ def _words(text: str) -> str:
 
 
 _WRITER = ItemWriter(
-    _said, _thought, _call, _step, _strip, _notice, _framed, between="\n", usual=PAGE_CAPS
+    _said,
+    _thought,
+    _call,
+    _step,
+    _strip,
+    _notice,
+    _work,
+    _end,
+    _framed,
+    between="\n",
+    usual=PAGE_CAPS,
 )
 render_item = _WRITER.item
 render_message = _WRITER.message

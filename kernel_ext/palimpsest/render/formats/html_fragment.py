@@ -11,8 +11,10 @@ from palimpsest.render.content.css import EXCERPT
 from palimpsest.render.content.outline import Caps, OutlineNotes, Scrub
 from palimpsest.render.content.phrases import count
 from palimpsest.render.formats.html import PAGE_CAPS, render_turns
+from palimpsest.render.formats.item_writer import begins_turn
 from palimpsest.render.safety.escaping import in_html, one_line
-from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.values import Density
 
 ROOM = 500_000
 """Characters of HTML that a cell keeps of a session; a notebook is opened and sent as a whole."""
@@ -27,6 +29,7 @@ def render_excerpt(
     caps: Caps = PAGE_CAPS,
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
+    density: Density = "quiet",
     room: int = ROOM,
 ) -> str:
     """Return a session's newest turns within ``room``, inside an element of the class ``mark``."""
@@ -34,7 +37,9 @@ def render_excerpt(
     shown: list[str] = []
     turns = _turns(messages)
     for turn in reversed(turns):
-        words = "\n".join(piece for piece in render_turns(turn, caps, scrub, notes) if piece)
+        words = "\n".join(
+            piece for piece in render_turns(turn, caps, scrub, notes, density) if piece
+        )
         room -= len(words)
         if room < 0 and shown:
             break
@@ -53,10 +58,10 @@ def render_excerpt(
 
 
 def _turns(messages: Messages) -> Sequence[list[Message]]:
-    """Group messages into turns, each of which begins with a user message."""
+    """Group messages into turns."""
     turns: list[list[Message]] = []
     for message in messages:
-        if not turns or isinstance(message.info, UserMessage):
+        if not turns or begins_turn(message):
             turns.append([])
         turns[-1].append(message)
     return turns

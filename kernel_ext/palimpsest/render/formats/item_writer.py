@@ -1,8 +1,9 @@
-"""Walk messages in the order of a reader, and write their items in the form of one format.
+"""Walk messages in the order of a reader, fold the work of each turn, and write the rows in the form of one format.
 
-Border: pure. A format gives a function for each kind of item, and one that puts the items of a message together.
+Border: pure. A format gives a function for each kind of row, and one that puts the rows of a message together.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,23 +18,106 @@ from palimpsest.render.content.outline import (
     ReductionItem,
     Scrub,
     TextItem,
+    is_prompt,
     outline_message,
     outline_message_error,
     outline_parts,
 )
+from palimpsest.render.content.turn_figures import figures_item
+from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow, fold_work, without_row
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import Part
+from palimpsest.transcript.parts import Part, TextPart
+from palimpsest.transcript.values import Density
+
+Numbered = tuple[Message, Caps, int]
+"""A message with what is left of its turn's caps, and the number of its first step."""
 
 
-def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[tuple[Message, Caps, int]]:
-    """Yield messages with what is left of their turn's caps, and the number of their first step in it."""
-    left, step = caps, 1
+def numbered(messages: Iterable[Message], caps: Caps, step: int = 1) -> Iterator[Numbered]:
+    """Yield messages with what is left of the caps, and the number of their first step."""
     for message in messages:
-        if message.info.role == "user":
-            left, step = caps, 1
-        yield message, left, step
-        left = left.after(message.parts)
+        yield message, caps, step
+        caps = caps.after(message.parts)
         step += sum(part.type == "step-finish" for part in message.parts)
+
+
+def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[Iterator[Numbered]]:
+    """Yield each turn's messages, one after the other; caps and step numbers begin anew with each turn."""
+    begun = 0
+
+    def turn(message: Message) -> int:
+        nonlocal begun
+        begun += begins_turn(message)
+        return begun
+
+    for _, found in itertools.groupby(messages, turn):
+        yield numbered(found, caps)
+
+
+def begins_turn(message: Message) -> bool:
+    """Return whether a turn begins with a message: a prompt that is not of the engine alone."""
+    return is_prompt(message) and any(
+        not isinstance(part, TextPart) or (not part.synthetic and bool(part.text.strip()))
+        for part in message.parts
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRows:
+    """What is shown of one message."""
+
+    message: Message
+    """The message with those parts only that its steps and its kind are known by."""
+    rows: list[Row]
+
+
+def turn_rows(
+    turn: Iterable[Numbered],
+    *,
+    scrub: Scrub = str,
+    notes: OutlineNotes | None = None,
+    density: Density = "quiet",
+    live: bool = False,
+    whole: bool = False,
+) -> list[MessageRows]:
+    """Return the rows of a turn or of a piece of it, with the error that a message ended in.
+
+    A row of work stands in the message of its first item. Below a ``whole`` turn stand its figures, unless all steps
+    are shown, which have their own. Messages are not kept with all their parts, since a turn may be long.
+    """
+    shown: list[MessageRows] = []
+    items: list[Item] = []
+    owners: list[MessageRows] = []
+    for message, caps, step in turn:
+        own = MessageRows(_emptied(message), [])
+        shown.append(own)
+        items += outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=step)
+        error = outline_message_error(message, scrub)
+        items += [] if error is None else [error]
+        owners += [own] * (len(items) - len(owners))
+    if density == "all steps":
+        for own, item in zip(owners, items, strict=True):
+            own.rows.append(item)
+        return shown
+    rows = fold_work(items, live=live)
+    for number, row in rows:
+        owners[number].rows.append(row)
+    if whole and shown:
+        answers = [one for one in shown if one.rows and not is_prompt(one.message)]
+        end = turn_end([one.message for one in shown], without_row(items, rows))
+        (answers or shown)[-1].rows.extend(end)
+    return shown
+
+
+def turn_end(messages: Sequence[Message], hidden: Sequence[Item]) -> Sequence[Row]:
+    """Return the line below a turn; what has no row else stands there by itself where no step has ended."""
+    figures = figures_item(messages)
+    return hidden if figures is None else [TurnEnd(figures, tuple(hidden))]
+
+
+def _emptied(message: Message) -> Message:
+    kept = tuple(part for part in message.parts if part.type in ("step-finish", "compaction"))
+    return message.model_copy(update={"parts": kept})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +130,8 @@ class ItemWriter:
     step: Callable[[OutlineStep], str]
     reduction: Callable[[str], str]
     notice: Callable[[NoticeItem], str]
+    work: Callable[[WorkRow], str]
+    end: Callable[[TurnEnd], str]
     framed: Callable[[Message, str], str]
     """Returns a message, given its items."""
     between: str = "\n\n"
@@ -55,8 +141,8 @@ class ItemWriter:
     usual: Caps | None = None
     """Caps where none are given."""
 
-    def item(self, item: Item) -> str:
-        """Return one item."""
+    def item(self, item: Row) -> str:
+        """Return one row."""
         match item:
             case TextItem():
                 return self.text(item)
@@ -70,6 +156,10 @@ class ItemWriter:
                 return self.reduction(item.words)
             case NoticeItem():
                 return self.notice(item)
+            case WorkRow():
+                return self.work(item)
+            case TurnEnd():
+                return self.end(item)
 
     def parts(
         self,
@@ -79,9 +169,9 @@ class ItemWriter:
         scrub: Scrub = str,
         notes: OutlineNotes | None = None,
     ) -> str:
-        """Return parts; the same parts give the same text."""
+        """Return parts with all their steps; the same parts give the same text."""
         shown = self._shown(scrub)
-        return self._joined(outline_parts(parts, caps=caps or self.usual, scrub=shown, notes=notes))
+        return self.rows(outline_parts(parts, caps=caps or self.usual, scrub=shown, notes=notes))
 
     def message(
         self,
@@ -92,24 +182,43 @@ class ItemWriter:
         notes: OutlineNotes | None = None,
         first_step: int = 1,
     ) -> str:
-        """Return one message, with the error it ended in."""
-        shown, left = self._shown(scrub), caps or self.usual
-        items = outline_message(message, caps=left, scrub=shown, notes=notes, first_step=first_step)
-        error = outline_message_error(message, shown)
-        return self.framed(message, self._joined(items if error is None else (*items, error)))
+        """Return one message with all its steps, and with the error it ended in."""
+        turn = [(message, caps or self.usual or Caps(), first_step)]
+        return self.turn(turn, scrub=scrub, notes=notes, density="all steps")
+
+    def turn(
+        self,
+        turn: Iterable[Numbered],
+        *,
+        scrub: Scrub = str,
+        notes: OutlineNotes | None = None,
+        density: Density = "quiet",
+        live: bool = False,
+        whole: bool = False,
+    ) -> str:
+        """Return the messages of a turn, or of a piece of it; a ``whole`` one ends in its figures."""
+        clean = self._shown(scrub)
+        found = turn_rows(turn, scrub=clean, notes=notes, density=density, live=live, whole=whole)
+        return joined(self.framed(one.message, self.rows(one.rows)) for one in found)
 
     def messages(
-        self, messages: Iterable[Message], caps: Caps, scrub: Scrub, notes: OutlineNotes | None
+        self,
+        messages: Iterable[Message],
+        caps: Caps,
+        scrub: Scrub,
+        notes: OutlineNotes | None,
+        density: Density,
     ) -> Iterator[str]:
-        """Yield messages; caps and step numbers begin anew with each turn."""
-        for message, left, step in in_turns(messages, caps):
-            yield self.message(message, caps=left, scrub=scrub, notes=notes, first_step=step)
+        """Yield turns; caps and step numbers begin anew with each."""
+        for turn in in_turns(messages, caps):
+            yield self.turn(turn, scrub=scrub, notes=notes, density=density, whole=True)
+
+    def rows(self, rows: Iterable[Row]) -> str:
+        """Return rows, one below the other."""
+        return joined((self.visible(self.item(row)) for row in rows), self.between)
 
     def _shown(self, scrub: Scrub) -> Scrub:
         return lambda text: self.visible(scrub(text))
-
-    def _joined(self, items: Iterable[Item]) -> str:
-        return joined((self.visible(self.item(item)) for item in items), self.between)
 
 
 def joined(blocks: Iterable[str], between: str = "\n\n") -> str:

@@ -7,8 +7,12 @@ Every block starts at column 0: JupyterLab reads dollar signs as maths in indent
 fences, so a call's code is not nested in a list or a quote.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from palimpsest.render.content.excerpts import Excerpt, says_only
 from palimpsest.render.content.outline import (
+    Item,
     NoticeItem,
     OutlineCall,
     OutlineStep,
@@ -24,8 +28,15 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
+from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined
-from palimpsest.render.safety.escaping import code_block, code_span, inline, one_line
+from palimpsest.render.safety.escaping import (
+    code_block,
+    code_element,
+    code_span,
+    inline,
+    one_line,
+)
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 
@@ -96,6 +107,36 @@ def _notice(item: NoticeItem) -> str:
     return f"{item.sign} {shown}" + (f" {inline(item.do)}" if item.do else "")
 
 
-_WRITER = ItemWriter(_said, _thought, _call, _step, _strip, _notice, _framed)
-render_parts = _WRITER.parts
-render_message = _WRITER.message
+def _work(row: WorkRow) -> str:
+    said = "".join(
+        code_span(word.text) if word.is_name else word.text  # all but names are words of ours
+        for word in row.words
+    )
+    return f"▸ {said}"
+
+
+def _end(row: TurnEnd) -> str:
+    return _step(row.figures)
+
+
+def _work_opened(row: WorkRow) -> str:
+    said = "".join(code_element(word.text) if word.is_name else word.text for word in row.words)
+    return _opened(said, row.items)
+
+
+def _end_opened(row: TurnEnd) -> str:
+    hidden = [item for item in row.items if not isinstance(item, OutlineStep)]
+    return _opened(row.figures.words, hidden) if hidden else _step(row.figures)
+
+
+def _opened(summary: str, items: Iterable[Item]) -> str:
+    inside = WRITER.rows(items)
+    return f"<details><summary>{summary}</summary>\n\n{inside}\n\n</details>"
+
+
+WRITER = ItemWriter(_said, _thought, _call, _step, _strip, _notice, _work, _end, _framed)
+render_parts = WRITER.parts
+render_message = WRITER.message
+render_turn = WRITER.turn
+OPENING_WRITER = replace(WRITER, work=_work_opened, end=_end_opened)
+"""Writes a row of work as an element that opens, for readers of Markdown cells, which have it."""

@@ -11,9 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palimpsest.render.content.outline import Caps, OutlineNotes, Scrub
+from palimpsest.render.content.outline import (
+    Caps,
+    Item,
+    OutlineCall,
+    OutlineNotes,
+    Scrub,
+    outline_message,
+    outline_message_error,
+    outline_parts,
+)
 from palimpsest.render.content.tool_calls import sections
-from palimpsest.render.formats.markdown import render_message, render_parts
+from palimpsest.render.content.work_rows import Row, fold_work, without_row
+from palimpsest.render.formats.item_writer import begins_turn, turn_end
+from palimpsest.render.formats.markdown import OPENING_WRITER, render_message
 from palimpsest.render.formats.share_page import Embed
 from palimpsest.render.safety.escaping import clean, inline
 from palimpsest.transcript.call_outcomes import call_outcome
@@ -26,6 +37,7 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
+from palimpsest.transcript.values import Density
 
 Json = dict[str, Any]
 Prompts = Literal["markdown", "cells"]
@@ -46,16 +58,18 @@ def notebook(
     embed: Embed,
     notes: OutlineNotes | None = None,
     prompts: Prompts = "markdown",
+    density: Density = "quiet",
     metadata: Json | None = None,
 ) -> Json:
     """Return a session as a notebook that nbformat accepts as valid."""
-    made = _Book(scrub, embed, notes, prompts)
+    made = _Book(scrub, embed, notes, prompts, density)
     told = " · ".join(f"{inline(scrub(key))}: {inline(scrub(value))}" for key, value in facts)
     made.words(f"# {inline(scrub(title)) or 'Session'}\n\n{told}")
     if prompts == "cells":
         made.code("%load_ext palimpsest")
     for message in messages:
         made.message(message)
+    made.end_turn()
     return {
         "cells": made.cells,
         "metadata": {
@@ -76,7 +90,14 @@ class _Book:
     _embed: Embed
     _notes: OutlineNotes | None
     _prompts: Prompts
+    _density: Density
     _ran: int = 0
+    _waiting: list[Item] = field(default_factory=list)
+    """What is still to be written into a cell of words: with all steps, of one message at most."""
+    _steps: list[Message] = field(default_factory=list)
+    """The turn's messages so far, with their steps alone."""
+    _hidden: list[Item] = field(default_factory=list)
+    """What of the turn has no row."""
     cells: list[Json] = field(default_factory=list)
 
     def words(self, text: str) -> None:
@@ -94,40 +115,74 @@ class _Book:
         self.cells.append({"id": name.hexdigest()[:12], "metadata": {}, **cell})
 
     def message(self, message: Message) -> None:
-        """Add the cells of one message."""
+        """Add the cells of one message; what can be folded waits for the next one."""
+        if begins_turn(message):
+            self.end_turn()
+        steps = tuple(part for part in message.parts if part.type == "step-finish")
+        self._steps.append(message.model_copy(update={"parts": steps}))
         shown = message.model_copy(
             update={"parts": tuple(part for part in message.parts if part.type != "step-finish")}
         )
         files = [part for part in message.parts if isinstance(part, FilePart)]
         words = _prompt_words(shown) if self._prompts == "cells" else ""
         if words:
+            self._write()
             self.code(f"%%agent\n{self._scrub(words)}")
         elif message.info.role == "user" or message.info.summary:
+            self._write()
             self.words(self._told(shown))
         else:
             self._answer(shown)
         for file in files:
+            self._write()
             self.words(self._file(file))
+
+    def end_turn(self) -> None:
+        """Add what is left of the turn, and its figures."""
+        self._write(whole=True)
+        self._steps, self._hidden = [], []
+
+    def _write(self, *, whole: bool = False) -> None:
+        """Write what waits into a cell, folded where that is wanted, and below a ``whole`` turn its figures."""
+        items, self._waiting = self._waiting, []
+        rows: list[Row] = list(items)
+        if self._density == "quiet":
+            folded = fold_work(items)
+            self._hidden += without_row(items, folded)
+            rows = [row for _, row in folded]
+            rows += turn_end(self._steps, self._hidden) if whole else []
+        self.words(OPENING_WRITER.rows(rows))
 
     def _answer(self, message: Message) -> None:
         waiting: list[Part] = []
         for part in message.parts:
-            if not isinstance(part, ToolPart) or _code(part) is None:
-                waiting.append(part)
-                if files := _attached(part):
-                    self.words(self._parts(waiting))
-                    waiting = []
-                    for file in files:
-                        self.words(self._file(file))
+            if isinstance(part, ToolPart) and _code(part) is not None:
+                self._wait(waiting)
+                self._write()
+                self._call(part)
+                waiting = []
                 continue
-            self.words(self._parts(waiting))
-            waiting = []
-            self._call(part)
+            waiting.append(part)
+            if files := _attached(part):
+                self._wait(waiting)
+                self._write()
+                waiting = []
+                for file in files:
+                    self.words(self._file(file))
         rest = message.model_copy(update={"parts": tuple(waiting)})
-        self.words(self._told(rest))
+        self._waiting += outline_message(
+            rest, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
+        )
+        if error := outline_message_error(rest, self._scrub):
+            self._waiting.append(error)
+        if self._density == "all steps":
+            self._write()
 
-    def _parts(self, parts: Sequence[Part]) -> str:
-        return render_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
+    def _wait(self, parts: Sequence[Part]) -> None:
+        self._waiting += self._items(parts)
+
+    def _items(self, parts: Sequence[Part]) -> Sequence[Item]:
+        return outline_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
 
     def _told(self, message: Message) -> str:
         return render_message(message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
@@ -136,15 +191,9 @@ class _Book:
         self._ran += 1
         outputs = list(self._outputs(part))
         self.code(self._clean(_code(part) or ""), outputs, ran=self._ran)
-        reductions = () if self._notes is None else self._reductions(part)
-        for words in reductions:
-            self.words(words)
-
-    def _reductions(self, part: ToolPart) -> Iterator[str]:
-        """Yield the lines about what was reduced of a call for the model."""
-        for line in self._parts([part]).split("\n\n"):
-            if line.startswith("╌╌╌"):
-                yield line
+        for call in self._items([part]):
+            for words in call.reductions if isinstance(call, OutlineCall) else ():
+                self.words(OPENING_WRITER.reduction(words))
 
     def _outputs(self, part: ToolPart) -> Iterator[Json]:
         state = part.state

@@ -1,41 +1,42 @@
 """Write a session as a page that can be given to others: one file that loads nothing.
 
 Border: pure. The caller removes secrets, decides which attachments are included, and formats times;
-the page comes in pieces, so that a session of any length needs no more memory than its longest
-message. The look is that of ``render/formats/html.py``, with what a page of its own needs besides: a
+the page comes in pieces, so that a session of any length needs no more memory than what is shown of its longest
+turn. The look is that of ``render/formats/html.py``, with what a page of its own needs besides: a
 head with facts, a list of the prompts, and reductions that open to show the whole output.
 """
 
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from palimpsest.render.content.css import LIGHT, PAGE
 from palimpsest.render.content.outline import (
     Caps,
-    Item,
     OutlineCall,
     OutlineNotes,
     ReductionItem,
     Scrub,
     is_prompt,
-    outline_message,
-    outline_message_error,
 )
 from palimpsest.render.content.phrases import count, size_text, some
-from palimpsest.render.formats.html import render_item
-from palimpsest.render.formats.item_writer import in_turns
+from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow
+from palimpsest.render.formats.html import end_row, render_item, work_row
+from palimpsest.render.formats.item_writer import (
+    MessageRows,
+    Numbered,
+    in_turns,
+    turn_rows,
+)
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart
-from palimpsest.transcript.values import Todo
+from palimpsest.transcript.values import Density, Todo
 
 SHARE_CAPS = Caps(call=40_000, lines=400, looking_lines=400, turn=4_000_000, text=400_000)
 """A page can fold its calls, so it shows more than a saved notebook."""
-MOST_LINES = 24
-"""A call with more lines is closed at first; its row shows its subject."""
 
 ANSWER_LEVEL = 3
 MOST_SUMMARY = 2_000
@@ -163,14 +164,17 @@ def share_page(
     embed: Embed,
     when: Callable[[int], str],
     notes: OutlineNotes | None = None,
+    density: Density = "quiet",
     closing: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[str]:
     """Yield the page in pieces, in order; ``closing`` is called last and returns the lines of the footer."""
     yield from _head(front, scrub)
-    body = _Body(scrub, embed, when, notes)
+    body = _Body(scrub, embed, when)
     yield '<main id="transcript" aria-label="Transcript">\n'
-    for message, left, step in in_turns(messages, SHARE_CAPS):
-        yield body.message(message, left, step)
+    for turn in in_turns(messages, SHARE_CAPS):
+        plain = body.without_files(turn)
+        shown = turn_rows(plain, scrub=scrub, notes=notes, density=density, whole=True)
+        yield from map(body.message, shown)
     yield "</main>\n<footer>\n"
     for words in closing():
         yield f"<p>{_words(words)}</p>\n"
@@ -224,23 +228,23 @@ class _Body:
     _scrub: Scrub
     _embed: Embed
     _when: Callable[[int], str]
-    _notes: OutlineNotes | None
     _prompts: int = 0
+    _files: dict[str, list[FilePart]] = field(default_factory=dict)
+    """Attachments of messages that are still to be written, by the message's id."""
 
-    def message(self, message: Message, caps: Caps, first_step: int) -> str:
+    def without_files(self, turn: Iterable[Numbered]) -> Iterator[Numbered]:
+        """Yield messages without their attachments, which are written below them."""
+        for message, caps, step in turn:
+            files = [part for part in message.parts if isinstance(part, FilePart)]
+            self._files[message.id] = files
+            kept = tuple(part for part in message.parts if part not in files)
+            yield message.model_copy(update={"parts": kept}), caps, step
+
+    def message(self, shown: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
-        files = [part for part in message.parts if isinstance(part, FilePart)]
-        plain = message.model_copy(
-            update={"parts": tuple(part for part in message.parts if part not in files)}
-        )
-        items = outline_message(
-            plain, caps=caps, scrub=self._scrub, notes=self._notes, first_step=first_step
-        )
-        made = [self._item(item) for item in items]
-        made += [self._figure(self._embed(file)) for file in files]
-        info = message.info
-        if error := outline_message_error(message, self._scrub):
-            made.append(render_item(error))
+        message, info = shown.message, shown.message.info
+        made = [self._item(row) for row in shown.rows]
+        made += [self._figure(self._embed(file)) for file in self._files.pop(message.id, ())]
         made = [piece for piece in made if piece]
         if not made:
             return ""
@@ -258,7 +262,11 @@ class _Body:
             f"<h2>Prompt {count(self._prompts)}<time>{time}</time></h2>\n"
         )
 
-    def _item(self, item: Item) -> str:
+    def _item(self, item: Row) -> str:
+        if isinstance(item, WorkRow):
+            return work_row(item, self._items(item))
+        if isinstance(item, TurnEnd):
+            return end_row(item, self._items(item))
         if not isinstance(item, OutlineCall):
             return _scrollable(_stepped(render_item(item)))
         figures = [self._figure(self._embed(one)) for one in item.figures]
@@ -270,8 +278,12 @@ class _Body:
         reductions = [
             render_item(ReductionItem(words)) for words in item.reductions[: -1 if under else None]
         ]
-        made = _closed(render_item(call), call)
-        return "\n".join([_scrollable(made), *reductions, _scrollable(under), *figures]).strip()
+        return "\n".join(
+            [_scrollable(render_item(call)), *reductions, _scrollable(under), *figures]
+        ).strip()
+
+    def _items(self, row: WorkRow | TurnEnd) -> str:
+        return "\n".join(map(self._item, row.items))
 
     def _figure(self, shown: Embedded) -> str:
         name = _words(one_line(self._scrub(shown.name)) or "file")
@@ -310,16 +322,6 @@ def _under(words: str, text: str) -> str:
         f'<details class="under"><summary>{_words(words)}</summary>'
         f"<pre><code>{html.escape(clean(text).strip(chr(10)))}</code></pre></details>"
     )
-
-
-def _closed(made: str, call: OutlineCall) -> str:
-    lines = sum(
-        piece.text.count("\n") + 1 for piece in (call.input, call.output) if piece is not None
-    )
-    if lines <= MOST_LINES:
-        return made
-    head, opened, rest = made.partition(" open>")
-    return f"{head}>{rest}" if opened and "<summary" not in head else made
 
 
 def _scrollable(made: str) -> str:

@@ -24,8 +24,10 @@ from palimpsest.render.content.phrases import (
     size_text,
     thought_text,
 )
+from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined
 from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible, visible_line
 
 TITLE_CHARS = 160
@@ -37,10 +39,11 @@ def render_session(
     *,
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
+    density: Density = "quiet",
 ) -> str:
     """Return a whole session as plain text; the turn's cap applies to each turn."""
     name = visible_line(scrub(title), TITLE_CHARS) or "Session"
-    body = _WRITER.messages(messages, Caps(), scrub, notes)
+    body = WRITER.messages(messages, Caps(), scrub, notes, density)
     return joined([f"{name}\n{'=' * len(name)}", *body]) + "\n"
 
 
@@ -94,8 +97,26 @@ def _step(item: OutlineStep) -> str:
     return f"{item.words} · {bar} {share}" if bar else f"{item.words} · {share}"
 
 
-_WRITER = ItemWriter(
-    _said, _thought, _call, _step, "--- {} ---".format, _notice, _framed, visible=visible
+def _work(row: WorkRow) -> str:
+    return f"▸ {row.text}"
+
+
+def _end(row: TurnEnd) -> str:
+    return _step(row.figures)
+
+
+WRITER = ItemWriter(
+    _said,
+    _thought,
+    _call,
+    _step,
+    "--- {} ---".format,
+    _notice,
+    _work,
+    _end,
+    _framed,
+    visible=visible,
 )
-render_parts = _WRITER.parts
-render_message = _WRITER.message
+render_parts = WRITER.parts
+render_message = WRITER.message
+render_turn = WRITER.turn

@@ -117,6 +117,11 @@ def code_span(text: str) -> str:
     return f"{ticks}{pad}{line}{pad}{ticks}"
 
 
+def code_element(text: str) -> str:
+    """Return ``text`` as code in HTML that no reader takes for Markdown or maths, on one line."""
+    return f"<code>{_entities(one_line(text))}</code>"
+
+
 def code_block(text: str, language: str = "") -> str:
     """Return ``text`` as a block of code.
 

@@ -14,7 +14,7 @@ from palimpsest.tools.tool import Detail
 from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.hook_values import HookName
-from palimpsest.transcript.values import Action
+from palimpsest.transcript.values import Action, Density
 
 ShareMode = Literal["auto", "manual", "disabled"]
 ReplayMode = Literal["only", "ask", "prefer", "never"]
@@ -243,6 +243,8 @@ class Config(Settings):
     prompt (``ask``), without one (``prefer``), or never."""
     titles: bool = True
     """Request the title of a new session from a model; if off, the first words of its prompt are used."""
+    density: Density = "quiet"
+    """What is shown of a turn, on pages, in terminals and in what is saved: its work folded into rows, or all steps."""
     turn_summaries: bool = False
     """After each turn, request a summary of the turn, and of the session in a paragraph, from a model."""
     variant: str | None = None

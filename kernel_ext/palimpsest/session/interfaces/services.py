@@ -30,7 +30,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 from palimpsest.transcript.session_record.sessions import SessionInfo
-from palimpsest.transcript.values import ModelInfo
+from palimpsest.transcript.values import Density, ModelInfo
 
 
 def any_model(_info: ModelInfo) -> None:
@@ -148,6 +148,8 @@ class SessionServices:
 
     share: ShareMode = "manual"
     """When a session's page is written: after every turn, on request, or never."""
+    density: Density = "quiet"
+    """What is shown of a turn, unless a page's reader chose otherwise."""
     snapshots: Snapshots | None = None
     """Stores earlier states of the project's files; None where that is off or impossible."""
     import_sessions: Callable[[Store, Path, Callable[[], int], ImportControl], ImportReport] = (

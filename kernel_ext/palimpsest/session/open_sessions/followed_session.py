@@ -39,7 +39,7 @@ from palimpsest.transcript.context_values.proposed_request import ProposedReques
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.messages import Messages, Origin
 from palimpsest.transcript.session_record.events import Record, StepRequested
-from palimpsest.transcript.values import Reply
+from palimpsest.transcript.values import Density, Reply
 
 LOG = logging.getLogger(__name__)
 
@@ -67,8 +67,12 @@ class FollowedSession:
         snapshots: Snapshots | None = None,
         reopen: Callable[[], Awaitable[LiveSession]] | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        density: Density = "quiet",
     ) -> None:
         self._id = session_id
+        self.density = density
+        """What is shown of a turn, as this kernel's settings say."""
         self.reason = reason
         """Which kernel writes the session, and what the user can do."""
         self._reverts = ReadOnlyReverts(reason, lambda: store.load(session_id), snapshots)

@@ -116,6 +116,8 @@ class LiveSession:
         self._first_id = session.id
         self.read_only = session.is_child
         """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
+        self.density = services.sessions.density
+        """What is shown of a turn, as the settings say."""
         self.log = SessionLog(
             journal,
             blobs=services.store,

@@ -657,7 +657,14 @@ class Workspace:
             shots = self._services.sessions.snapshots
             reopen = functools.partial(self._revived, session_id)
             followed = FollowedSession(
-                self._store, session_id, state, str(held), shots, reopen, loop
+                self._store,
+                session_id,
+                state,
+                str(held),
+                shots,
+                reopen,
+                loop,
+                density=self._services.sessions.density,
             )
             return self._use(followed, notebook)
         if known is not None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from palimpsest.home_paths import home_path
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.formats.item_writer import in_turns
-from palimpsest.render.formats.markdown import render_message
+from palimpsest.render.formats.item_writer import Numbered, in_turns
+from palimpsest.render.formats.markdown import render_turn
 from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.safety.escaping import inline, one_line
 from palimpsest.session.interfaces.sharing_operations import FORMS, Exported, Form
@@ -37,6 +37,7 @@ from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
+from palimpsest.transcript.values import Density
 
 ENDINGS: Mapping[str, str] = {
     "md": ".md",
@@ -68,6 +69,7 @@ def export_session(
     environment: Mapping[str, str],
     within: Path | None = None,
     prompts: Prompts = "markdown",
+    density: Density = "quiet",
 ) -> Exported:
     """Write a session to a new file and return its path, format and size.
 
@@ -85,7 +87,7 @@ def export_session(
             export_storage(store, session_id, target, clean_json(keys))
             size = sum(one.stat().st_size for one in target.rglob("*.json"))
         else:
-            size = _write(target, _pieces(store, session_id, chosen, environment, prompts))
+            size = _write(target, _pieces(store, session_id, chosen, environment, prompts, density))
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
     except (OSError, ValueError) as error:  # a null character in the name raises ValueError
@@ -149,19 +151,24 @@ def _write(path: Path, pieces: Iterable[str]) -> int:
 
 
 def _pieces(
-    store: Store, session_id: str, form: Form, environment: Mapping[str, str], prompts: Prompts
+    store: Store,
+    session_id: str,
+    form: Form,
+    environment: Mapping[str, str],
+    prompts: Prompts,
+    density: Density,
 ) -> Iterator[str]:
     match form:
         case "html":
-            return page_html(store, session_id, environment)
+            return page_html(store, session_id, environment, density)
         case "json":
             return export_json(store, session_id, clean_json(scrubber(environment)))
         case "atif":
             return _trajectory(store, session_id, environment)
         case "ipynb":
-            return _notebook(store, session_id, environment, prompts)
+            return _notebook(store, session_id, environment, prompts, density)
         case _:
-            return _markdown(store, session_id, environment)
+            return _markdown(store, session_id, environment, density)
 
 
 def _trajectory(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
@@ -170,7 +177,11 @@ def _trajectory(store: Store, session_id: str, environment: Mapping[str, str]) -
 
 
 def _notebook(
-    store: Store, session_id: str, environment: Mapping[str, str], prompts: Prompts
+    store: Store,
+    session_id: str,
+    environment: Mapping[str, str],
+    prompts: Prompts,
+    density: Density,
 ) -> Iterator[str]:
     state, session = visible_session(store, session_id)
     clean = cleaner(environment)
@@ -182,24 +193,36 @@ def _notebook(
         embed=Attachments(store, clean).embed,
         notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         prompts=prompts,
+        density=density,
         metadata={"session": session.id},
     )
     yield json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 
-def _markdown(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
+def _markdown(
+    store: Store, session_id: str, environment: Mapping[str, str], density: Density
+) -> Iterator[str]:
     state, session = visible_session(store, session_id)
     clean = cleaner(environment)
     yield f"# {inline(clean(session.title)) or 'Session'}\n\n"
     for key, value in facts_of(session, state):
         yield f"- {inline(key)}: {inline(clean(value))}\n"
     notes = OutlineNotes(decisions=state.decisions, answers=state.replies)
-    for message, left, step in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
-        said = render_message(message, caps=left, scrub=clean, notes=notes, first_step=step)
+    for turn in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
+        attached: list[str] = []
+        noted = _noting(turn, attached)
+        said = render_turn(noted, scrub=clean, notes=notes, density=density, whole=True)
         if said:
             yield f"\n{said}\n"
-        for name in _attached(message):
+        for name in attached:
             yield f"\n*▤ {inline(clean(name))} is not in this file.*\n"
+
+
+def _noting(turn: Iterable[Numbered], attached: list[str]) -> Iterator[Numbered]:
+    """Yield a turn's messages, and note the names of their attachments."""
+    for one in turn:
+        attached += _attached(one[0])
+        yield one
 
 
 def _attached(message: Message) -> Iterator[str]:

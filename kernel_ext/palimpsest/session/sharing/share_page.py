@@ -35,7 +35,7 @@ from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.disk_words import disk_reason
-from palimpsest.transcript.values import Usage
+from palimpsest.transcript.values import Density, Usage
 
 FOLDER = "share"
 NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
@@ -143,13 +143,18 @@ def _secret(session: SessionInfo) -> str | None:
     return secret if known and share.get("session") == session.id else None
 
 
-def make_page(store: Store, session: SessionInfo, environment: Mapping[str, str]) -> dict[str, Any]:
+def make_page(
+    store: Store,
+    session: SessionInfo,
+    environment: Mapping[str, str],
+    density: Density = "quiet",
+) -> dict[str, Any]:
     """Write a session's page, under its present name if it has one; returns the share record."""
     folder = share_folder(store)
     secret = _secret(session) or secrets.token_hex(SECRET_BYTES)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        write_page(store, session.id, folder / f"{secret}.html", environment)
+        write_page(store, session.id, folder / f"{secret}.html", environment, density)
     except OSError as error:
         raise StorageFailed(
             f"{disk_reason(error)}: the page cannot be written to {str(folder)!r}."
@@ -167,21 +172,32 @@ def remove_page(store: Store, session: SessionInfo) -> bool:
     return True
 
 
-def write_page(store: Store, session_id: str, path: Path, environment: Mapping[str, str]) -> None:
+def write_page(
+    store: Store,
+    session_id: str,
+    path: Path,
+    environment: Mapping[str, str],
+    density: Density = "quiet",
+) -> None:
     """Write the page to a file that only the user can read; readers see the old page or the new one."""
     scratch = path.with_name(f".{secrets.token_hex(8)}.tmp")
     fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
-            for piece in page_html(store, session_id, environment):
+            for piece in page_html(store, session_id, environment, density):
                 file.write(piece)
         scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
 
 
-def page_html(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the page of a session in pieces; only one message at a time is in memory."""
+def page_html(
+    store: Store,
+    session_id: str,
+    environment: Mapping[str, str],
+    density: Density = "quiet",
+) -> Iterator[str]:
+    """Yield the page of a session in pieces; only one message at a time is in memory, and what is shown of a turn."""
     state, session = visible_session(store, session_id)
     clean = cleaner(environment)
     made = _when(int(datetime.datetime.now(tz=datetime.UTC).timestamp() * 1000))
@@ -208,6 +224,7 @@ def page_html(store: Store, session_id: str, environment: Mapping[str, str]) -> 
         embed=attachments.embed,
         when=_when,
         notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
+        density=density,
         closing=closing,
     )
 

@@ -55,7 +55,9 @@ class SharingService:
         folder = share_folder(services.store)
         full = await self._settle(session_id)
         session = await asyncio.to_thread(self._session, full)
-        record = await asyncio.to_thread(make_page, services.store, session, services.environment)
+        record = await asyncio.to_thread(
+            make_page, services.store, session, services.environment, services.sessions.density
+        )
         if record != session.share:
             try:
                 await self._note(full, record)
@@ -116,6 +118,7 @@ class SharingService:
             environment=services.environment,
             within=services.root if inside else None,
             prompts=prompts,
+            density=services.sessions.density,
         )
 
     @property
@@ -190,7 +193,9 @@ class AutoShare:
             return
         services = self._services
         await self._journal.flush()  # the page is made from what is written
-        record = await asyncio.to_thread(make_page, services.store, session, services.environment)
+        record = await asyncio.to_thread(
+            make_page, services.store, session, services.environment, services.sessions.density
+        )
         now = self._log.state.session
         if now is not None and now.share == SHARING_OPTED_OUT:
             remove_page(services.store, session.model_copy(update={"share": record}))

@@ -156,6 +156,7 @@ def _known_server(value: Any, ground: SettingsBaseline, names: tuple[str, ...]) 
 ALLOWED: Mapping[str, Test] = {
     "model": _rehearses,
     "small_model": _rehearses,
+    "density": _always,  # nothing is hidden: what is folded can be opened
     "titles": _only(False),  # noqa: FBT003  the value itself
     "turn_summaries": _only(False),  # noqa: FBT003  the value itself
     "context_tokens": _smaller("context_tokens", least=LEAST_WINDOW),

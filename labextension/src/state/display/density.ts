@@ -5,9 +5,10 @@ import type { IReadable } from '../store/kernelStore';
 
 export type Density = 'quiet' | 'all steps';
 
-/** What the page draws, and what its reader chose for single turns. */
+/** What the page's reader chose. */
 export interface IDensityChoice {
-  page: Density;
+  /** For all turns; null where each is drawn as the settings of its kernel or notebook say. */
+  page: Density | null;
   /** Turns of which the reader chose otherwise, by id. */
   turns: ReadonlyMap<string, Density>;
 }
@@ -15,7 +16,7 @@ export interface IDensityChoice {
 /** Holds the choice for all views of a page. */
 class DensityStore implements IReadable<IDensityChoice> {
   private readonly _readers = new Set<() => void>();
-  private _choice: IDensityChoice = { page: 'quiet', turns: new Map() };
+  private _choice: IDensityChoice = { page: null, turns: new Map() };
 
   readonly subscribe = (changed: () => void): (() => void) => {
     this._readers.add(changed);
@@ -26,8 +27,8 @@ class DensityStore implements IReadable<IDensityChoice> {
 
   readonly getSnapshot = (): IDensityChoice => this._choice;
 
-  /** Sets what the page draws; choices for single turns end. */
-  setPage(page: Density): void {
+  /** Sets how all turns are drawn; choices for single turns end. */
+  setPage(page: Density | null): void {
     this._set({ page, turns: new Map() });
   }
 
@@ -48,10 +49,18 @@ class DensityStore implements IReadable<IDensityChoice> {
 /** The page's choice. */
 export const densityChoice = new DensityStore();
 
-/** Returns how a turn is drawn. */
+/**
+ * Returns how a turn is drawn: as its reader chose for it, or for the page, else as its kernel or notebook says.
+ */
 export function densityOf(
   { page, turns }: IDensityChoice,
-  turn: string
+  turn: string,
+  own: Density = 'quiet'
 ): Density {
-  return turns.get(turn) ?? page;
+  return turns.get(turn) ?? page ?? own;
+}
+
+/** Reads the page's setting; null where the kernel's settings decide. */
+export function readDensity(value: unknown): Density | null {
+  return value === 'quiet' || value === 'all steps' ? value : null;
 }

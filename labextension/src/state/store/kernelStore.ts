@@ -325,7 +325,7 @@ export class KernelStore implements IReadable<IKernelView> {
     const newest = newer(head, known?.head);
     this._put(head.session, {
       head: newest,
-      transcript: withStepMode(known?.transcript ?? EMPTY_TRANSCRIPT, newest),
+      transcript: withHeadFacts(known?.transcript ?? EMPTY_TRANSCRIPT, newest),
       known: known?.known ?? false
     });
     if (isCurrent) {
@@ -349,6 +349,7 @@ export class KernelStore implements IReadable<IKernelView> {
           partial: false,
           stepping: false,
           held: [],
+          density: 'quiet',
           order: 0
         },
         transcript: EMPTY_TRANSCRIPT,
@@ -393,20 +394,25 @@ function nextFrame(run: () => void): void {
   setTimeout(once, HIDDEN_MS);
 }
 
-/** Returns what a head says of step mode; an older kernel says nothing. */
-function stepModeOf(
+/** Returns what is in a head alone, and in no record; an older kernel says nothing. */
+function headFacts(
   head: Partial<SessionHead>
-): Pick<ITranscript, 'held' | 'stepping'> {
-  return { held: head.held ?? NONE_HELD, stepping: head.stepping ?? false };
+): Pick<ITranscript, 'held' | 'stepping' | 'density'> {
+  return {
+    held: head.held ?? NONE_HELD,
+    stepping: head.stepping ?? false,
+    density: head.density ?? 'quiet'
+  };
 }
 
 const NONE_HELD: ITranscript['held'] = [];
 
-/** Returns the transcript with what a head says of step mode; the same one if nothing is held. */
-function withStepMode(before: ITranscript, head: SessionHead): ITranscript {
-  const now = stepModeOf(head);
+/** Returns the transcript with what only a head says; the same one if that is the same and nothing is held. */
+function withHeadFacts(before: ITranscript, head: SessionHead): ITranscript {
+  const now = headFacts(head);
   const isSame =
     now.stepping === before.stepping &&
+    now.density === before.density &&
     now.held.length + before.held.length === 0;
   return isSame ? before : { ...before, ...now };
 }
@@ -430,7 +436,7 @@ function transcriptOf(
     })),
     todos,
     asks: head.asks,
-    ...stepModeOf(newest),
+    ...headFacts(newest),
     // An older kernel sends none.
     questions: (head as Partial<SessionHead>).questions ?? before.questions,
     inbox,

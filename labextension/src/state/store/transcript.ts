@@ -12,6 +12,7 @@ import type {
   ProposedRequest,
   QuestionAsked,
   Reply,
+  SessionHead,
   SessionInfo,
   Status,
   Todo
@@ -45,6 +46,8 @@ export interface ITranscript {
   held: readonly ProposedRequest[];
   /** Whether step mode is on. */
   stepping: boolean;
+  /** What is shown of a turn, as the kernel's settings say. */
+  density: SessionHead['density'];
   /** Prompts that wait for delivery, in order. */
   inbox: readonly PromptAdmitted[];
   decisions: readonly Decision[];
@@ -65,6 +68,7 @@ export const EMPTY_TRANSCRIPT: ITranscript = {
   questions: [],
   held: [],
   stepping: false,
+  density: 'quiet',
   inbox: [],
   decisions: [],
   deleted: false

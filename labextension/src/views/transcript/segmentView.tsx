@@ -86,7 +86,7 @@ export function SegmentView({
     densityChoice.subscribe,
     densityChoice.getSnapshot
   );
-  const density = densityOf(choice, segment.turn);
+  const density = densityOf(choice, segment.turn, segment.density);
   const outputs = useMemo(() => known ?? [segment], [known, segment]);
   const messages = useMemo(() => turnMessages(outputs), [outputs]);
   const isGrowing = outputs.at(-1)?.open === true;

@@ -34,6 +34,8 @@ interface ITurnProps {
   /** Requests that step mode holds. */
   held: readonly ProposedRequest[];
   decisions: readonly Decision[];
+  /** What is shown of it, unless its reader chose otherwise. */
+  density: ITranscript['density'];
   replies: ITranscript['replies'];
   session: string;
   /** Whether the session is a subagent's: its prompts come from the calling agent. */
@@ -53,6 +55,7 @@ export const Turn = memo(
       questions,
       held,
       decisions,
+      density,
       replies,
       session,
       isTask,
@@ -71,10 +74,11 @@ export const Turn = memo(
         replies,
         decisions: [...decisions],
         first_step: 1,
+        density,
         status: '',
         changes: changesOf(turn.entries[0]?.message.info)
       }),
-      [turn, live, asks, questions, decisions, replies, session]
+      [turn, live, asks, questions, decisions, density, replies, session]
     );
     const fix = useMemo(
       () => proposedFix(turn.attached, turn.messages),
@@ -141,5 +145,6 @@ export const Turn = memo(
     (!now.live || before.questions === now.questions) &&
     before.held === now.held &&
     before.decisions === now.decisions &&
+    before.density === now.density &&
     (!now.live || before.replies === now.replies)
 );

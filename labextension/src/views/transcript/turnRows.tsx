@@ -183,8 +183,16 @@ function FullTurn({
   if (story === null) {
     return null;
   }
-  const { asks, questions, held, decisions, replies, session, status } =
-    story.transcript;
+  const {
+    asks,
+    questions,
+    held,
+    decisions,
+    density,
+    replies,
+    session,
+    status
+  } = story.transcript;
   return (
     <Turn
       turn={turn}
@@ -195,6 +203,7 @@ function FullTurn({
       questions={questions}
       held={live ? held : NONE_HELD}
       decisions={decisions}
+      density={density}
       replies={replies}
       session={session?.id ?? ''}
       isTask={session?.parent_id !== undefined}

@@ -60,6 +60,7 @@ function view(
     waiting: 0,
     partial: false,
     stepping: false,
+    density: 'quiet' as const,
     held: [],
     order: 0
   };

@@ -21,6 +21,7 @@ const HEAD: SessionHead = {
   waiting: 0,
   partial: false,
   stepping: false,
+  density: 'quiet' as const,
   held: [],
   order: 0
 };

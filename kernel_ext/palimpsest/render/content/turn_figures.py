@@ -1,0 +1,122 @@
+"""Compute the figures of a turn: the sums over its steps, and the context window after the last one.
+
+Border: pure. The page has the same sums and words in ``labextension/src/state/display/turnFigures.ts``; both are
+tested on ``tests/fixtures/turn_figures.json``.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from palimpsest.render.content.outline import OutlineStep
+from palimpsest.render.content.phrases import some
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import StepFinishPart
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFigures:
+    """Sums over steps; what one of them does not know is None."""
+
+    steps: int
+    sent: int
+    """Tokens sent, with those that were read from the cache."""
+    cached: int
+    estimated: bool
+    """A count is an estimate."""
+    cost: float | None
+    """US dollars."""
+    listed: bool
+    """The cost is an estimate."""
+    seconds: float | None
+    """How long the steps took, without the time for a person's answers."""
+    waited: float
+    """Seconds for which they waited for a person."""
+    used: int | None
+    """Tokens in the context of the last request."""
+    window: int | None
+
+
+def turn_figures(messages: Sequence[Message]) -> TurnFigures | None:
+    """Return the figures of a turn; None before its first step has ended."""
+    steps = _steps(messages)
+    if not steps:
+        return None
+    # A summary has a request of its own, whose size is not that of the conversation.
+    shown = _steps(one for one in messages if not _is_summary(one))
+    last = shown[-1] if shown else None
+    return TurnFigures(
+        steps=len(steps),
+        sent=sum(step.tokens.prompt for step in steps),
+        cached=sum(step.tokens.cache_read for step in steps),
+        estimated=any(step.tokens.estimated for step in steps),
+        cost=_known([step.cost for step in steps]),
+        listed=any(step.cost_listed for step in steps),
+        seconds=_known([step.seconds for step in steps]),
+        waited=sum(step.waited_seconds or 0.0 for step in steps),
+        used=last.context_tokens if last is not None else None,
+        window=last.window if last is not None else None,
+    )
+
+
+def figure_words(figures: TurnFigures) -> list[str]:
+    """Return the figures after the number of steps: ``7.5k in (7.4k cached)``, ``$0.0030``, ``1.1 s``."""
+    about = "≈ " if figures.estimated else ""
+    cached = f" ({_short(figures.cached)} cached)" if figures.cached > 0 else ""
+    words = [f"{about}{_short(figures.sent)} in{cached}", _cost(figures.cost, figures.listed)]
+    if figures.seconds is not None:
+        words.append(_seconds(figures.seconds))
+    if figures.waited > 0:
+        words.append(f"you took {_seconds(figures.waited)}")
+    return words
+
+
+def figures_item(messages: Sequence[Message]) -> OutlineStep | None:
+    """Return the line below a turn; None before its first step has ended."""
+    figures = turn_figures(messages)
+    if figures is None:
+        return None
+    words = " · ".join([some(figures.steps, "step"), *figure_words(figures)])
+    known = figures.window is not None and figures.window >= 0
+    return OutlineStep(words, figures.used, figures.window if known else None)
+
+
+def _steps(messages: Iterable[Message]) -> list[StepFinishPart]:
+    return [part for one in messages for part in one.parts if isinstance(part, StepFinishPart)]
+
+
+def _is_summary(message: Message) -> bool:
+    return isinstance(message.info, AssistantMessage) and bool(message.info.summary)
+
+
+def _known(values: Sequence[float | None]) -> float | None:
+    """Add values up; None where one of them is not known."""
+    found = [value for value in values if value is not None]
+    return sum(found) if len(found) == len(values) else None
+
+
+def _short(tokens: int) -> str:
+    """Return a number of tokens in three digits: ``980``, ``7.46k``, ``1.2M``."""
+    if tokens < 1_000:
+        return str(tokens)
+    unit, of = ("k", 1_000) if tokens < 1_000_000 else ("M", 1_000_000)
+    return f"{float(f'{tokens / of:.3g}'):g}{unit}"
+
+
+def _cost(dollars: float | None, listed: bool) -> str:  # noqa: FBT001  # as the figures hold it
+    """Return a cost; ``~`` marks an estimate."""
+    if dollars is None:
+        return "cost unknown"
+    about = "~" if listed else ""
+    if dollars == 0:
+        return f"{about}$0"
+    digits = 3 if dollars >= 0.01 else 1 - math.floor(math.log10(float(f"{dollars:.1e}")))
+    return f"{about}${dollars:.{digits}f}"
+
+
+def _seconds(value: float) -> str:
+    """Return a duration: ``0.2 s``, ``1 min 5 s``."""
+    if value < 60:
+        return f"{value:.1f} s"
+    minutes, rest = divmod(math.floor(value + 0.5), 60)
+    return f"{minutes} min {rest} s"
