@@ -1,6 +1,6 @@
-"""Take the pictures of docs/notebook.md and docs/run-all.md: a mended error, named cells, a recorded answer.
+"""Take the pictures of docs/notebook.md, docs/panel.md and docs/run-all.md: answers, an error, named cells.
 
-A real JupyterLab in a headless Chromium runs short notebooks; the rehearsal model answers.
+A real JupyterLab in a headless Chromium runs short notebooks; the rehearsal model answers, or a scripted one.
 """
 
 import sys
@@ -23,6 +23,7 @@ from tests.e2e.jupyterlab import (
     open_notebook,
     running,
 )
+from tests.e2e.recorded_turns import TURNS, play
 from tests.e2e.test_first_notebook import RUN_ALL, run_all
 from tests.e2e.test_fix_error import panel_of
 from tests.e2e.test_panel import COMMAND, composer
@@ -78,10 +79,35 @@ def recorded_answer(page: Page, lab: Lab) -> Locator:
     return page.locator(".jp-CodeCell").last
 
 
+def turn(page: Page, lab: Lab, name: str) -> Locator:
+    """The cell of a recorded turn."""
+    [recorded] = [one for one in TURNS if one.name == name]
+    notebook, cell = play(page, lab, recorded)
+    shown = notebook.cell(cell)
+    shown.get_by_role("button", name="steps").wait_for()
+    return shown
+
+
+def turn_in_cell(page: Page, lab: Lab) -> Locator:
+    """A cell with what was done, a figure, a table, the answer and the figures of the turn."""
+    shown = turn(page, lab, "figure")
+    page.evaluate("window.jupyterapp.shell.collapseRight()")
+    return shown
+
+
+def turn_in_panel(page: Page, lab: Lab) -> Locator:
+    """The panel with a turn in which a failure was mended."""
+    turn(page, lab, "mended")
+    page.set_viewport_size({"width": WIDTH, "height": 560})
+    return panel_of(page)
+
+
 PICTURES: dict[str, Callable[[Page, Lab], Locator]] = {
     "mended-error": mended_error,
     "named-cells": named_cells,
     "recorded-answer": recorded_answer,
+    "turn-cell": turn_in_cell,
+    "turn-panel": turn_in_panel,
 }
 
 

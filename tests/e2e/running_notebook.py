@@ -13,7 +13,7 @@ _SETUP = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import says, calls
 from tests.harness.kernel_session import load
-harness = load(get_ipython(), notebook={{notebook}})"""
+harness = load(get_ipython(), notebook={{notebook}}, snapshots={{snapshots}})"""
 RUN = """cell => {
   const { content } = window.jupyterapp.shell.currentWidget;
   content.activeCellIndex = cell;
@@ -29,9 +29,9 @@ TELLS = """([cell, words]) => {
 """Returns whether a cell's first output contains a text in its Markdown."""
 
 
-def setup(*, told: bool = False) -> str:
+def setup(*, told: bool = False, snapshots: bool = False) -> str:
     """Return the first cell: it loads the agent with a scripted model, and may tell it of the cells."""
-    return _SETUP.format(notebook=told)
+    return _SETUP.format(notebook=told, snapshots=snapshots)
 
 
 @dataclass
@@ -77,10 +77,20 @@ class Notebook:
 
 
 def begin(
-    page: Page, lab: Lab, name: str, *cells: str, kernel: str = "python3", told: bool = False
+    page: Page,
+    lab: Lab,
+    name: str,
+    *cells: str,
+    kernel: str = "python3",
+    told: bool = False,
+    snapshots: bool = False,
 ) -> Notebook:
-    """Write a notebook, open it, and load the agent with a scripted model; ``told``: it is told of the cells."""
-    made = new_notebook(cells=[new_code_cell(code) for code in (setup(told=told), *cells)])
+    """Write a notebook, open it, and load the agent with a scripted model.
+
+    ``told``: the agent is told of the cells. ``snapshots``: changes to files are recorded.
+    """
+    first = setup(told=told, snapshots=snapshots)
+    made = new_notebook(cells=[new_code_cell(code) for code in (first, *cells)])
     made.metadata.kernelspec = {"name": kernel, "display_name": "Python 3", "language": "python"}
     path = lab.folder / f"{name}.ipynb"
     nbformat.write(made, path)

@@ -4,6 +4,8 @@
 import type {
   Ask,
   Attachment,
+  FileDiff,
+  Message,
   ToolCompleted,
   ToolPart
 } from '../../protocol/generated';
@@ -113,10 +115,30 @@ export function changedLines({ state }: ToolPart): string {
       after -= line.startsWith('-') ? 0 : 1;
     }
   }
-  return [
-    found['+'] > 0 ? `+${found['+']}` : '',
-    found['-'] > 0 ? `−${found['-']}` : ''
-  ]
+  return lineNumbers(found['+'], found['-']);
+}
+
+/** Returns whether the row of one call tells all that a turn did to files. */
+export function isToldByCall(
+  changes: readonly FileDiff[],
+  messages: readonly Message[]
+): boolean {
+  const [change, ...others] = changes;
+  const [call, ...more] = messages
+    .flatMap(({ parts }) => parts.filter(part => part.type === 'tool'))
+    .filter(part => changedLines(part) !== '');
+  return (
+    change !== undefined &&
+    call !== undefined &&
+    others.length + more.length === 0 &&
+    change.note === undefined &&
+    subject(call) === visible(change.file) &&
+    changedLines(call) === lineNumbers(change.additions, change.deletions)
+  );
+}
+
+function lineNumbers(added: number, removed: number): string {
+  return [added > 0 ? `+${added}` : '', removed > 0 ? `−${removed}` : '']
     .filter(one => one !== '')
     .join(' ');
 }

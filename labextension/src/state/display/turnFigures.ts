@@ -69,20 +69,29 @@ export function costWords(
     : `${listed ? '~' : ''}${dollars(cost)}`;
 }
 
+/** A figure in words, and what is left out in a narrow place. */
+export interface IFigureWords {
+  text: string;
+  more?: string;
+}
+
 /** Returns the figures after the number of steps, such as "7.5k in (7.4k cached)", "$0.003", "1.1 s". */
 export function figureWords(
   figures: ITurnFigures,
   words: ITranslations
-): string[] {
+): IFigureWords[] {
   const { cached, cost, estimated, listed, sent, waited } = figures;
   const about = estimated ? '≈ ' : '';
   return [
-    cached > 0
-      ? words.__('%1 in (%2 cached)', about + short(sent), short(cached))
-      : words.__('%1 in', about + short(sent)),
-    costWords(cost, listed, words),
-    ...(figures.seconds === undefined ? [] : [seconds(figures.seconds)]),
-    ...(waited > 0 ? [words.__('you took %1', seconds(waited))] : [])
+    {
+      text: words.__('%1 in', about + short(sent)),
+      more: cached > 0 ? words.__('(%1 cached)', short(cached)) : undefined
+    },
+    { text: costWords(cost, listed, words) },
+    ...(figures.seconds === undefined
+      ? []
+      : [{ text: seconds(figures.seconds) }]),
+    ...(waited > 0 ? [{ text: words.__('you took %1', seconds(waited)) }] : [])
   ];
 }
 

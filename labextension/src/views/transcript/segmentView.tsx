@@ -15,6 +15,7 @@ import {
   type Density
 } from '../../state/display/density';
 import type { Line } from '../../state/display/lines';
+import { isToldByCall } from '../../state/display/toolCalls';
 import {
   turnMessages,
   turnRows,
@@ -174,7 +175,9 @@ const DrawnSegment = memo(function DrawnSegment({
           isLast={number === length - 1}
         />
       ))}
-      {changes.length > 0 && <FileChanges changes={changes} />}
+      {changes.length > 0 && !isToldByCall(changes, turn) && (
+        <FileChanges changes={changes} />
+      )}
       {open && !live && status !== '' && (
         <div className="plm-Status">
           <Markdown text={status} />

@@ -41,6 +41,7 @@ export function TurnSummary({
       : []
   );
   const text = answer.filter(one => one !== '').join('\n\n');
+  const [, ...others] = figures === null ? [] : figureWords(figures, words);
   const last = messages.findLast(({ parts }) =>
     parts.some(({ type }) => type === 'step-finish')
   );
@@ -49,11 +50,14 @@ export function TurnSummary({
       {figures !== null && (
         <span
           className="plm-TurnSummary-figures"
-          title={words.__(
-            '%1 tokens in, %2 of them cached',
-            count(figures.sent),
-            count(figures.cached)
-          )}
+          title={[
+            words.__(
+              '%1 tokens in, %2 of them cached',
+              count(figures.sent),
+              count(figures.cached)
+            ),
+            ...others.map(fact => fact.text)
+          ].join(' · ')}
         >
           <button
             type="button"
@@ -70,8 +74,11 @@ export function TurnSummary({
             {words._n('%1 step', '%1 steps', figures.steps, figures.steps)}
           </button>
           {figureWords(figures, words).map(fact => (
-            <span key={fact} className="plm-TurnSummary-fact">
-              {` · ${fact}`}
+            <span key={fact.text} className="plm-TurnSummary-fact">
+              {` · ${fact.text}`}
+              {fact.more !== undefined && (
+                <span className="plm-TurnSummary-more">{` ${fact.more}`}</span>
+              )}
             </span>
           ))}
         </span>
