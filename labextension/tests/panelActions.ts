@@ -33,12 +33,14 @@ export function turn(): MockedActions['turn'] {
 
 export function prompts(): MockedActions['prompts'] {
   return {
-    send: vi.fn(() => Promise.resolve()),
+    send: vi.fn(() => Promise.resolve(null)),
     sendNow: vi.fn(),
     withdraw: vi.fn(() => Promise.resolve(true)),
     choices: vi.fn(() => Promise.resolve(null)),
-    buttons: vi.fn(() => Promise.resolve([])),
+    operations: vi.fn(() => Promise.resolve(null)),
+    commandArguments: vi.fn(() => Promise.resolve([])),
     operate: vi.fn(nothing),
+    history: vi.fn(() => Promise.resolve(null)),
     mentions: vi.fn(() => Promise.resolve(null)),
     previews: vi.fn(() => Promise.resolve([]))
   };

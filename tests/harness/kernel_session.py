@@ -48,6 +48,7 @@ from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import NotebookReader
+from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 
@@ -129,6 +130,10 @@ class KernelHarness:
 
     def default_model(self) -> str:
         return "test/scripted"
+
+    def check_model(self, name: str) -> None:
+        if name == "nobody":
+            raise ConfigError(f"There is no model {name!r}.")
 
     def agents(self) -> Sequence[tuple[str, str]]:
         return ()

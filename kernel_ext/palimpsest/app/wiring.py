@@ -430,6 +430,10 @@ class App:
         """Raise ConfigError for a model that is known not to exist."""
         check_model(info, self._config.models(), listed_by(self.environment))
 
+    def check_model(self, name: str) -> None:
+        """Raise ConfigError for a model that cannot answer here."""
+        self.services.models.check_model(self.info(name))
+
     def default_model(self) -> str:
         """Return the id of the model that answers when none is named."""
         value = self.config.value

@@ -26,18 +26,16 @@ from palimpsest.frontends.kernel.main_thread import MainThread, blocking
 from palimpsest.frontends.kernel.variables import list_variables
 from palimpsest.frontends.operation_text.command_output import shown
 from palimpsest.frontends.operation_text.control_text import waiting_text
-from palimpsest.frontends.operation_text.part_list import part_rows
+from palimpsest.frontends.operations.argument_completion import known_values
 from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.turns import Compact, Join, Retry
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.session.prompts.notebook_mentions import missing_error
-from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.session_record.events import StepRequested
 
 NESTED = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
@@ -184,31 +182,8 @@ class Frontend:
 
     def known(self, field: str) -> Sequence[str]:
         """Return values of an option for completion, without any request."""
-        if field == "session":
-            return [one.id for one in self.services.workspace.sessions()]
-        if field == "part":
-            session = self.channel.current
-            if session is None:
-                return ()
-            found = part_rows(session.snapshot().messages, session.decisions())
-            return [LAST, SUMMARY, *(name for name, _, _ in found)]
-        if field == "request":
-            return self._requests()
-        values = self.services.known(field)
+        values = known_values(self.services, self.channel.current, field)
         return [*values, *self._mentions()] if field == "mention" else values
-
-    def _requests(self) -> list[str]:
-        """Return the numbers of the session's requests, the newest first."""
-        session = self.channel.current
-        if session is None:
-            return []
-        sent = session.records_after(0, frozenset({"step.requested"}))
-        answers = {
-            record.event.request.message_id
-            for record in sent
-            if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
-        }
-        return [str(number) for number in range(len(answers), 0, -1)]
 
     def _mentions(self) -> list[str]:
         """Return what a prompt can name of the notebook behind an at sign, the newest cells first."""

@@ -4,15 +4,23 @@
 A module is imported at the first question about what it lists, and all at the first question about the whole table.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import ClassVar, Literal, NamedTuple
 
+from pydantic import Field
+
+from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
 from palimpsest.frontends.operations.modules import MODULES, Listed
 from palimpsest.frontends.operations.operation import Desk, Form, Operation
+from palimpsest.frontends.protocol.choices import AgentChoice
 from palimpsest.transcript.values import Value
 
+MOST_ARGUMENTS = 500
+"""Words in one answer about what may follow a command."""
 ROOM = "palimpsest.frontends.operations"
 
 
@@ -57,6 +65,7 @@ class OperationTable:
             whole = Operations.of(one.module for one in MODULES)
             whole.add(Help)
             whole.add(ListButtons)
+            whole.add(ProposeArguments)
             self._whole = whole
         return self._whole
 
@@ -122,13 +131,15 @@ class OperationButton(Value):
 
 
 class ListedButtons(Value):
-    """The buttons that the table has for the panel, in order."""
+    """What the table has for the panel, in order."""
 
     buttons: tuple[OperationButton, ...]
+    commands: tuple[AgentChoice, ...] = ()
+    """What may be typed behind a slash, beside the person's own commands."""
 
 
 class ListButtons(Operation):
-    """List the buttons that operations have in the panel; what a button's operation answers comes with its words."""
+    """List what operations have in the panel: buttons, whose operations answer with words, and commands to type."""
 
     type: Literal["buttons"] = "buttons"
 
@@ -142,8 +153,44 @@ class ListButtons(Operation):
                 for name, operation in TABLE.in_page.items()
                 for form in operation.forms
                 if form.button
-            )
+            ),
+            commands=panel_commands(),
         )
+
+
+class ProposedArguments(Value):
+    """What may stand in the place of the word that is being typed."""
+
+    words: tuple[str, ...]
+
+
+class ProposeArguments(Operation):
+    """List what may follow a command that is being typed behind a slash, as a cell completes it."""
+
+    type: Literal["arguments"] = "arguments"
+    session: str | None = None
+    text: str = Field(max_length=2_000)
+    """What stands before the caret, from the slash on."""
+
+    async def run(self, at: Desk) -> ProposedArguments:
+        """Return it; nothing where no command is named, or nothing is known to follow."""
+        from palimpsest.frontends.operations.argument_completion import (  # noqa: PLC0415 - with the first question
+            arguments_after,
+            known_values,
+        )
+
+        name, *words = self.text.removeprefix("/").split() or [""]
+        current = words.pop() if words and not self.text[-1].isspace() else ""
+        found = TABLE.panel_forms.get(name.lower())
+        if found is None:
+            return ProposedArguments(words=())
+        session = await at.find(self.session)
+
+        def proposed() -> tuple[str, ...]:
+            values = partial(known_values, at.services, session)
+            return tuple(arguments_after(*found, words, current, values))[:MOST_ARGUMENTS]
+
+        return ProposedArguments(words=await asyncio.to_thread(proposed))
 
 
 class Help(Operation):
@@ -151,7 +198,20 @@ class Help(Operation):
 
     type: Literal["help"] = "help"
     in_page: ClassVar[bool] = False
-    forms = (Form("help", "this text"),)
+    forms = (Form("help", "list the commands"),)
+
+    async def run(self, at: Desk) -> Lines:  # noqa: ARG002
+        """Return what may be typed behind a slash; a cell's help has the options of a prompt, too."""
+        rows = [(f"/{one.name}", one.description) for one in panel_commands()]
+        return [PolicySection("", ("command", "what it does"), rows)]
+
+
+def panel_commands() -> tuple[AgentChoice, ...]:
+    """Return what may be typed behind a slash in the panel, in the order of the table."""
+    return tuple(
+        AgentChoice(name=name, description=form.help.replace("%agent ", "/"))
+        for name, (form, _) in TABLE.panel_forms.items()
+    )
 
 
 TABLE = OperationTable()

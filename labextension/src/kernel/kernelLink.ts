@@ -11,7 +11,8 @@ import {
   type ImportProgressNotice,
   type InsertCellsNotice,
   type ContextFill,
-  type SessionStateNotice
+  type SessionStateNotice,
+  type TypedAnswer
 } from '../protocol/generated';
 import { newId } from '../protocol/ids';
 import {
@@ -41,6 +42,8 @@ export interface IOutcome<T extends Command['type']> {
   error?: string;
   answer?: T extends keyof Answers ? Answers[T] : Done;
   words?: string;
+  /** Of a prompt that was a command. */
+  typed?: TypedAnswer;
 }
 
 export type OnProgress = (notice: ImportProgressNotice) => void;

@@ -48,6 +48,9 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   private readonly _readers = new Set<() => void>();
   private readonly _kernel: KernelActions;
   private readonly _missing: MissingAnswerTracker;
+  private readonly _switches = new PendingSwitches();
+  /** The shown session, and how many switches the panel had made when it came. */
+  private _shown = { key: '', switches: 0, here: false };
   private _sendKey: SendKey = 'Enter';
   /** The current error, and the notebook it belongs to. */
   private _failure: { key: string; text: string } | null = null;
@@ -72,7 +75,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     words: TranslationBundle,
     runCells: RunCells
   ) {
-    const switches = new PendingSwitches();
+    const switches = this._switches;
     this._missing = new MissingAnswerTracker(this._changed);
     this._kernel = new KernelActions(
       app,
@@ -218,10 +221,17 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       // The problem is over or has changed: if it returns, it is shown again.
       this._dismissed = null;
     }
+    const key = `${this._notebookKey} ${session?.head.session ?? ''}`;
+    if (key !== this._shown.key) {
+      const { count } = this._switches;
+      const here = count !== this._shown.switches;
+      this._shown = { key, switches: count, here };
+    }
     const state: IPanelState = {
       status: this._status(front),
       notebook: context?.path.split('/').at(-1) ?? '',
-      key: `${this._notebookKey} ${session?.head.session ?? ''}`,
+      key,
+      switchedHere: this._shown.here,
       transcript,
       loading: session?.known !== true,
       readOnly: session?.head.read_only ?? false,

@@ -12,10 +12,21 @@ const PATIENCE = 3000;
  * Responsibilities: resolve when the kernel has completed the switches that the user requested.
  */
 export class PendingSwitches {
+  /** How many switches there were that did not fail. */
+  count = 0;
   private _over: Promise<unknown> = Promise.resolve();
 
   /** Adds a switch that has begun; it ends with its outcome. */
-  begin(outcome: Promise<unknown>): void {
+  begin(outcome: Promise<{ error?: string }>): void {
+    this.count += 1;
+    void outcome.then(
+      ({ error }) => {
+        this.count -= error === undefined ? 0 : 1;
+      },
+      () => {
+        this.count -= 1;
+      }
+    );
     const patience = new Promise(resolve => {
       setTimeout(resolve, PATIENCE);
     });

@@ -2,7 +2,7 @@
  * Sending, withdrawing and steering prompts as commands to the active notebook's kernel.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { NO_ANSWER, type ILink } from '../kernel/kernelLink';
+import { NO_ANSWER, type ILink, type IOutcome } from '../kernel/kernelLink';
 import type { ICommandTarget } from '../notebook/rendering/linkActions';
 import type { Command, PromptAdmitted } from '../protocol/generated';
 import type { IPromptActions } from '../views/actions/prompts';
@@ -46,17 +46,19 @@ export function promptActions(
       const before = newestRecord(link, session);
       const fields = { ...chosen, text, session };
       // Without a link nothing was sent, so the prompt returns to the composer.
-      const outcome = (await link?.outcome('prompt', fields)) ?? {
-        error: NO_ANSWER
-      };
+      const outcome: IOutcome<'prompt'> = (await link?.outcome(
+        'prompt',
+        fields
+      )) ?? { error: NO_ANSWER };
       if (outcome.error === undefined) {
-        return;
+        return outcome.typed ?? null;
       }
       target.report(outcome);
       // An accepted prompt is in the transcript; only one that was not accepted returns to the composer.
       if (newestRecord(link, session) === before) {
         throw new Error(outcome.error);
       }
+      return null;
     },
     sendNow: prompt => {
       void sendNow(prompt);
@@ -64,8 +66,13 @@ export function promptActions(
     withdraw,
     choices: async () =>
       (await target.link?.outcome('choices'))?.answer ?? null,
-    buttons: async () =>
-      (await target.link?.outcome('buttons'))?.answer?.buttons ?? [],
+    operations: async () =>
+      (await target.link?.outcome('buttons'))?.answer ?? null,
+    commandArguments: async text => {
+      const fields = { session: target.session, text };
+      const found = await target.link?.outcome('arguments', fields);
+      return found?.answer?.words ?? [];
+    },
     operate: async button => {
       const { link, session } = target;
       const fields = { ...button.arguments, session };
@@ -74,6 +81,11 @@ export function promptActions(
         error: NO_ANSWER
       };
       return said ?? error ?? '';
+    },
+    history: async cursor => {
+      const fields = { session: target.session, cursor };
+      const found = await target.link?.outcome('prompt-history', fields);
+      return found?.answer ?? null;
     },
     mentions: async (query, agent) => {
       const fields = { session: target.session, query, agent };

@@ -104,8 +104,10 @@ export type Command =
   | RecreateOutputs
   | ListMentions
   | PreviewMentions
+  | ListPrompts
   | Inspect
-  | ListButtons;
+  | ListButtons
+  | ProposeArguments;
 /** One journal record as a front end is told it: an event and its place. */
 export type Notice = {
   v: number;
@@ -1236,7 +1238,7 @@ export interface ListBranches {
   type: 'branches';
   session?: string;
 }
-/** List the buttons that operations have in the panel; what a button's operation answers comes with its words. */
+/** List what operations have in the panel: buttons, whose operations answer with words, and commands to type. */
 export interface ListButtons {
   id: string;
   type: 'buttons';
@@ -1269,6 +1271,14 @@ export interface ListMentions {
   agent?: string;
   /** Letters of a file's path; the other kinds are listed whole, and the page chooses among them. */
   query: string;
+}
+/** List what was asked in the project before: in this session, then in the others, the newest first. */
+export interface ListPrompts {
+  id: string;
+  type: 'prompt-history';
+  session?: string;
+  /** The cursor that the page before returned. */
+  cursor?: string;
 }
 /** List the sessions of the project, newest first, or those that contain all given words. */
 export interface ListSessions {
@@ -1307,9 +1317,11 @@ export interface RuleRow {
 export interface ListedBranches {
   branches: BranchTable;
 }
-/** The buttons that the table has for the panel, in order. */
+/** What the table has for the panel, in order. */
 export interface ListedButtons {
   buttons: OperationButton[];
+  /** What may be typed behind a slash, beside the person's own commands. */
+  commands: AgentChoice[];
 }
 /** A button of the panel that asks for an operation. */
 export interface OperationButton {
@@ -1319,6 +1331,12 @@ export interface OperationButton {
   arguments: {
     [k: string]: string | boolean | number;
   };
+}
+/** Earlier prompts of the project, newest first. */
+export interface ListedPrompts {
+  prompts: string[];
+  /** Where the next page begins; None on the last one. */
+  cursor?: string;
 }
 /** Sessions, newest first. */
 export interface ListedSessions {
@@ -1755,6 +1773,17 @@ export interface OutcomeNotice {
   answer?: {};
   /** What a cell would show of the answer, as text, where the operation has a button. */
   words?: string;
+  typed?: TypedAnswer;
+}
+/** What a command that was typed behind a slash does in the panel, beside what it did in the kernel. */
+export interface TypedAnswer {
+  /** What a cell would show of the answer; empty where the transcript shows it. */
+  markdown: string;
+  /** The view to open. */
+  view?: 'inspector' | 'sessions' | 'share' | 'window';
+  /** The model to choose for the next prompt. */
+  model?: string;
+  agent?: string;
 }
 /** How much of the window a request may take. */
 export interface OverflowPolicy {
@@ -2095,6 +2124,18 @@ export interface ProofView {
   share?: number;
   /** Too little is reproduced, so that what rests on it is pale and marked. */
   is_doubtful: boolean;
+}
+/** List what may follow a command that is being typed behind a slash, as a cell completes it. */
+export interface ProposeArguments {
+  id: string;
+  type: 'arguments';
+  session?: string;
+  /** What stands before the caret, from the slash on. */
+  text: string;
+}
+/** What may stand in the place of the word that is being typed. */
+export interface ProposedArguments {
+  words: string[];
 }
 /** A request that began to show items reduced which the request before had shown otherwise. */
 export interface PruneView {
@@ -2834,8 +2875,10 @@ export interface Answers {
   'recreate-outputs': RecreatedOutputs;
   mentions: MentionList;
   'mention-preview': PreviewedMentions;
+  'prompt-history': ListedPrompts;
   inspect: ViewAnswer;
   buttons: ListedButtons;
+  arguments: ProposedArguments;
 }
 
 /**

@@ -27,8 +27,10 @@ describe('Moves', () => {
     const arrive: (() => void)[] = [];
     for (let way = 0; way < 2; way += 1) {
       moves.begin(
-        new Promise<void>(resolve => {
-          arrive.push(resolve);
+        new Promise<object>(resolve => {
+          arrive.push(() => {
+            resolve({});
+          });
         })
       );
     }

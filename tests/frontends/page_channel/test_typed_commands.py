@@ -7,17 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.operation_table import TABLE
+from palimpsest.frontends.operation_table import TABLE, Help
+from palimpsest.frontends.operations.context import UsePolicy
+from palimpsest.frontends.operations.controls import SetMode
 from palimpsest.frontends.operations.operation import Operation
+from palimpsest.frontends.operations.panel import ChooseAgent, ChooseModel
 from palimpsest.frontends.operations.reverts import Revert
-from palimpsest.frontends.operations.sessions import NewSession
+from palimpsest.frontends.operations.sessions import Fork, NewSession
+from palimpsest.frontends.operations.sharing import Export
+from palimpsest.frontends.operations.status import ShowStatus
 from palimpsest.frontends.operations.turns import Cancel, Compact, Retry
 from palimpsest.frontends.page_channel.typed_commands import (
+    Typed,
+    panel_words,
     same_commands,
     typed_command,
 )
 from palimpsest.transcript.errors import UserError
 
+NEED_A_NAME = ("delete", "import")
 OWN = ("review", "git/commit", "v1.2")
 
 
@@ -33,13 +41,60 @@ OWN = ("review", "git/commit", "v1.2")
         ("/retry", Retry()),
         ("/stop", Cancel()),
         ("/new", NewSession()),
+        ("/new plot it", NewSession(title="plot it")),
+        ("/model rehearsal/rehearsal", ChooseModel(model="rehearsal/rehearsal")),
+        ("/agent plan", ChooseAgent(agent="plan")),
+        ("/mode plan", SetMode(mode="plan")),
+        ("/policy everything", UsePolicy(words=("everything",))),
+        ("/fork", Fork()),
+        ("/export md", Export(form="md")),
+        ("/status", ShowStatus()),
+        ("/help", Help()),
         ("/revert", Revert(action="revert")),
         ("/unrevert", Revert(action="unrevert")),
         ("/cleanup", Revert(action="cleanup")),
     ],
 )
 def test_runs_what_the_magic_runs(text: str, operation: Operation) -> None:
-    assert typed_command(text, OWN) == operation
+    typed = typed_command(text, OWN)
+
+    assert isinstance(typed, Typed)
+    assert typed == Typed(operation)
+
+
+@pytest.mark.parametrize(
+    ("text", "view"),
+    [
+        ("/context", "window"),
+        ("/context at 3", None),
+        ("/inspect", "inspector"),
+        ("/sessions", "sessions"),
+        ("/sessions penguins", None),
+        ("/share", "share"),
+        ("/unshare", None),
+    ],
+)
+def test_opens_the_view_that_the_panel_has_of_it(text: str, view: str | None) -> None:
+    typed = typed_command(text, OWN)
+
+    assert isinstance(typed, Typed)
+    assert typed.view == view
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [("/fix", "Fix @error"), ("/explain 4", "Explain @error 4"), ("/FIX", "Fix @error")],
+)
+def test_a_question_about_an_error_is_the_prompt_of_its_button(text: str, prompt: str) -> None:
+    assert typed_command(text, OWN) == prompt
+
+
+def test_what_an_operation_says_of_others_is_said_of_the_panels() -> None:
+    said = "%agent fork goes on from it; write %agent -- fork x, or %agent --new and %agenta."
+
+    assert (
+        panel_words(said) == "/fork goes on from it; write -- fork x, or %agent --new and %agenta."
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,14 +106,12 @@ def test_runs_what_the_magic_runs(text: str, operation: Operation) -> None:
         ("/git/commitx", "Did you mean /git/commit?"),
         ("/undo", "did you mean /revert?"),
         ("/clear", "did you mean /new?"),
-        ("/model gpt", "choose the model below the text"),
-        ("/sessions", "listed under the panel's title"),
-        ("/status", "write %agent status in a cell"),
-        ("/share", "write %agent share in a cell"),
-        ("/fix", "%agent fix in a cell"),
-        ("/new plot it", "/new takes no words"),
-        ("/retry now", "/retry"),
-        ("/xyzzy", "There is no command /xyzzy."),
+        ("/share now please", "/share does not take 'now please'"),
+        ("/fix the plot", "/fix does not take 'the plot': mend the newest error"),
+        ("/open", "Which session? Write /open ID; /sessions lists them"),
+        ("/retry now", "/retry does not take 'now'"),
+        ("/resume", "did you mean /open ID?"),
+        ("/xyzzy", "There is no command /xyzzy. /help lists those that there are."),
         ("/data what is here", "There is no command /data."),
         ("/日本", "There is no command /日本."),
         ("/", "Write a command's name behind /"),
@@ -109,8 +162,10 @@ def test_a_word_behind_a_slash_is_sent_only_where_it_is_an_own_command(text: str
 
 @pytest.mark.parametrize("name", sorted({*TABLE.forms, *TABLE.panel_forms, *same_commands()}))
 def test_every_command_alone_is_run_or_answered(name: str) -> None:
-    if name in TABLE.panel_forms:
-        assert isinstance(typed_command(f"/{name}", ()), Operation)
+    is_whole = name in TABLE.panel_forms and not TABLE.panel_forms[name][0].missing
+    if is_whole and name not in NEED_A_NAME:
+        found = typed_command(f"/{name}", ())
+        assert isinstance(found, Typed) or found.endswith("@error")
     else:
         with pytest.raises(UserError):
             typed_command(f"/{name}", ())
@@ -162,3 +217,51 @@ def test_a_typed_compact_compacts(page: Kernel) -> None:
     shown = str([m["content"] for m in page.iopub[mark:]])
     assert "'type': 'compaction'" in shown
     assert "/compact" not in shown
+
+
+def _typed(page: Kernel, identifier: str, text: str) -> dict[str, object]:
+    """Type a command, and return what the panel is told to do."""
+    page.request(type="prompt", text=text, id=identifier)
+    message = page.wait(
+        lambda m: m["content"].get("kind") == "outcome" and m["content"]["id"] == identifier
+    )
+    assert "typed" in message["content"], message["content"]
+    typed: dict[str, object] = message["content"]["typed"]
+    return typed
+
+
+@pytest.mark.slow
+def test_a_command_is_answered_in_the_panel(page: Kernel) -> None:
+    page.script("says('It was sent.')")
+
+    assert "The mode of this session is plan" in str(_typed(page, "mode", "/mode plan")["markdown"])
+    assert "`/fork`" in str(_typed(page, "help", "/help")["markdown"])
+    assert _typed(page, "inspect", "/inspect")["view"] == "inspector"
+    assert _typed(page, "model", "/model rehearsal/rehearsal")["model"] == ("rehearsal/rehearsal")
+    assert _typed(page, "new", "/new Of the panel")["markdown"] == ""
+    assert "Of the panel" in str(_typed(page, "title", "/title")["markdown"])
+    exported = _typed(page, "export", "/export md")["markdown"]
+    assert "%agent" not in str(exported)
+    assert ".md" in str(exported)
+    page.request(type="prompt", text="/model nobody", id="no-model")
+    assert "nobody" in (_error(page, "no-model") or "")
+    page.request(type="prompt", text="/agent nobody", id="no-agent")
+    assert "No agent 'nobody' can answer here." in (_error(page, "no-agent") or "")
+    assert page.requests() == "[]"
+
+
+@pytest.mark.slow
+def test_what_may_follow_a_command_is_completed_as_in_a_cell(page: Kernel) -> None:
+    def words(identifier: str, text: str) -> list[str]:
+        page.request(type="arguments", text=text, id=identifier)
+        message = page.wait(
+            lambda m: m["content"].get("kind") == "outcome" and m["content"]["id"] == identifier
+        )
+        found: list[str] = message["content"]["answer"]["words"]
+        return found
+
+    assert {"plan", "bypass"} <= {*words("of-mode", "/mode ")}
+    assert {"md", "ipynb"} <= {*words("of-export", "/export m")}
+    assert "--model" in words("of-compact", "/compact --")
+    assert words("of-none", "/xyzzy ") == []
+    assert any(one.startswith("ses_") for one in words("of-open", "/open "))

@@ -82,6 +82,9 @@ class FrontendServices(Protocol):
     def default_model(self) -> str:
         """Return the id of the model that answers when none is named."""
 
+    def check_model(self, name: str) -> None:
+        """Raise ConfigError for a model that cannot answer here."""
+
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
 

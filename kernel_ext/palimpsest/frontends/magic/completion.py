@@ -5,14 +5,11 @@ Border: a matcher of IPython's completer; fast, no network access. What can be w
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from palimpsest.session.prompts.mention_matches import ranked_matches
-
-if TYPE_CHECKING:
-    from palimpsest.frontends.operations.operation import Form, Operation
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
@@ -68,6 +65,7 @@ class Completions:
         """Return the completions for the end of the line."""
         from palimpsest.frontends.magic.line_parser import OPTIONS
         from palimpsest.frontends.operation_table import TABLE
+        from palimpsest.frontends.operations.argument_completion import arguments_after
 
         match = _LINE.match(line)
         if match is None:
@@ -81,42 +79,12 @@ class Completions:
         if current[:1] in ("/", "@"):
             return self._prompted(current, is_first=not words)
         if words and words[0] in TABLE.forms:
-            return self._of_command(*TABLE.forms[words[0]], words[1:], current)
+            return arguments_after(*TABLE.forms[words[0]], words[1:], current, self._values)
         if current.startswith("-"):
             return [option.long for option in OPTIONS]
         if not words and "%%" not in line:
             return list(TABLE.forms)
         return ()
-
-    def _of_command(
-        self, form: "Form", operation: "type[Operation]", words: list[str], current: str
-    ) -> Sequence[str]:
-        """Return what can follow a subcommand: its flags, its keywords, and names that are known."""
-        from palimpsest.frontends.operations.grammar import flags, keywords
-        from palimpsest.frontends.operations.grammar import words as named
-
-        if current.startswith("-"):
-            return flags(form, operation)
-        if form.name == "policy":
-            name, equals, _ = current.partition("=")
-            return self._values(f"policy={name}" if equals else "policy")
-        if form.name == "context":
-            return self._of_context(words, keywords(form, operation))
-        if words:
-            return ()
-        known = [
-            value for one in named(form, operation) for value in self._values(one.completed_by)
-        ]
-        return [*keywords(form, operation), *known]
-
-    def _of_context(self, words: list[str], keywords: Sequence[str]) -> Sequence[str]:
-        """Return what can follow ``context``: its keywords, then the numbers of requests, or parts."""
-        if not words:
-            return keywords
-        if words == ["why"]:
-            return self._values("part")
-        is_number = words[0] in keywords and len(words) <= (1 if words[0] == "at" else 2)
-        return self._values("request") if is_number else ()
 
     def _prompted(self, current: str, *, is_first: bool) -> Sequence[str]:
         """Return what a prompt can name: a command at its beginning, an agent anywhere."""

@@ -96,9 +96,8 @@ def parse(line: str, body: str | None = None) -> MagicLine | Operation:
         OptionError: with one sentence that states what is wrong and how to write it.
     """
     values, rest = _options(line.strip())
-    if body is None and (about := _ERROR_COMMAND.fullmatch(rest)):
-        number = f" {about[2]}" if about[2] else ""
-        return MagicLine(_checked(values), prompt=f"{about[1].capitalize()} @error{number}")
+    if body is None and (prompt := error_prompt(rest)):
+        return MagicLine(_checked(values), prompt=prompt)
     if body is None:
         operation = operation_of(rest) if rest or not values else None
         if operation is not None and not values:
@@ -118,6 +117,14 @@ def parse(line: str, body: str | None = None) -> MagicLine | Operation:
             "There is no prompt. Write it after %agent, or in the cell below %%agent."
         )
     return MagicLine(options=_checked(values), prompt=prompt.strip("\n"))
+
+
+def error_prompt(rest: str) -> str:
+    """Return the prompt that ``fix`` and ``explain`` are; empty for every other line."""
+    about = _ERROR_COMMAND.fullmatch(rest)
+    if about is None:
+        return ""
+    return f"{about[1].capitalize()} @error{f' {about[2]}' if about[2] else ''}"
 
 
 def operation_of(rest: str, *, in_panel: bool = False) -> Operation | None:

@@ -70,6 +70,7 @@ class ShowContext(Operation):
             "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
             read=_question,
             keywords=tuple(CONTEXT_FORMS),
+            view="window",
         ),
     )
 

@@ -33,7 +33,8 @@ MODULES = (
         "share unshare export import stop-import",
         {"import": "Import recordings into a project."},
     ),
-    Listed("page", "image close recreate-outputs mentions mention-preview inspect"),
+    Listed("panel", "model agent open-inspector"),
+    Listed("page", "image close recreate-outputs mentions mention-preview prompt-history inspect"),
     Listed(
         "recordings",
         "figures compare report",

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
+from palimpsest.frontends.protocol.connection import CommandBase, SessionHead, View
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.values import Value
 
@@ -59,8 +59,10 @@ class Form:
     """Words that may follow, where ``read`` knows them."""
     begins_no_prompt: bool = False
     """No prompt begins with the name and a keyword: what else follows is a mistake."""
-    in_panel: bool = False
-    """The panel runs it when it is typed behind a slash; what others tell needs the output of a cell."""
+    in_panel: bool = True
+    """The panel runs it when it is typed behind a slash."""
+    view: View | None = None
+    """The panel's own view of what it tells, which opens where nothing follows the name behind a slash."""
     in_cell: bool = True
     in_terminal: bool = False
     """It is a command of ``palimpsest``, with the fields of ``takes``; ``modules.py`` says what it does."""
@@ -94,6 +96,7 @@ class Desk:
     """Opens a session by id; None means the one that is current here."""
     notebook: str | None = None
     in_cell: bool = False
+    """What a cell shows of the answer is wanted."""
     is_page: bool = False
     at_once: bool = False
     """The operation is carried out on the caller's thread, which may be blocked, and awaits nothing."""

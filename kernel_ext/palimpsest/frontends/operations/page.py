@@ -120,6 +120,28 @@ class PreviewMentions(Operation):
         return PreviewedMentions(previews=await session.mentions.previews(self.text, self.agent))
 
 
+class ListedPrompts(Value):
+    """Earlier prompts of the project, newest first."""
+
+    prompts: tuple[str, ...]
+    cursor: str | None = None
+    """Where the next page begins; None on the last one."""
+
+
+class ListPrompts(Operation):
+    """List what was asked in the project before: in this session, then in the others, the newest first."""
+
+    type: Literal["prompt-history"] = "prompt-history"
+    session: str | None = None
+    cursor: str | None = Field(default=None, max_length=200)
+    """The cursor that the page before returned."""
+
+    async def run(self, at: Desk) -> ListedPrompts:
+        session = await at.find(self.session)
+        found = await at.services.workspace.typed_prompts(session.id, self.cursor)
+        return ListedPrompts(prompts=found.prompts, cursor=found.cursor)
+
+
 class Inspect(Operation):
     """Ask one question about a session, or about a recording that lies in a file; nothing is written."""
 

@@ -34,7 +34,9 @@ Policies = Annotated[
 
 
 def _command(name: str, *fields: str, has_rows: bool = False) -> Form:
-    return Form(name, takes=fields, in_cell=False, in_terminal=True, has_rows=has_rows)
+    return Form(
+        name, takes=fields, in_panel=False, in_cell=False, in_terminal=True, has_rows=has_rows
+    )
 
 
 class RecordingOperation(Operation):

@@ -69,20 +69,17 @@ class Revert(Operation):
             "revert the newest prompt, or from ID on, with its files: %agent revert [ID] [--preview]",
             fixed={"action": "revert"},
             read=_written("revert", 1),
-            in_panel=True,
         ),
         Form(
             "unrevert",
             "undo the revert",
             fixed={"action": "unrevert"},
             read=_written("unrevert"),
-            in_panel=True,
         ),
         Form(
             "cleanup",
             "remove what is reverted, for good",
             fixed={"action": "cleanup"},
-            in_panel=True,
         ),
         Form(
             "diff",

@@ -131,6 +131,7 @@ class ListSessions(Operation):
             "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
             fixed={"limit": PAGE},
             read=_query,
+            view="sessions",
         ),
     )
 
@@ -224,7 +225,14 @@ class NewSession(Operation):
     parent: str | None = None
     permission: SkipValidation[dict[str, Any] | str | None] = None
     """Permission rules in the form of the settings, for this session alone; checked with them, not before."""
-    forms = (Form("new", "begin a new session", in_panel=True, in_cell=False),)
+    forms = (
+        Form(
+            "new",
+            "begin a new session: %agent new [TITLE]",
+            read=lambda rest: {"title": rest or None},
+            in_cell=False,
+        ),
+    )
 
     async def run(self, at: Desk) -> OpenedSession:
         session = await at.services.workspace.new(

@@ -82,7 +82,7 @@ class Share(FileOperation):
     """Write a page of the session that can be given to others, or write it anew."""
 
     type: Literal["share"] = "share"
-    forms = (Form("share", "make a page of this session that can be passed on"),)
+    forms = (Form("share", "make a page of this session that can be passed on", view="share"),)
 
     async def run(self, at: Desk) -> ExportedFile:
         session_id = await at.session_id(self.session)
@@ -177,7 +177,14 @@ class Import(Operation):
         Field(min_length=1, max_length=4_096)
     )
     forms = (
-        Form("import", takes=("path",), in_cell=False, in_terminal=True, in_project=True),
+        Form(
+            "import",
+            takes=("path",),
+            in_panel=False,
+            in_cell=False,
+            in_terminal=True,
+            in_project=True,
+        ),
         Form(
             "import",
             "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",

@@ -97,7 +97,7 @@ class Cancel(Operation):
 
     type: Literal["cancel"] = "cancel"
     session: str | None = None
-    forms = (Form("stop", "stop the turn that runs", in_panel=True),)
+    forms = (Form("stop", "stop the turn that runs"),)
 
     async def run(self, at: Desk) -> Done:
         return Done(late=not (await at.find(self.session)).cancel(STOPPED))
@@ -120,9 +120,7 @@ class Retry(TurnOperation):
     """Send the newest turn's request again, because it failed."""
 
     type: Literal["retry"] = "retry"
-    forms = (
-        Form("retry", "send the newest turn's request again, because it failed", in_panel=True),
-    )
+    forms = (Form("retry", "send the newest turn's request again, because it failed"),)
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
         return session.retry()
@@ -206,7 +204,6 @@ class Compact(TurnOperation):
             read=_compacted,
             keywords=("focus",),
             begins_no_prompt=True,
-            in_panel=True,
         ),
     )
 

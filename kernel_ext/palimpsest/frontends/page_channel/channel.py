@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ from palimpsest.frontends.operations.turns import PromptBase
 from palimpsest.frontends.page_channel.notices import new_records, resynced
 from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
-from palimpsest.frontends.page_channel.typed_commands import typed_command
+from palimpsest.frontends.page_channel.typed_commands import panel_words, typed_command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
@@ -42,6 +43,7 @@ from palimpsest.frontends.protocol.connection import (
     OutcomeNotice,
     PingNotice,
     TellCells,
+    TypedAnswer,
     Unwatch,
     Watch,
 )
@@ -246,7 +248,7 @@ class Channel:
             turn=self._turn,
         )
 
-    async def _typed(self, command: PromptBase) -> Any:
+    async def _typed(self, command: PromptBase) -> TypedAnswer | SessionAnswer:
         """Do what a prompt names behind a slash, or send it; raises UserError for a mistake."""
         from palimpsest.frontends.operations.definitions import own_commands  # noqa: PLC0415 - with the first prompt of a page
 
@@ -254,11 +256,24 @@ class Channel:
         typed = typed_command(command.text, own)
         if isinstance(typed, str):
             return await command.model_copy(update={"text": typed}).run(self._desk())
-        named = {"id": command.id, "session": command.session}
-        answer = await typed.model_copy(update=named).run(self._desk())
+        if typed.view is not None:
+            return TypedAnswer(view=typed.view)
+        named: dict[str, str | None] = {"id": command.id}
+        if getattr(typed.operation, "session", "") is None:
+            named["session"] = command.session
+        operation = typed.operation.model_copy(update=named)
+        try:
+            answer = await operation.run(replace(self._desk(), in_cell=True))
+        except UserError as error:
+            raise UserError(panel_words(str(error))) from None
+        if isinstance(answer, TypedAnswer):
+            return answer
+        said = operation.output(answer)
         if isinstance(answer, Done) and answer.late:
-            raise UserError(typed.output(answer))
-        return answer
+            raise UserError(panel_words(shown(said).plain))
+        # What has no words of its own is seen in the transcript, such as a turn.
+        is_shown = isinstance(said, BaseModel)
+        return TypedAnswer(markdown="" if is_shown else panel_words(shown(said).markdown))
 
     async def _turn(
         self, session: KernelSession, turn: Coroutine[Any, Any, Answer]
@@ -311,7 +326,9 @@ class Channel:
                 )
                 raise
             else:
-                if answer is not None:
+                if isinstance(answer, TypedAnswer):
+                    self._publish(OutcomeNotice(id=command.id, typed=answer))
+                elif answer is not None:
                     said = _words(command, answer)
                     self._publish(OutcomeNotice(id=command.id, answer=answer, words=said))
 

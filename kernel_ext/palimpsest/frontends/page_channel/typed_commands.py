@@ -3,42 +3,43 @@
 A first word behind a slash that is no command is never sent, since the model would be paid for a typing error;
 the answer is a sentence, and the text returns to the panel. A path is no command, and ``--`` before a text
 sends it whatever it looks like, as with ``%agent``.
-Border: pure; works on text only. What a command does, ``channel.py`` and the magic's own parser say.
+Border: pure; works on text only. What a command does, its operation says, as behind ``%agent``.
 """
 
 import difflib
 import re
 from collections.abc import Collection
 from functools import cache
+from typing import NamedTuple
 
-from palimpsest.frontends.magic.line_parser import operation_of, parse
+from palimpsest.frontends.magic.line_parser import error_prompt, operation_of, parse
 from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, INSTEAD
 from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operations.grammar import OptionError
 from palimpsest.frontends.operations.operation import Operation
+from palimpsest.frontends.protocol.connection import View
 from palimpsest.session.prompts.prompt_syntax import command_in
 from palimpsest.transcript.errors import UserError
-
-WHERE = {
-    "model": "choose the model below the text",
-    "agent": "choose the agent below the text",
-    "mode": "choose the mode below the text, or write %agent mode in a cell",
-    "sessions": "the sessions are listed under the panel's title, and %agent sessions in a cell lists them",
-    "resume": "choose the session under the panel's title, or write %agent open ID in a cell",
-}
-"""What the panel has a control of its own for."""
 
 _VERBATIM = re.compile(r"\s*--\s+(?=/)")
 _NAME = re.compile(r"[^\W\d_][\w-]*")
 _MOST_QUOTED = 60
 
 
-def typed_command(text: str, own: Collection[str]) -> Operation | str:
+class Typed(NamedTuple):
+    """A command of the panel."""
+
+    operation: Operation
+    view: View | None = None
+    """The panel's own view, which opens instead of what the operation does."""
+
+
+def typed_command(text: str, own: Collection[str]) -> Typed | str:
     """Return the command in a text, or the prompt to send; raises UserError that says why a text is not sent.
 
     Args:
         text: What was typed.
-        own: The names of the commands that the project and the settings define.
+        own: The names of the commands that the project and the settings define; they go before ours.
     """
     if verbatim := _VERBATIM.match(text):
         return text[verbatim.end() :]
@@ -47,7 +48,7 @@ def typed_command(text: str, own: Collection[str]) -> Operation | str:
         return text
     if stripped == "/":
         raise UserError(
-            "Write a command's name behind /; %agent help in a cell lists them, and %agent commands your own."
+            "Write a command's name behind /; /help lists them, and /commands your own."
         )
     found = command_in(stripped)
     if found is None or found[0] in own:
@@ -59,50 +60,52 @@ def typed_command(text: str, own: Collection[str]) -> Operation | str:
             raise _unknown(stripped, word, near)
         return text
     name, arguments = word.lower(), " ".join(found[1].split())
-    if name in TABLE.panel_forms or name in TABLE.forms:
+    if name in TABLE.panel_forms:
         return _built_in(stripped, name, arguments)
-    if name in WHERE or name in same_commands():
-        says = WHERE.get(name) or f"did you mean /{same_commands()[name]}?"
+    if name in same_commands():
+        says = f"did you mean /{same_commands()[name]}?"
         raise _refused(stripped, f"/{name} is no command here: {says}")
-    near = _near(name, (*own, *TABLE.forms, *TABLE.panel_forms))
-    if near is None and name in INSTEAD:
-        raise _refused(
-            stripped, f"/{name} is no command here: write %agent {INSTEAD[name]} in a cell"
-        )
-    raise _unknown(stripped, word, near)
+    raise _unknown(stripped, word, _near(name, (*own, *TABLE.panel_forms)))
 
 
 @cache
 def same_commands() -> dict[str, str]:
     """Return the names of the panel's commands in other agents, and ours; they are proposed, not run."""
+    ours = {name: here.replace("--new PROMPT", "new") for name, here in INSTEAD.items()}
     return {
-        name: here.replace("--new PROMPT", "new")
-        for name, here in INSTEAD.items()
-        if here in TABLE.panel_forms or name in ("clear", "reset")
+        name: here
+        for name, here in ours.items()
+        if here.split()[0] in TABLE.panel_forms and name not in TABLE.panel_forms
     }
 
 
-def _built_in(text: str, name: str, arguments: str) -> Operation:
-    runs = name in TABLE.panel_forms
-    if name == "new" and arguments:
-        raise _refused(text, "/new takes no words: send it alone, and then the prompt")
+def panel_words(text: str) -> str:
+    """Return what an operation says with its commands as the panel's: ``/open ID`` for ``%agent open ID``."""
+    names = "|".join(sorted(TABLE.panel_forms, key=len, reverse=True))
+    return re.sub(
+        rf"%agent (?:(--) |(?=(?:{names})\b))", lambda one: "-- " if one[1] else "/", text
+    )
+
+
+def _built_in(text: str, name: str, arguments: str) -> Typed | str:
     if name == "compact" and arguments and not arguments.startswith(("-", "focus on")):
         arguments = f"focus on {arguments}"
     rest = f"{name} {arguments}".strip()
+    if prompt := error_prompt(rest):
+        return prompt
     try:
-        operation = operation_of(rest, in_panel=runs)
+        operation = operation_of(rest, in_panel=True)
         if operation is None:
-            parse(rest)  # says what is wrong, unless it is a prompt
+            parse(rest)  # says what is wrong, where it knows
     except OptionError as error:
         said = str(error).partition(" To send ")[0]
-        raise _refused(text, said.replace("%agent ", "/") if runs else said) from None
+        raise _refused(text, panel_words(said)) from None
+    form, _ = TABLE.panel_forms[name]
     if operation is None:
-        does = f"%agent {name} in a cell does it ({TABLE.help[name]})"
-        raise _refused(text, f"/{name} is a prompt of a cell: {does}")
-    if runs and "--preview" not in arguments:
-        return operation
-    where = WHERE.get(name) or f"write %agent {rest} in a cell"
-    raise _refused(text, f"The panel does not show what /{name} tells: {where}")
+        raise _refused(
+            text, f"/{name} does not take {_short(arguments)!r}: {panel_words(form.help)}"
+        )
+    return Typed(operation, form.view if not arguments else None)
 
 
 def _near(word: str, names: Collection[str]) -> str | None:
@@ -110,7 +113,7 @@ def _near(word: str, names: Collection[str]) -> str | None:
 
 
 def _unknown(text: str, word: str, near: str | None) -> UserError:
-    proposal = f" Did you mean /{near}?" if near else ""
+    proposal = f" Did you mean /{near}?" if near else " /help lists those that there are."
     return _refused(text, f"There is no command /{_short(word)}.{proposal}")
 
 

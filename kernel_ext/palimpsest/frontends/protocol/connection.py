@@ -115,6 +115,22 @@ class CommandReply(Value):
     watch_seconds: float | None = None
 
 
+View = Literal["inspector", "sessions", "share", "window"]
+"""What a page has a view of its own for: the inspector, the list of sessions, how to share one, what fills the window."""
+
+
+class TypedAnswer(Value):
+    """What a command that was typed behind a slash does in the panel, beside what it did in the kernel."""
+
+    markdown: str = ""
+    """What a cell would show of the answer; empty where the transcript shows it."""
+    view: View | None = None
+    """The view to open."""
+    model: str | None = None
+    """The model to choose for the next prompt."""
+    agent: str | None = None
+
+
 class OutcomeNotice(Value):
     """The result of a command that was not finished when it was replied to."""
 
@@ -126,6 +142,8 @@ class OutcomeNotice(Value):
     """What the operation answers, as ``Answers`` says."""
     words: str | None = None
     """What a cell would show of the answer, as text, where the operation has a button."""
+    typed: TypedAnswer | None = None
+    """Of a prompt that was a command."""
 
 
 class CurrentNotice(Value):

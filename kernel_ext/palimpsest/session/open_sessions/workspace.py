@@ -28,6 +28,7 @@ from palimpsest.session.open_sessions.notebook_recognition import (
 from palimpsest.session.open_sessions.open_children import OpenChildren
 from palimpsest.session.open_sessions.subagent_runner import ChildSessionRunner
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold, withheld_text
+from palimpsest.session.records.prompt_history import PromptPage, prompt_page
 from palimpsest.session.records.retention import (
     PrunePlan,
     RetentionLimits,
@@ -41,6 +42,7 @@ from palimpsest.session.records.session_search import (
     matches_id,
     prompt_texts,
     search_page,
+    typed_prompts,
     with_children,
 )
 from palimpsest.session.replay.recorded_answers import RecordedAnswers
@@ -388,6 +390,12 @@ class Workspace:
             if not unread or len(found.sessions) == query.limit:
                 return found
         return await asyncio.to_thread(search_page, await self.every_session(), query, told)
+
+    async def typed_prompts(self, first: str, cursor: str | None = None) -> PromptPage:
+        """Return a page of the prompts that were typed in the project, those of the session ``first`` before others."""
+        typed = functools.partial(typed_prompts, self._store)
+        listed = await self.every_session()
+        return await asyncio.to_thread(prompt_page, listed, typed, first, cursor)
 
     def current_id(self, notebook: str | None) -> str:
         """Return the id of the notebook's session without opening it; empty when it has none yet."""

@@ -129,6 +129,19 @@ def matches_id(session_id: str, wanted: str) -> bool:
     return session_id.startswith(wanted) or (enough and bare.endswith(wanted))
 
 
+def typed_prompts(store: Store, session_id: str) -> list[str]:
+    """Return the prompts of a session that a person sent, oldest first; none where its log cannot be read."""
+    try:
+        return [
+            record.event.text
+            for record in store.read(session_id, only=("prompt.admitted",))
+            if isinstance(record.event, PromptAdmitted)
+            and (record.event.origin is None or record.event.origin.kind in ("cell", "panel"))
+        ]
+    except UserError:
+        return []
+
+
 def prompt_texts(store: Store, session_id: str) -> Iterator[str]:
     """Yield the user's prompts in a session, those before a fork included."""
     found = False

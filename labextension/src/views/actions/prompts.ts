@@ -3,11 +3,14 @@
  */
 import type {
   Choices,
+  ListedButtons,
+  ListedPrompts,
   MentionList,
   MentionPreview,
   OperationButton,
   Prompt,
-  PromptAdmitted
+  PromptAdmitted,
+  TypedAnswer
 } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
@@ -20,18 +23,25 @@ export type IPromptOptions = Partial<
 >;
 
 export interface IPromptActions {
-  /** Sends a prompt; during a running turn it is queued. Rejects if the kernel did not accept it. */
-  send(text: string, chosen: IPromptOptions): Promise<void>;
+  /**
+   * Sends a prompt; during a running turn it is queued. Resolves to the answer of a command, else to null.
+   * Rejects if the kernel did not accept it.
+   */
+  send(text: string, chosen: IPromptOptions): Promise<TypedAnswer | null>;
   /** Moves a queued prompt into the running turn. */
   sendNow(prompt: PromptAdmitted): void;
   /** Withdraws a queued prompt; false if it was too late. */
   withdraw(promptId: string): Promise<boolean>;
   /** Resolves to the available models and agents. */
   choices(): Promise<Choices | null>;
-  /** Resolves to the buttons that the kernel's operations have. */
-  buttons(): Promise<readonly OperationButton[]>;
+  /** Resolves to the buttons and commands that the kernel's operations have; null where it does not know. */
+  operations(): Promise<ListedButtons | null>;
+  /** Resolves to the words that may follow a command, given all that stands before the caret. */
+  commandArguments(text: string): Promise<readonly string[]>;
   /** Asks for a button's operation; resolves to what it says, or to the error. */
   operate(button: OperationButton): Promise<string>;
+  /** Resolves to a page of earlier prompts of the project, newest first; null where the kernel has none. */
+  history(cursor: string | undefined): Promise<ListedPrompts | null>;
   /** Resolves to what a prompt may name; null where the kernel does not know. */
   mentions(
     query: string,

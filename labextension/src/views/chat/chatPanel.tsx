@@ -1,19 +1,27 @@
 /**
  * The panel with a session beside the notebook.
  */
-import { useEffect, useRef, type KeyboardEvent, type RefObject } from 'react';
+import {
+  useEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type RefObject
+} from 'react';
 import { revertedMessages } from '../../state/session/reverts';
-import { isBusy } from '../../state/session/status';
+import { isBusy, windowUsage } from '../../state/session/status';
 import { CellActionsProvider } from '../actions/cells';
 import { ContextEditorProvider } from '../actions/contextEdits';
+import { useInspectorOpener } from '../actions/inspector';
 import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
 import { RevertActionsProvider } from '../actions/reverts';
 import { useHost } from '../host';
 import { buttonOfKey } from '../parts/answerKeys';
 import { Announcements } from '../transcript/liveRegion';
+import { CommandAnswer, type ICommandAnswer } from '../composer/commandAnswer';
 import { Composer } from '../composer/composer';
 import { chosenFor, useDrafts } from '../composer/drafts';
-import { PanelHeader } from './panelHeader';
+import { PanelHeader, type HeaderView } from './panelHeader';
 import type { IPanelState } from './panelState';
 import { EmptyState, GettingStarted } from './emptyState';
 import { MissingAnswersProvider } from '../transcript/missingAnswerButton';
@@ -42,7 +50,24 @@ export function ChatPanel({
   const { transcript, status, failure, notice = '' } = state;
   const ready = status === 'ready';
   useKeptFocus(place);
-  const drafts = useDrafts(state.key);
+  const drafts = useDrafts(state.key, state.switchedHere);
+  const [view, setView] = useState<HeaderView | null>(null);
+  const [answer, setAnswer] = useState<ICommandAnswer | null>(null);
+  const inspector = useInspectorOpener();
+  const onAnswered = (answered: ICommandAnswer | null) => {
+    setAnswer(answered?.markdown ? answered : null);
+    if (answered?.view === 'inspector') {
+      inspector?.inspect();
+    } else if (
+      answered?.view === 'window' &&
+      windowUsage(transcript) === null
+    ) {
+      const markdown = words.__('No request was sent in this session yet.');
+      setAnswer({ ...answered, markdown });
+    } else if (answered?.view !== undefined) {
+      setView(answered.view);
+    }
+  };
   const taken = revertedMessages(transcript);
   const canRevert = !state.readOnly && !isBusy(transcript);
   return (
@@ -56,7 +81,7 @@ export function ChatPanel({
       >
         {ready ? (
           <>
-            <PanelHeader transcript={transcript} />
+            <PanelHeader transcript={transcript} view={view} onView={setView} />
             <RevertActionsProvider value={canRevert ? actions.reverts : null}>
               <ContextEditorProvider
                 value={state.readOnly ? null : actions.contextEdits}
@@ -76,9 +101,7 @@ export function ChatPanel({
                         running={isBusy(transcript)}
                         onEdit={prompt => {
                           drafts.giveBack(prompt.text, chosenFor(prompt));
-                          place.current
-                            ?.querySelector<HTMLElement>('.plm-Composer-field')
-                            ?.focus();
+                          focusComposer(place.current);
                         }}
                       />
                     </Transcript>
@@ -117,6 +140,15 @@ export function ChatPanel({
           </div>
         )}
         {ready && <TodoStrip transcript={transcript} />}
+        {ready && answer !== null && (
+          <CommandAnswer
+            answer={answer}
+            onClose={() => {
+              setAnswer(null);
+              focusComposer(place.current);
+            }}
+          />
+        )}
         {ready && (
           <Composer
             draftKey={state.key}
@@ -126,11 +158,18 @@ export function ChatPanel({
             busy={isBusy(transcript)}
             readOnly={state.readOnly}
             sendKey={state.sendKey}
+            onAnswered={onAnswered}
           />
         )}
       </div>
     </PanelActionsProvider>
   );
+}
+
+function focusComposer(panel: HTMLElement | null): void {
+  panel
+    ?.querySelector<HTMLElement>('.plm-Composer-field')
+    ?.focus({ preventScroll: true });
 }
 
 /** Lets digit keys answer the first question, from anywhere in the panel except text fields. */
@@ -170,9 +209,7 @@ function useKeptFocus(panel: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const { activeElement, body } = document;
     if (within.current && (activeElement === null || activeElement === body)) {
-      panel.current
-        ?.querySelector<HTMLElement>('.plm-Composer-field')
-        ?.focus({ preventScroll: true });
+      focusComposer(panel.current);
     }
   });
 }

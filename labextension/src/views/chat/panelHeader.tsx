@@ -3,29 +3,40 @@
  */
 import { useRef, useState } from 'react';
 import { isBusy } from '../../state/session/status';
+import type { TypedAnswer } from '../../protocol/generated';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
 import { useTurnActions } from '../actions/turn';
 import { BranchView } from '../sessions/branchView';
 import { SessionList } from '../sessions/sessionList';
 import { sessionTitle } from '../sessions/sessionLabels';
+import { SharePage } from '../sessions/sharePage';
 import { SessionActivity } from './sessionActivity';
 import { ContextWindow } from '../modelContext/contextWindow';
 
-/** Draws the header and, when opened, the list of sessions. */
-export function PanelHeader({ transcript }: { transcript: ITranscript }) {
+/** What the header shows below the title; null for what fills the window, in a line. */
+export type HeaderView = Exclude<TypedAnswer['view'], 'inspector' | undefined>;
+
+interface IPanelHeaderProps {
+  transcript: ITranscript;
+  view: HeaderView | null;
+  onView: (view: HeaderView | null) => void;
+}
+
+/** Draws the header and, when opened, the list of sessions, how to share this one, or what fills the window. */
+export function PanelHeader({ transcript, view, onView }: IPanelHeaderProps) {
   const { Icon, words } = useHost();
   const turn = useTurnActions();
-  const [choosing, setChoosing] = useState(false);
+  const choosing = view === 'sessions';
   const button = useRef<HTMLButtonElement>(null);
   const { session } = transcript;
   const title = session?.title ?? '';
   const close = () => {
-    setChoosing(false);
+    onView(null);
     button.current?.focus();
   };
   const write = () => {
-    setChoosing(false);
+    onView(null);
     // After choosing a session the user wants to write in it.
     button.current
       ?.closest('.plm-Panel')
@@ -43,7 +54,7 @@ export function PanelHeader({ transcript }: { transcript: ITranscript }) {
             aria-expanded={choosing}
             title={words.__('Sessions')}
             onClick={() => {
-              setChoosing(!choosing);
+              onView(choosing ? null : 'sessions');
             }}
           >
             <span className="plm-Panel-name" dir="auto">
@@ -74,14 +85,32 @@ export function PanelHeader({ transcript }: { transcript: ITranscript }) {
           onClose={close}
           onChosen={write}
         />
+      ) : view === 'share' && session !== undefined ? (
+        <SharePage
+          session={session.id}
+          shared={session.share !== undefined}
+          onBack={write}
+          onChanged={nothing}
+        />
       ) : (
-        <ContextWindow transcript={transcript} />
+        <ContextWindow
+          transcript={transcript}
+          pinned={view === 'window'}
+          onPin={pinned => {
+            onView(pinned ? 'window' : null);
+          }}
+        />
       )}
       {!choosing && session?.forked_from !== undefined && (
         <ForkedBranches key={session.id} session={session.id} />
       )}
     </div>
   );
+}
+
+/** Does nothing when the share page has changed: the list of sessions is requested when it opens. */
+function nothing(): void {
+  return undefined;
 }
 
 /** Draws a button that shows a fork beside what it was forked from. */

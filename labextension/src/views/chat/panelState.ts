@@ -21,6 +21,8 @@ export interface IPanelState {
   notebook: string;
   /** A key for each notebook and session, so that a draft stays where it was written. */
   key: string;
+  /** Whether the panel itself switched to this session, not a cell. */
+  switchedHere?: boolean;
   transcript: ITranscript;
   /** Whether the session was chosen but its messages have not arrived yet. */
   loading?: boolean;

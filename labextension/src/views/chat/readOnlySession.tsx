@@ -1,6 +1,7 @@
 /**
  * A read-only view of a session: its title, activity and transcript.
  */
+import { useState } from 'react';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
 import { Announcements } from '../transcript/liveRegion';
@@ -24,6 +25,7 @@ export function SessionView({
   isQuiet
 }: ISessionViewProps) {
   const { words } = useHost();
+  const [pinned, setPinned] = useState(false);
   const title = sessionTitle(transcript.session?.title ?? '', words);
   return (
     <section
@@ -35,7 +37,11 @@ export function SessionView({
           <h2 className="plm-Panel-title plm-View-title">{title}</h2>
           <SessionActivity transcript={transcript} />
         </div>
-        <ContextWindow transcript={transcript} />
+        <ContextWindow
+          transcript={transcript}
+          pinned={pinned}
+          onPin={setPinned}
+        />
         {remark !== '' && (
           <p className="plm-Muted plm-View-remark" role="status">
             {remark}

@@ -17,18 +17,23 @@ import type { Choices, MentionRow } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
 import type { IOption } from '../controls/picker';
 import { mentionGroups, type IOptionGroup } from './mentions';
+import {
+  argumentGroups,
+  commandGroups,
+  type IArgumentWord,
+  type ISlashCommands
+} from './slashCommands';
 
-/** A word that begins the name of a command, or a mention. */
-interface IWord {
-  sign: '/' | '@';
-  /** The text between the sign and the caret. */
-  wanted: string;
-  start: number;
-  end: number;
-}
-
-/** The maximum number of shown options; typing another letter finds the others. */
-const SHOWN = 60;
+/** A word that begins the name of a command, or a mention, or that follows a command. */
+type IWord =
+  | {
+      sign: '/' | '@';
+      /** The text between the sign and the caret. */
+      wanted: string;
+      start: number;
+      end: number;
+    }
+  | IArgumentWord;
 
 /** A mention up to the caret; a cell's has a space in it. */
 const MENTION = /(^|[\s(])@((?:cell|out)[ \t]+\d*|\S*)$/;
@@ -60,29 +65,18 @@ export function offers(
   word: IWord,
   choices: Choices | null,
   rows: readonly MentionRow[],
+  commands: ISlashCommands,
   words: IWords
 ): IOptionGroup[] {
   const { sign, wanted } = word;
-  if (sign === '/') {
-    const options = commands(wanted.toLowerCase(), choices);
-    const name = words.__('Commands');
-    return options.length === 0 || isWhole(options, wanted)
-      ? []
-      : [{ name, count: options.length, options }];
-  }
-  const groups = mentionGroups(wanted, rows, choices, words);
+  const groups =
+    sign === '/'
+      ? commandGroups(wanted, choices, commands.builtIn, words)
+      : sign === ''
+        ? argumentGroups(wanted, commands.arguments, words)
+        : mentionGroups(wanted, rows, choices, words);
   const options = groups.flatMap(group => group.options);
   return isWhole(options, wanted) ? [] : groups;
-}
-
-function commands(wanted: string, choices: Choices | null): IOption[] {
-  const begins = ({ value }: IOption) =>
-    value.toLowerCase().startsWith(wanted) ? 0 : 1;
-  return (choices?.commands ?? [])
-    .filter(({ name }) => name.toLowerCase().includes(wanted))
-    .map(({ name, description }) => ({ value: name, about: description }))
-    .sort((one, other) => begins(one) - begins(other))
-    .slice(0, SHOWN);
 }
 
 function isWhole(options: readonly IOption[], wanted: string): boolean {
@@ -102,8 +96,8 @@ interface ICompletion {
   groups: readonly IOptionGroup[];
   /** The options of all groups. */
   options: readonly IOption[];
-  sign: string;
-  /** The index of the option that Enter takes. */
+  sign: IWord['sign'];
+  /** The index of the option that Enter takes; -1 where it sends, until one is chosen. */
   at: number;
   id: string;
   take: (option: IOption) => void;
@@ -116,11 +110,12 @@ export function useCompletion(
   write: (text: string, caret: number) => void,
   word: IWord | null,
   choices: Choices | null,
-  rows: readonly MentionRow[]
+  rows: readonly MentionRow[],
+  commands: ISlashCommands
 ) {
   const id = useId();
   const { words } = useHost();
-  const [chosen, setChosen] = useState({ of: '', at: 0 });
+  const [chosen, setChosen] = useState({ of: 'nothing', at: 0 });
   const [closed, setClosed] = useState(-1);
   const caret = useRef<number | null>(null);
   useLayoutEffect(() => {
@@ -134,11 +129,15 @@ export function useCompletion(
     setClosed(-1);
   }
   const groups =
-    word === null || closed === start ? [] : offers(word, choices, rows, words);
+    word === null || closed === start
+      ? []
+      : offers(word, choices, rows, commands, words);
   const options = groups.flatMap(group => group.options);
   const isOpen = word !== null && options.length > 0;
   const of = word === null ? '' : word.sign + word.wanted;
-  const at = chosen.of === of ? Math.min(chosen.at, options.length - 1) : 0;
+  // What may follow a command need not: Enter sends it as it is.
+  const first = word?.sign === '' && word.wanted === '' ? -1 : 0;
+  const at = chosen.of === of ? Math.min(chosen.at, options.length - 1) : first;
   // A name that is written out is sent by Enter, also before a full stop; a chosen one is taken.
   const isWritten =
     chosen.of !== of &&
@@ -161,14 +160,15 @@ export function useCompletion(
     if (!isOpen || !isPlain) {
       return false;
     }
-    const option = options[at];
+    const option = options[event.key === 'Tab' ? Math.max(at, 0) : at];
     const steps: Partial<Record<string, number>> = {
       ArrowDown: 1,
       ArrowUp: -1
     };
     const step = steps[event.key];
     if (step !== undefined) {
-      const next = (at + step + options.length) % options.length;
+      const from = at === -1 && step === -1 ? 0 : at;
+      const next = (from + step + options.length) % options.length;
       setChosen({ of, at: next });
     } else if (event.key === 'Escape') {
       setClosed(start);
@@ -203,7 +203,7 @@ export function Completions({ list }: { list: ICompletion }) {
       const lowest = offsetTop + offsetHeight - box.clientHeight;
       // Above the first option stands the name of its kind.
       box.scrollTop =
-        at === 0 ? 0 : Math.max(Math.min(box.scrollTop, offsetTop), lowest);
+        at <= 0 ? 0 : Math.max(Math.min(box.scrollTop, offsetTop), lowest);
     }
   }, [at, count]);
   return (
@@ -215,7 +215,11 @@ export function Completions({ list }: { list: ICompletion }) {
         // A list that scrolls can be reached by keys other than those of the prompt, too.
         tabIndex={0}
         aria-label={
-          sign === '/' ? words.__('Commands') : words.__('What you can name')
+          sign === '@'
+            ? words.__('What you can name')
+            : sign === '/'
+              ? words.__('Commands')
+              : words.__('What may follow')
         }
       >
         {groups.map(group => (
@@ -248,7 +252,7 @@ function Group({ list, group }: { list: ICompletion; group: IOptionGroup }) {
   const { name, count, options } = group;
   return (
     <div role="group" aria-label={name}>
-      {sign === '@' && (
+      {(sign === '@' || list.groups.length > 1) && (
         <div className="plm-Completions-kind plm-Muted" aria-hidden="true">
           {count > options.length ? words.__('%1 (%2)', name, count) : name}
         </div>
@@ -297,7 +301,8 @@ export function listed(list: ICompletion | null) {
     'aria-autocomplete': 'list' as const,
     'aria-haspopup': 'listbox' as const,
     'aria-controls': list?.id,
-    'aria-activedescendant': list === null ? undefined : optionId(list, list.at)
+    'aria-activedescendant':
+      list === null || list.at === -1 ? undefined : optionId(list, list.at)
   };
 }
 

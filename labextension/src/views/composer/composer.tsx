@@ -1,11 +1,11 @@
 /**
  * The composer: the text field for prompts, with its options.
  */
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { useId, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
-import type { Choices, SessionInfo } from '../../protocol/generated';
+import type { SessionInfo } from '../../protocol/generated';
 import { useHost } from '../host';
-import { Picker } from '../controls/picker';
+import { AnswerSettings, useChoices } from './answerSettings';
 import {
   Completions,
   CompletionStatus,
@@ -14,6 +14,7 @@ import {
   wordAt
 } from './completion';
 import { AttachmentChips } from './attachmentChips';
+import type { ICommandAnswer } from './commandAnswer';
 import { MentionChips } from './mentionChips';
 import { useMentionPreviews, useMentionRows } from './mentions';
 import { filesOf, type IDrafts } from './drafts';
@@ -21,7 +22,8 @@ import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
 import { OperationButtons } from './operationButtons';
-import { PermissionMode, TrustPrompt } from './permissionMode';
+import { usePromptHistory } from './promptHistory';
+import { argumentAt, useSlashCommands } from './slashCommands';
 
 /** The keys that send a prompt. */
 export type SendKey = 'Enter' | 'Accel Enter';
@@ -37,6 +39,8 @@ interface IComposerProps {
   session?: SessionInfo;
   /** Whether step mode is on: each request waits until it is let go. */
   stepping: boolean;
+  /** Called with what a typed command answered, and with null when something is sent. */
+  onAnswered: (answer: ICommandAnswer | null) => void;
 }
 
 /** Draws the text field, its button, and the chosen agent and model. */
@@ -47,7 +51,8 @@ export function Composer({
   readOnly,
   sendKey,
   session,
-  stepping
+  stepping,
+  onAnswered
 }: IComposerProps) {
   const { words } = useHost();
   const prompts = usePromptActions();
@@ -58,7 +63,10 @@ export function Composer({
   const hint = useId();
   const named = useId();
   const [caret, setCaret] = useState<number | null>(null);
-  const word = caret === null || readOnly ? null : wordAt(draft, caret);
+  const word =
+    caret === null || readOnly
+      ? null
+      : (wordAt(draft, caret) ?? argumentAt(draft, caret));
   const agent = chosen.agent ?? session?.agent;
   const mention = word?.sign === '@' ? word : null;
   const rows = useMentionRows(
@@ -70,6 +78,7 @@ export function Composer({
   const previews = useMentionPreviews(draftKey, readOnly ? '' : draft, agent);
   // The choices are requested again with each sign, since a definition file may be new.
   const [choices, look] = useChoices(`${draftKey} ${word?.sign ?? ''}`);
+  const commands = useSlashCommands(draftKey, readOnly ? '' : draft, caret);
   const { list, onKey } = useCompletion(
     field,
     draft,
@@ -79,7 +88,8 @@ export function Composer({
     },
     word,
     choices,
-    rows
+    rows,
+    commands
   );
   // A word that is still being completed names nothing yet.
   const typed =
@@ -94,6 +104,18 @@ export function Composer({
       area.style.height = `${area.scrollHeight + 2}px`;
     }
   }, [draft, draftKey]);
+  const place = useRef<number | null>(null);
+  const history = usePromptHistory(draftKey, draft, (text, at) => {
+    drafts.write(text);
+    place.current = at;
+  });
+
+  useLayoutEffect(() => {
+    if (place.current !== null) {
+      field.current?.setSelectionRange(place.current, place.current);
+      place.current = null;
+    }
+  }, [draft]);
   const send = () => {
     const text = draft.trim();
     if (text === '' || readOnly) {
@@ -101,16 +123,32 @@ export function Composer({
     }
     drafts.write('');
     drafts.choose({});
-    prompts.send(text, chosen).catch(() => {
-      // The panel shows the error; the draft is restored.
-      drafts.giveBack(text, chosen);
-    });
+    history.sent(text);
+    onAnswered(null);
+    prompts.send(text, chosen).then(
+      typed => {
+        if (typed !== null) {
+          const { agent, model } = typed;
+          // What was chosen and attached goes with the prompt after the command.
+          drafts.keep({
+            ...chosen,
+            ...(agent && { agent }),
+            ...(model && { model })
+          });
+          onAnswered({ ...typed, command: text });
+        }
+      },
+      () => {
+        // The panel shows the error; the draft is restored.
+        drafts.giveBack(text, chosen);
+      }
+    );
   };
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) {
       return;
     }
-    if (onKey(event)) {
+    if (onKey(event) || (!readOnly && history.onKey(event))) {
       event.stopPropagation();
       return;
     }
@@ -135,6 +173,9 @@ export function Composer({
     >
       {list !== null && <Completions list={list} />}
       <CompletionStatus list={list} />
+      <span className="plm-Hidden" role="status">
+        {history.shown !== '' && words.__('Earlier prompt: %1', history.shown)}
+      </span>
       <textarea
         ref={field}
         className="plm-Field plm-Composer-field"
@@ -153,6 +194,7 @@ export function Composer({
         readOnly={readOnly}
         value={draft}
         onChange={event => {
+          history.edited();
           drafts.write(event.target.value);
           setCaret(event.target.selectionStart);
         }}
@@ -218,89 +260,6 @@ export function Composer({
         </button>
       </span>
     </form>
-  );
-}
-
-/** Returns the choices, requested again when the key changes, and a function that requests them. */
-function useChoices(key: string): [Choices | null, () => void] {
-  const prompts = usePromptActions();
-  const [choices, setChoices] = useState<Choices | null>(null);
-  const [looks, setLooks] = useState(0);
-  useEffect(() => {
-    let wanted = true;
-    void prompts.choices().then(found => {
-      if (wanted) {
-        setChoices(found);
-      }
-    });
-    return () => {
-      wanted = false;
-    };
-  }, [prompts, key, looks]);
-  return [
-    choices,
-    () => {
-      setLooks(looks + 1);
-    }
-  ];
-}
-
-/** Draws the agent and model that will answer, and lets the user choose others. */
-function AnswerSettings({
-  choices,
-  drafts,
-  onTrusted,
-  readOnly,
-  session,
-  stepping
-}: Pick<IComposerProps, 'drafts' | 'readOnly' | 'session' | 'stepping'> & {
-  choices: Choices | null;
-  onTrusted: () => void;
-}) {
-  const { words } = useHost();
-  if (readOnly) {
-    return null;
-  }
-  const { chosen } = drafts.draft;
-  const { model } = session ?? {};
-  const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
-  return (
-    <>
-      <TrustPrompt waits={choices?.untrusted ?? []} onTrusted={onTrusted} />
-      <span className="plm-Composer-chips">
-        <Picker
-          label={words.__('Agent')}
-          prefix={words.__('agent:')}
-          value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
-          options={(choices?.agents ?? []).map(({ name, description }) => ({
-            value: name,
-            about: description
-          }))}
-          onChoose={agent => {
-            drafts.choose({ ...chosen, agent });
-          }}
-        />
-        <PermissionMode
-          session={session}
-          choices={choices}
-          stepping={stepping}
-        />
-        <Picker
-          label={words.__('Model')}
-          value={chosen.model ?? (kept || (choices?.model ?? ''))}
-          options={(choices?.models ?? []).map(({ id, window, because }) => ({
-            value: id,
-            about: /^\d/.test(window)
-              ? words.__('%1 tokens · %2', window, because)
-              : words.__('%1 · %2', window, because)
-          }))}
-          free
-          onChoose={name => {
-            drafts.choose({ ...chosen, model: name });
-          }}
-        />
-      </span>
-    </>
   );
 }
 

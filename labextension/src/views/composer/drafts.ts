@@ -1,49 +1,98 @@
 /**
- * Drafts of prompts, kept for each notebook and session.
+ * Drafts of prompts, kept for each session, also over a reload.
  */
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { Attachment, PromptAdmitted } from '../../protocol/generated';
 import type { IPromptOptions } from '../actions/prompts';
-
-interface IDraft {
-  text: string;
-  chosen: IPromptOptions;
-}
+import { keepDraft, keptDraft, type IDraft } from './keptDrafts';
 
 export interface IDrafts {
   draft: IDraft;
   write(text: string): void;
   choose(chosen: IPromptOptions): void;
+  /** Adds options that are not chosen since, such as those that a command left as they were. */
+  keep(chosen: IPromptOptions): void;
   /** Puts text and its options back, before the present draft. */
   giveBack(text: string, chosen: IPromptOptions): void;
 }
 
 const EMPTY_DRAFT: IDraft = { text: '', chosen: {} };
 
-/** Returns the draft of a notebook's session, and functions to change it. */
-export function useDrafts(key: string): IDrafts {
+/**
+ * Returns the draft of a notebook's session, and functions to change it.
+ *
+ * A draft goes along when a cell switches the notebook to another session, since the user is still typing
+ * it; it stays where it was written when the panel switches.
+ */
+export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
   const [drafts, setDrafts] = useState<Partial<Record<string, IDraft>>>({});
+  const [last, setLast] = useState(key);
+  const of = (known: typeof drafts, name: string): IDraft =>
+    known[name] ?? keptDraft(sessionOf(name)) ?? EMPTY_DRAFT;
+  let shown = drafts;
+  if (last !== key) {
+    setLast(key);
+    const left = of(drafts, last);
+    if (isSameNotebook(last, key) && !isSwitchedHere && left.text !== '') {
+      shown = {
+        ...drafts,
+        [last]: EMPTY_DRAFT,
+        [key]: before(left, of(drafts, key))
+      };
+      setDrafts(shown);
+    }
+  }
   const change = (changed: (draft: IDraft) => IDraft) => {
-    setDrafts(before => ({
-      ...before,
-      [key]: changed(before[key] ?? EMPTY_DRAFT)
-    }));
+    setDrafts(known => ({ ...known, [key]: changed(of(known, key)) }));
   };
+  useEffect(() => {
+    for (const [name, draft] of Object.entries(drafts)) {
+      const session = sessionOf(name);
+      if (session !== '' && draft !== undefined) {
+        keepDraft(session, draft);
+      }
+    }
+  }, [drafts]);
   return {
-    draft: drafts[key] ?? EMPTY_DRAFT,
+    draft: of(shown, key),
     write: text => {
       change(draft => ({ ...draft, text }));
     },
     choose: chosen => {
       change(draft => ({ ...draft, chosen }));
     },
-    giveBack: (text, chosen) => {
+    keep: chosen => {
       change(draft => ({
-        text: draft.text === '' ? text : `${text}\n${draft.text}`,
-        chosen: { ...draft.chosen, ...chosen, ...files(chosen, draft.chosen) }
+        ...draft,
+        chosen: { ...chosen, ...draft.chosen, ...files(chosen, draft.chosen) }
       }));
+    },
+    giveBack: (text, chosen) => {
+      change(draft => before({ text, chosen }, draft));
     }
   };
+}
+
+/** Returns two drafts as one. */
+function before(one: IDraft, other: IDraft): IDraft {
+  return {
+    text: other.text === '' ? one.text : `${one.text}\n${other.text}`,
+    chosen: {
+      ...other.chosen,
+      ...one.chosen,
+      ...files(one.chosen, other.chosen)
+    }
+  };
+}
+
+/** Returns the session in a key of the panel's state; empty where it names none. */
+function sessionOf(key: string): string {
+  return key.split(' ')[1] ?? '';
+}
+
+function isSameNotebook(one: string, other: string): boolean {
+  const [notebook, session] = one.split(' ');
+  return session !== undefined && other.split(' ')[0] === notebook;
 }
 
 /** Returns the files of both, if there are any. */

@@ -14,9 +14,9 @@ export function OperationButtons() {
   const [said, setSaid] = useState('');
   useEffect(() => {
     let wanted = true;
-    void prompts.buttons().then(found => {
+    void prompts.operations().then(found => {
       if (wanted) {
-        setButtons(found);
+        setButtons(found?.buttons ?? []);
       }
     });
     return () => {

@@ -17,10 +17,18 @@ import { useCompactionActions } from '../actions/contextEdits';
 import { useInspectorOpener } from '../actions/inspector';
 
 /** Draws the bar; its table shows on hover, on focus, or pinned by a click. */
-export function ContextWindow({ transcript }: { transcript: ITranscript }) {
+export function ContextWindow({
+  transcript,
+  pinned,
+  onPin
+}: {
+  transcript: ITranscript;
+  /** Whether its table stays open. */
+  pinned: boolean;
+  onPin: (pinned: boolean) => void;
+}) {
   const { words } = useHost();
   const [near, setNear] = useState(false);
-  const [pinned, setPinned] = useState(false);
   const table = useId();
   const compaction = useCompactionActions();
   const inspector = useInspectorOpener();
@@ -50,14 +58,14 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
       onBlur={({ currentTarget, relatedTarget }) => {
         if (!currentTarget.contains(relatedTarget)) {
           setNear(false);
-          setPinned(false);
+          onPin(false);
         }
       }}
       onKeyDown={event => {
         if (event.key === 'Escape' && open) {
           event.stopPropagation();
           setNear(false);
-          setPinned(false);
+          onPin(false);
         }
       }}
     >
@@ -81,7 +89,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
               )
         }
         onClick={() => {
-          setPinned(!pinned);
+          onPin(!pinned);
         }}
       >
         <Gauge {...now} label={`${share} · ${price}`} silent />
@@ -94,7 +102,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
               className="plm-Button"
               onClick={() => {
                 setNear(false);
-                setPinned(false);
+                onPin(false);
                 compaction.compact();
               }}
             >
@@ -110,7 +118,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
               )}
               onClick={() => {
                 setNear(false);
-                setPinned(false);
+                onPin(false);
                 inspector.inspect();
               }}
             >

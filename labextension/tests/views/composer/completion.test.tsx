@@ -19,6 +19,7 @@ import {
   wordAt,
   written
 } from '../../../src/views/composer/completion';
+import { NO_COMMANDS } from '../../../src/views/composer/slashCommands';
 import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
 import { panelActions } from '../../panelActions';
@@ -114,7 +115,9 @@ describe('the word at the caret', () => {
   it('is offered nothing when it is whole', () => {
     const word = wordAt('@explore', 8);
 
-    expect(word && offers(word, CHOICES, [], HOST.words)).toEqual([]);
+    expect(word && offers(word, CHOICES, [], NO_COMMANDS, HOST.words)).toEqual(
+      []
+    );
   });
 });
 
@@ -171,6 +174,87 @@ describe('completing in the text field', () => {
     press('Enter');
 
     expect(actions.prompts.send).toHaveBeenCalledWith('/preview', {});
+  });
+});
+
+describe('a built-in command', () => {
+  const BUILT_IN = [
+    { name: 'compact', description: 'Puts a summary.' },
+    { name: 'context', description: 'What fills the window.' },
+    { name: 'mode', description: 'How freely it works: /mode NAME' },
+    { name: 'review', description: 'Ours, behind that of the project.' }
+  ];
+
+  async function drawn() {
+    const actions = await draw();
+    actions.prompts.operations.mockResolvedValue({
+      buttons: [],
+      commands: BUILT_IN
+    });
+    return actions;
+  }
+
+  it('is listed with those of the project, by letters in their order', async () => {
+    await drawn();
+    await type('/');
+    expect(names()).toEqual([
+      '/preview',
+      '/review',
+      '/compact',
+      '/context',
+      '/mode'
+    ]);
+    await type('/cpt');
+    expect(names()).toEqual(['/compact']);
+    await type('/mo');
+    expect(screen.getByRole('option').textContent).toContain('/mode NAME');
+  });
+
+  it('completes what may follow, and Enter sends it without', async () => {
+    const actions = await drawn();
+    actions.prompts.commandArguments.mockResolvedValue(['ask', 'plan']);
+    await type('/mode ');
+    expect(names()).toEqual(['ask', 'plan']);
+    expect(actions.prompts.commandArguments).toHaveBeenCalledWith('/mode ');
+    await type('/mode pl');
+    press('Tab');
+    expect(field().value).toBe('/mode plan ');
+
+    await type('/mode ');
+    expect(active()).toBeUndefined();
+    press('Enter');
+    expect(actions.prompts.send).toHaveBeenCalledWith('/mode', {});
+  });
+
+  it('shows its answer until it is closed', async () => {
+    const actions = await drawn();
+    actions.prompts.send.mockResolvedValue({ markdown: 'It is plan.' });
+    await type('/mode plan');
+    await act(async () => {
+      press('Enter');
+      await Promise.resolve();
+    });
+
+    expect(screen.getByText('It is plan.')).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: 'Close' }));
+    expect(screen.queryByText('It is plan.')).toBeNull();
+    expect(document.activeElement).toBe(field());
+  });
+
+  it('chooses the model of the next prompt, and keeps what was attached', async () => {
+    const actions = await drawn();
+    actions.prompts.send.mockResolvedValue({ markdown: '', model: 'a/b' });
+    await type('/model a/b');
+    await act(async () => {
+      press('Enter');
+      await Promise.resolve();
+    });
+    await type('hello');
+    press('Enter');
+
+    expect(actions.prompts.send).toHaveBeenLastCalledWith('hello', {
+      model: 'a/b'
+    });
   });
 });
 

@@ -1,0 +1,80 @@
+"""What is typed in the panel alone: choose the model or the agent of the next prompt, and open the inspector."""
+
+import asyncio
+from typing import Annotated, ClassVar, Literal
+
+from palimpsest.frontends.operation_text.command_output import PolicySection, shown
+from palimpsest.frontends.operations.definitions import model_lines
+from palimpsest.frontends.operations.operation import Desk, Form, OneWord, Operation
+from palimpsest.frontends.protocol.connection import TypedAnswer
+from palimpsest.transcript.errors import UserError
+
+
+class ChooseModel(Operation):
+    """Choose the model of the panel's next prompt, or list the models."""
+
+    type: Literal["model"] = "model"
+    model: Annotated[str | None, OneWord(completed_by="model")] = None
+    """None lists them."""
+    in_page: ClassVar[bool] = False
+    forms = (
+        Form(
+            "model",
+            "the model that answers from the next prompt on: %agent model NAME",
+            ("model",),
+            in_cell=False,
+        ),
+    )
+
+    async def run(self, at: Desk) -> TypedAnswer:
+        if self.model is None:
+            lines = await asyncio.to_thread(model_lines, at.services)
+            return TypedAnswer(markdown=shown(lines).markdown)
+        at.services.check_model(self.model)
+        return TypedAnswer(model=self.model)
+
+
+class ChooseAgent(Operation):
+    """Choose the agent that answers the panel's next prompt, or list those that can."""
+
+    type: Literal["agent"] = "agent"
+    agent: Annotated[str | None, OneWord(completed_by="agent")] = None
+    """None lists them."""
+    in_page: ClassVar[bool] = False
+    forms = (
+        Form(
+            "agent",
+            "the agent that answers from the next prompt on: %agent agent NAME",
+            ("agent",),
+            in_cell=False,
+        ),
+    )
+
+    async def run(self, at: Desk) -> TypedAnswer:
+        rows = await asyncio.to_thread(at.services.agents)
+        if self.agent is None:
+            table = PolicySection("", ("agent", "what it is for"), [(*one,) for one in rows])
+            return TypedAnswer(markdown=shown([table]).markdown)
+        names = [name for name, _ in rows]
+        if self.agent not in names:
+            known = ", ".join(names)
+            raise UserError(f"No agent {self.agent!r} can answer here. There are {known}.")
+        return TypedAnswer(agent=self.agent)
+
+
+class OpenInspector(Operation):
+    """Open the inspector of the session."""
+
+    type: Literal["open-inspector"] = "open-inspector"
+    in_page: ClassVar[bool] = False
+    forms = (
+        Form(
+            "inspect",
+            "what the model saw in each request, when that changed, and what it cost",
+            in_cell=False,
+            view="inspector",
+        ),
+    )
+
+    async def run(self, at: Desk) -> TypedAnswer:  # noqa: ARG002
+        return TypedAnswer(view="inspector")

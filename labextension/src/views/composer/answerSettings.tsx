@@ -1,0 +1,100 @@
+/**
+ * The agent, mode and model that will answer, as a row of choices.
+ */
+import { useEffect, useState } from 'react';
+import type { Choices, SessionInfo } from '../../protocol/generated';
+import { usePromptActions } from '../actions/prompts';
+import { Picker } from '../controls/picker';
+import { useHost } from '../host';
+import type { IDrafts } from './drafts';
+import { PermissionMode, TrustPrompt } from './permissionMode';
+
+interface IAnswerSettingsProps {
+  choices: Choices | null;
+  drafts: IDrafts;
+  /** Called when the user trusted the project. */
+  onTrusted: () => void;
+  readOnly: boolean;
+  session?: SessionInfo;
+  stepping: boolean;
+}
+
+/** Returns the choices, requested again when the key changes, and a function that requests them. */
+export function useChoices(key: string): [Choices | null, () => void] {
+  const prompts = usePromptActions();
+  const [choices, setChoices] = useState<Choices | null>(null);
+  const [looks, setLooks] = useState(0);
+  useEffect(() => {
+    let wanted = true;
+    void prompts.choices().then(found => {
+      if (wanted) {
+        setChoices(found);
+      }
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [prompts, key, looks]);
+  return [
+    choices,
+    () => {
+      setLooks(looks + 1);
+    }
+  ];
+}
+
+/** Draws the agent and model that will answer, and lets the user choose others. */
+export function AnswerSettings({
+  choices,
+  drafts,
+  onTrusted,
+  readOnly,
+  session,
+  stepping
+}: IAnswerSettingsProps) {
+  const { words } = useHost();
+  if (readOnly) {
+    return null;
+  }
+  const { chosen } = drafts.draft;
+  const { model } = session ?? {};
+  const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
+  return (
+    <>
+      <TrustPrompt waits={choices?.untrusted ?? []} onTrusted={onTrusted} />
+      <span className="plm-Composer-chips">
+        <Picker
+          label={words.__('Agent')}
+          prefix={words.__('agent:')}
+          value={chosen.agent ?? session?.agent ?? choices?.agent ?? ''}
+          options={(choices?.agents ?? []).map(({ name, description }) => ({
+            value: name,
+            about: description
+          }))}
+          onChoose={agent => {
+            drafts.choose({ ...chosen, agent });
+          }}
+        />
+        <PermissionMode
+          session={session}
+          choices={choices}
+          stepping={stepping}
+        />
+        <Picker
+          label={words.__('Model')}
+          value={chosen.model ?? (kept || (choices?.model ?? ''))}
+          options={(choices?.models ?? []).map(({ id, window, because }) => ({
+            value: id,
+            about: /^\d/.test(window)
+              ? words.__('%1 tokens · %2', window, because)
+              : words.__('%1 · %2', window, because)
+          }))}
+          free
+          onChoose={name => {
+            drafts.choose({ ...chosen, model: name });
+          }}
+        />
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+/**
+ * What a command that was typed behind a slash answered.
+ */
+import type { TypedAnswer } from '../../protocol/generated';
+import { useHost } from '../host';
+
+export interface ICommandAnswer extends TypedAnswer {
+  /** The command as it was typed. */
+  command: string;
+}
+
+/** Draws the answer until it is closed. */
+export function CommandAnswer({
+  answer,
+  onClose
+}: {
+  answer: ICommandAnswer;
+  onClose: () => void;
+}) {
+  const { Markdown, words } = useHost();
+  return (
+    <section
+      className="plm-CommandAnswer"
+      aria-label={words.__('Answer of %1', answer.command)}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onClose();
+        }
+      }}
+    >
+      <div className="plm-CommandAnswer-head">
+        <span className="plm-CommandAnswer-name" dir="auto">
+          {answer.command}
+        </span>
+        <button type="button" className="plm-Link" onClick={onClose}>
+          {words.__('Close')}
+        </button>
+      </div>
+      <div className="plm-CommandAnswer-text" role="status" tabIndex={0}>
+        <Markdown text={answer.markdown} />
+      </div>
+    </section>
+  );
+}

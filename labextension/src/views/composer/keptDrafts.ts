@@ -1,0 +1,70 @@
+/**
+ * Drafts in the browser's own storage, so that a reload does not lose them; nothing of them reaches a server.
+ */
+import type { IPromptOptions } from '../actions/prompts';
+
+export interface IDraft {
+  text: string;
+  chosen: IPromptOptions;
+}
+
+const PREFIX = 'palimpsest:draft:';
+/** How many sessions' drafts are kept; the oldest go first. */
+export const MOST_DRAFTS = 50;
+/** Characters of a draft with its files above which the files are not kept. */
+const MOST_CHARS = 300_000;
+
+/** Returns the draft that is kept under a name; null if there is none. */
+export function keptDraft(name: string): IDraft | null {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(PREFIX + name) ?? '');
+    const { text, chosen } = kept as Partial<IDraft>;
+    return typeof text === 'string' && typeof chosen === 'object'
+      ? { text, chosen }
+      : null;
+  } catch {
+    return null; // none, or the browser keeps nothing for this page
+  }
+}
+
+/** Keeps a draft under a name; an empty one is forgotten. */
+export function keepDraft(name: string, { text, chosen }: IDraft): void {
+  try {
+    if (text === '' && Object.keys(chosen).length === 0) {
+      localStorage.removeItem(PREFIX + name);
+      return;
+    }
+    const at = Date.now();
+    const whole = JSON.stringify({ text, chosen, at });
+    const { files, ...options } = chosen;
+    const kept =
+      files === undefined || whole.length <= MOST_CHARS
+        ? whole
+        : JSON.stringify({ text, chosen: options, at });
+    localStorage.setItem(PREFIX + name, kept);
+    forgetOldest();
+  } catch {
+    // The browser's storage is full or closed: the draft stays in the page.
+  }
+}
+
+function forgetOldest(): void {
+  const kept = Object.keys(localStorage)
+    .filter(key => key.startsWith(PREFIX))
+    .map(key => ({ key, at: savedAt(key) }))
+    .sort((one, other) => other.at - one.at);
+  for (const { key } of kept.slice(MOST_DRAFTS)) {
+    localStorage.removeItem(key);
+  }
+}
+
+function savedAt(key: string): number {
+  try {
+    const { at } = JSON.parse(localStorage.getItem(key) ?? '') as {
+      at?: unknown;
+    };
+    return typeof at === 'number' ? at : 0;
+  } catch {
+    return 0;
+  }
+}
