@@ -6,6 +6,7 @@ const fill = (words: string, values: (string | number)[]) =>
 
 export const HOST: IHost = {
   Markdown: ({ text }) => <p>{text}</p>,
+  Html: ({ text }) => <p>{text}</p>,
   Code: ({ text }) => <pre>{text}</pre>,
   Printed: ({ text }) => <pre>{text}</pre>,
   Icon: ({ name }) => <i data-name={name} />,

@@ -11,6 +11,7 @@ from tests.e2e.jupyterlab import (
     seen_for_a_while,
 )
 from tests.e2e.running_notebook import begin
+from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
     AXE,
     BEGIN,
@@ -160,6 +161,13 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
         assert page.evaluate(POOR_CONTRAST) == []
         assert page.evaluate(VIOLATIONS, ".plm-Panel") == []
     strip.get_by_role("button").click()
+    panel.get_by_role("button", name="Put the todo list away").click()
+    expect(strip).to_have_count(0)
+    page.set_viewport_size({"width": 420, "height": 800})
+    photograph(page, "todos-away")
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+    panel.get_by_role("button", name="Show the todo list: 1 of 3 done").click()
+    expect(strip).to_contain_text("1 of 3 done")
 
     transcript_region(panel).press("3")
     expect(card.get_by_role("group", name="Which columns may I drop?")).to_be_visible()

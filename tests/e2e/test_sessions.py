@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -96,6 +97,27 @@ def test_a_session_is_forked_and_deleted_after_a_second_press(
     expect(rows(panel)).to_have_count(2)
     panel.get_by_role("searchbox").press("Escape")
     expect(panel.locator(".plm-Panel-name")).not_to_contain_text("fork")
+    assert seen.errors == []
+
+
+def test_the_open_list_shows_and_selects_the_fork_of_a_prompt(
+    page: Page, panel: Locator, seen: PageErrors
+) -> None:
+    titles = panel.locator(".plm-Sessions-title")
+    expect(titles.first).to_have_text(re.compile("^Plot a very long title"))
+
+    # At its first prompt: the fork has no message of its own yet.
+    panel.get_by_role("button", name="Fork here").first.click()
+
+    chosen = panel.locator(".plm-Sessions-row[aria-current='true']")
+    expect(chosen).to_contain_text("a fork")
+    expect(chosen).to_be_in_viewport()
+    expect(rows(panel)).to_have_count(3)
+    expect(panel.locator(".plm-Panel-name")).to_contain_text("(fork #1)")
+    for width in (1440, 420):
+        page.set_viewport_size({"width": width, "height": 900})
+        photograph(page, f"sessions-fork-{width}")
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
     assert seen.errors == []
 
 

@@ -94,6 +94,15 @@ class LeftRunning:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownResult:
+    """A rich result that no cell displays, so that the panel has to."""
+
+    kind: Literal["html", "markdown", "widget", "other"]
+    text: str
+    """The HTML or the Markdown; the name of a widget; else the MIME type."""
+
+
+@dataclass(frozen=True, slots=True)
 class PythonOutcome:
     """The result of running Python in the user's namespace."""
 
@@ -108,6 +117,8 @@ class PythonOutcome:
     """Figures as ``data:image/png`` attachments, for the model."""
     rich: tuple[str, ...] = ()
     """MIME types of the rich results that the cell displays itself."""
+    shown: tuple[ShownResult, ...] = ()
+    """The rich results that no cell displays, without figures."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Checksums of the variables that the code reads, as they were before it ran, by name."""
     notes: tuple[str, ...] = ()

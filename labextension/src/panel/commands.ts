@@ -20,6 +20,7 @@ import type { PanelWidget } from './panelWidget';
 export const COMMANDS = {
   open: 'jupyter-palimpsest:open-panel',
   focus: 'jupyter-palimpsest:focus-composer',
+  search: 'jupyter-palimpsest:search-session',
   stop: 'jupyter-palimpsest:stop',
   compact: 'jupyter-palimpsest:compact',
   create: 'jupyter-palimpsest:new-session',
@@ -67,6 +68,18 @@ export function addCommands(
       await app.restored;
       shell.activateById(panel.id);
       panel.focusComposer();
+    }
+  });
+  commands.addCommand(COMMANDS.search, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Find in the Agent’s Session'),
+    caption: words.__('Search all turns of the session, also what is folded'),
+    isEnabled: isReady,
+    execute: async () => {
+      if (!panel.isVisible) {
+        await commands.execute(COMMANDS.open);
+      }
+      model.search();
     }
   });
   commands.addCommand(COMMANDS.stop, {
@@ -150,6 +163,7 @@ export function addCommands(
     commands.notifyCommandChanged(COMMANDS.stop);
     commands.notifyCommandChanged(COMMANDS.compact);
     commands.notifyCommandChanged(COMMANDS.create);
+    commands.notifyCommandChanged(COMMANDS.search);
     commands.notifyCommandChanged(COMMANDS.fix);
     commands.notifyCommandChanged(COMMANDS.explain);
   });

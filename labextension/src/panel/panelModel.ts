@@ -52,6 +52,8 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   /** The shown session, and how many switches the panel had made when it came. */
   private _shown = { key: '', switches: 0, here: false };
   private _sendKey: SendKey = 'Enter';
+  /** The requests to search a session, until the search ends or another session is shown. */
+  private _search = { key: '', count: 0 };
   /** The current error, and the notebook it belongs to. */
   private _failure: { key: string; text: string } | null = null;
   /** The kernel's problem that the user dismissed. */
@@ -65,7 +67,8 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     transcript: EMPTY_TRANSCRIPT,
     readOnly: false,
     failure: '',
-    sendKey: 'Enter'
+    sendKey: 'Enter',
+    search: 0
   };
 
   constructor(
@@ -163,6 +166,18 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     this._changed();
   }
 
+  /** Opens the search in the session, or puts the keyboard back into it. */
+  search(): void {
+    const { key } = this._state;
+    this._search = { key, count: this._state.search + 1 };
+    this._changed();
+  }
+
+  readonly endSearch = (): void => {
+    this._search = { key: '', count: 0 };
+    this._changed();
+  };
+
   /** Dismisses the shown error. */
   readonly dismissFailure = (): void => {
     if (this._state.failure === this._complaint) {
@@ -239,7 +254,8 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       failure:
         failure === '' && complaint !== this._dismissed ? complaint : failure,
       notice: notice === this._read ? '' : notice,
-      sendKey: this._sendKey
+      sendKey: this._sendKey,
+      search: this._search.key === key ? this._search.count : 0
     };
     if (differ(state, this._state)) {
       this._state = state;

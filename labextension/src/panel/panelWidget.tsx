@@ -158,6 +158,7 @@ function PanelContent({ model }: { model: PanelModel }) {
       actions={model.actions}
       onDismissFailure={model.dismissFailure}
       onDismissNotice={model.dismissNotice}
+      onSearchEnd={model.endSearch}
     />
   );
 }

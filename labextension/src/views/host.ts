@@ -23,6 +23,8 @@ export interface IWords {
 export interface IHost {
   /** Draws a model's Markdown: sanitised, with highlighted code and typeset maths. */
   Markdown: ComponentType<{ text: string }>;
+  /** Draws HTML: sanitised, so that nothing in it runs or loads anything. */
+  Html: ComponentType<{ text: string }>;
   /** Draws code in the colours of the theme. */
   Code: ComponentType<{ text: string; language: string }>;
   /** Draws a program's output, with its terminal colours. */

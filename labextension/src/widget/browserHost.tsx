@@ -12,6 +12,7 @@ import { colour, drawMarkdown } from './markdown';
 export const HOST: IHost = {
   ...COPY,
   Markdown: ({ text }) => <Drawn text={text} draw={drawMarkdown} />,
+  Html: ({ text }) => <Drawn text={text} draw={sanitize} />,
   Code: ({ text, language }) => (
     <Rendered>
       <pre>

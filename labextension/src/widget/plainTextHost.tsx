@@ -15,6 +15,7 @@ function PlainText({ text }: { text: string }) {
 export const PLAIN_TEXT_HOST: IHost = {
   ...COPY,
   Markdown: PlainText,
+  Html: PlainText,
   Code: PlainText,
   Printed: PlainText,
   Icon: SvgIcon,

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 from tests.harness.tools import ToolHarness
 
-from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
+from palimpsest.tools.tool import (
+    TYPES,
+    Abort,
+    PythonOutcome,
+    ShownResult,
+    ShownVariables,
+    VariableInfo,
+)
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Reply
@@ -98,6 +105,25 @@ async def test_figures_are_attached_and_rich_results_named(harness: ToolHarness)
     assert outcome.output == (
         "[images]\n1 image is attached.\n\n[shown to the user]\nimage/png, text/html"
     )
+
+
+async def test_what_no_cell_shows_is_kept_for_the_panel_and_not_for_the_model(
+    harness: ToolHarness,
+) -> None:
+    shown = (
+        ShownResult("html", "<table>secret-value-1234</table>"),
+        ShownResult("widget", "IntSlider"),
+    )
+    harness.extra["environment"] = {"A_API_KEY": "secret-value-1234"}
+    harness.python = FakeKernel(PythonOutcome("", "", "a table", None, shown=shown))
+
+    outcome = await harness.call("python", code="df")
+
+    assert outcome.output == "[result]\na table"
+    [table, widget] = outcome.metadata["shown"]
+    assert table["kind"] == "html"
+    assert "secret-value-1234" not in table["text"]
+    assert widget == {"kind": "widget", "text": "IntSlider"}
 
 
 async def test_an_error_in_the_code_is_an_answer(harness: ToolHarness) -> None:

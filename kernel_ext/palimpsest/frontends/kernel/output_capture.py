@@ -9,6 +9,7 @@ so here writes are distinguished by thread, and streams that user code kept are 
 import base64
 import io
 import os
+import re
 import sys
 import threading
 from collections import deque
@@ -24,7 +25,7 @@ from palimpsest.frontends.process_guard.attribute_patches import patched, swappe
 from palimpsest.frontends.process_guard.child_output import ChildOutput
 from palimpsest.frontends.process_guard.kernel_ends import exit_text, taken_payloads
 from palimpsest.tools.calls.images import fit_image
-from palimpsest.tools.tool import LeftRunning, PythonOutcome
+from palimpsest.tools.tool import LeftRunning, PythonOutcome, ShownResult
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
@@ -36,6 +37,12 @@ MOST_IMAGES = 8
 """Images sent to the model per run; each costs about a thousand tokens."""
 LARGEST_IMAGE_CHARS = 40_000_000
 """Length of base64 above which an image is not sent, not even shrunk."""
+
+MOST_SHOWN = 8
+"""Rich results of a run that the panel shows in the place of a cell."""
+SHOWN_CHARS = 100_000
+"""Their length together; a frame of 60 rows and 20 columns takes about 70,000. The session keeps them."""
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class _Stream(io.TextIOBase):
@@ -93,6 +100,7 @@ class Capture:
         self.result: str | None = None
         self.images: list[Attachment] = []
         self.rich: list[str] = []
+        self.shown: list[ShownResult] = []
         self.notes: list[str] = []
         """What the code leaves changed in the process, a sentence each."""
         self.left_running: LeftRunning | None = None
@@ -177,6 +185,7 @@ class Capture:
             interrupted=interrupted,
             images=tuple(self.images),
             rich=tuple(self.rich),
+            shown=tuple(self.shown),
             notes=tuple(self.notes),
             left_running=self.left_running,
         )
@@ -194,7 +203,18 @@ class Capture:
             self.rich += [mime for mime in kinds if mime not in self.rich]
         elif len(self.images) < MOST_IMAGES:
             self.images.append(image)
-        return self._on_native() if self._on_native is not None else False
+        if self._on_native is not None and self._on_native():
+            return True
+        if image is None:
+            self._keep_shown(data)
+        return False
+
+    def _keep_shown(self, data: dict[str, Any]) -> None:
+        """Keep a result that no cell displays, as far as there is room."""
+        found = shown_result(data)
+        used = sum(len(one.text) for one in self.shown)
+        if len(self.shown) < MOST_SHOWN and used + len(found.text) <= SHOWN_CHARS:
+            self.shown.append(found)
 
     def _take_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
         """Send requested help (``name?``) to the model instead of the page's pager."""
@@ -349,6 +369,20 @@ def _image(data: dict[str, Any]) -> Attachment | None:
                 encoded = base64.b64encode(found.data).decode("ascii")
                 return Attachment(mime=found.mime, url=f"data:{found.mime};base64,{encoded}")
     return None
+
+
+def shown_result(data: dict[str, Any]) -> ShownResult:
+    """Return what of a MIME bundle can be shown where no kernel speaks to it."""
+    if WIDGET in data:
+        name = re.match(r"\w+", str(data.get("text/plain", "")))
+        return ShownResult("widget", name.group() if name else "")
+    markdown = data.get("text/markdown") or data.get("text/latex")
+    if isinstance(markdown, str):
+        return ShownResult("markdown", markdown)
+    html = data.get("text/html")
+    if isinstance(html, str):
+        return ShownResult("html", html)
+    return ShownResult("other", next(mime for mime in data if mime != "text/plain"))
 
 
 def _words_of(data: dict[str, Any]) -> str:

@@ -68,7 +68,7 @@ class PythonTool:
             told = {**_left_running(outcome), "output": output, "interrupted": True}
             context.metadata(title, told)
             raise Aborted(context.abort.reason or "The code was stopped before it finished.")
-        return ToolOutcome(title, output, _metadata(outcome), outcome.images)
+        return ToolOutcome(title, output, _metadata(outcome, clean), outcome.images)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,16 @@ class ObservedRunner:
         return outcome
 
 
-def _metadata(outcome: PythonOutcome) -> dict[str, Any]:
+SHOWN = "shown"
+"""Key in a call's metadata: the rich results that the panel shows, each with its kind and text."""
+
+
+def _metadata(outcome: PythonOutcome, clean: Callable[[str], str]) -> dict[str, Any]:
     metadata = _left_running(outcome)
     if outcome.rich:
         metadata["rich"] = list(outcome.rich)
+    if outcome.shown:
+        metadata[SHOWN] = [{"kind": one.kind, "text": clean(one.text)} for one in outcome.shown]
     if outcome.error is not None:
         metadata["failed"] = True
     if outcome.inputs:

@@ -58,6 +58,7 @@ export function labHost(
         )}
       </>
     ),
+    Html: drawn('text/html'),
     Printed: drawn(PRINTED),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];

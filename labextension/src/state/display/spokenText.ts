@@ -28,6 +28,20 @@ export function spokenText(text: string, from: number, to: number): string {
   return found.join(' ').replace(/\s+/g, ' ').trim();
 }
 
+/** Returns Markdown as the text that a page shows of it, line by line; code stays as it is. */
+export function plainText(text: string): string {
+  let isCode = false;
+  const shown: string[] = [];
+  for (const line of text.split('\n')) {
+    if (FENCE.test(line)) {
+      isCode = !isCode;
+    } else if (isCode || !(RULE.test(line) || TABLE_RULE.test(line))) {
+      shown.push(isCode ? line : plain(line.replace(LEAD, '')));
+    }
+  }
+  return shown.join('\n');
+}
+
 /** What may be a sentence's end: a sign before a space, or a line's end; not an abbreviation's or an item's point. */
 const END =
   /(?<!\b(?:e\.g|i\.e|cf|vs|etc|approx|Dr|Mr|Mrs|Ms|Fig|No)|(?:^|\n)[ \t]*\d{1,9})[.!?:](?=[\s*_)\]"'”’]*\s)|\n/g;

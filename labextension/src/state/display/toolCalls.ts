@@ -196,6 +196,29 @@ export function attachments(part: ToolPart): readonly Attachment[] {
   return found.filter(({ url }) => url !== '');
 }
 
+/** A rich result that no cell displays: HTML, Markdown, or the name of what only a cell can show. */
+export interface IShownResult {
+  kind: string;
+  text: string;
+}
+
+/** Returns what a call displayed and no cell shows, without figures. */
+export function shownResults({ state }: ToolPart): readonly IShownResult[] {
+  const shown = 'metadata' in state ? state.metadata.shown : undefined;
+  // A saved call may hold it shortened: see frontends/turn_output/mime_bundle.py.
+  return Array.isArray(shown)
+    ? (shown as unknown[]).filter(
+        (one): one is IShownResult =>
+          typeof one === 'object' &&
+          one !== null &&
+          'kind' in one &&
+          typeof one.kind === 'string' &&
+          'text' in one &&
+          typeof one.text === 'string'
+      )
+    : [];
+}
+
 /** Returns the seconds that the call took, without the time waiting for the user; null while it runs. */
 export function duration(part: ToolPart): number | null {
   const { state } = part;

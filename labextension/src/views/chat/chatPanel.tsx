@@ -26,7 +26,7 @@ import type { IPanelState } from './panelState';
 import { EmptyState, GettingStarted } from './emptyState';
 import { MissingAnswersProvider } from '../transcript/missingAnswerButton';
 import { QueuedPrompts } from '../composer/queuedPrompts';
-import { TodoStrip } from './todoStrip';
+import { TodoChip, TodoStrip, usePutAway } from './todoStrip';
 import { RevertBanner } from '../transcript/revertControls';
 import { Transcript } from '../transcript/transcript';
 
@@ -36,6 +36,8 @@ interface IChatPanelProps {
   /** Dismisses the shown error. */
   onDismissFailure: () => void;
   onDismissNotice?: () => void;
+  /** Ends the search in the session. */
+  onSearchEnd?: () => void;
 }
 
 /** Draws the panel. */
@@ -43,7 +45,8 @@ export function ChatPanel({
   state,
   actions,
   onDismissFailure,
-  onDismissNotice
+  onDismissNotice,
+  onSearchEnd
 }: IChatPanelProps) {
   const { words } = useHost();
   const place = useRef<HTMLDivElement>(null);
@@ -53,6 +56,11 @@ export function ChatPanel({
   const drafts = useDrafts(state.key, state.switchedHere);
   const [view, setView] = useState<HeaderView | null>(null);
   const [answer, setAnswer] = useState<ICommandAnswer | null>(null);
+  // Both are about one notebook.
+  if (!ready && (view !== null || answer !== null)) {
+    setView(null);
+    setAnswer(null);
+  }
   const inspector = useInspectorOpener();
   const onAnswered = (answered: ICommandAnswer | null) => {
     setAnswer(answered?.markdown ? answered : null);
@@ -69,6 +77,7 @@ export function ChatPanel({
     }
   };
   const taken = revertedMessages(transcript);
+  const putAway = usePutAway(transcript);
   const canRevert = !state.readOnly && !isBusy(transcript);
   return (
     <PanelActionsProvider actions={actions}>
@@ -81,7 +90,9 @@ export function ChatPanel({
       >
         {ready ? (
           <>
-            <PanelHeader transcript={transcript} view={view} onView={setView} />
+            <PanelHeader transcript={transcript} view={view} onView={setView}>
+              <TodoChip transcript={transcript} putAway={putAway} />
+            </PanelHeader>
             <RevertActionsProvider value={canRevert ? actions.reverts : null}>
               <ContextEditorProvider
                 value={state.readOnly ? null : actions.contextEdits}
@@ -94,6 +105,8 @@ export function ChatPanel({
                       key={state.key}
                       transcript={transcript}
                       readOnly={state.readOnly}
+                      search={state.search}
+                      onSearchEnd={onSearchEnd}
                       empty={state.loading === true ? null : <GettingStarted />}
                     >
                       <QueuedPrompts
@@ -139,7 +152,7 @@ export function ChatPanel({
             </button>
           </div>
         )}
-        {ready && <TodoStrip transcript={transcript} />}
+        {ready && <TodoStrip transcript={transcript} putAway={putAway} />}
         {ready && answer !== null && (
           <CommandAnswer
             answer={answer}

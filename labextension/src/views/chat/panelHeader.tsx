@@ -1,7 +1,7 @@
 /**
  * The panel's header: session, activity, context usage and cost.
  */
-import { useRef, useState } from 'react';
+import { useRef, useState, type ReactNode } from 'react';
 import { isBusy } from '../../state/session/status';
 import type { TypedAnswer } from '../../protocol/generated';
 import type { ITranscript } from '../../state/store/transcript';
@@ -21,10 +21,17 @@ interface IPanelHeaderProps {
   transcript: ITranscript;
   view: HeaderView | null;
   onView: (view: HeaderView | null) => void;
+  /** Signs beside the title. */
+  children?: ReactNode;
 }
 
 /** Draws the header and, when opened, the list of sessions, how to share this one, or what fills the window. */
-export function PanelHeader({ transcript, view, onView }: IPanelHeaderProps) {
+export function PanelHeader({
+  transcript,
+  view,
+  onView,
+  children
+}: IPanelHeaderProps) {
   const { Icon, words } = useHost();
   const turn = useTurnActions();
   const choosing = view === 'sessions';
@@ -65,6 +72,7 @@ export function PanelHeader({ transcript, view, onView }: IPanelHeaderProps) {
             </span>
           </button>
         </h2>
+        {children}
         <SessionActivity transcript={transcript} />
         {isBusy(transcript) && (
           <button

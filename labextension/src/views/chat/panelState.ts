@@ -35,4 +35,6 @@ export interface IPanelState {
   /** What is unusual about the session's opening, such as a moved notebook; empty if nothing is. */
   notice?: string;
   sendKey: SendKey;
+  /** Grows with each request to search the session; 0 while nothing is searched. */
+  search: number;
 }

@@ -1,7 +1,7 @@
 /**
- * The todo list above the composer: one line that can be opened, while items are open.
+ * The todo list above the composer: one line that can be opened or put away, while items are open.
  */
-import type { CSSProperties } from 'react';
+import { useState, type CSSProperties } from 'react';
 import {
   currentTodo,
   todoProgress
@@ -12,16 +12,84 @@ import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { TodoItems } from '../controls/todoList';
 
+export interface IPutAway {
+  isAway: boolean;
+  putAway: (isAway: boolean) => void;
+}
+
 /** Draws the line; nothing if there is no list, or all of it is done and the turn is over. */
-export function TodoStrip({ transcript }: { transcript: ITranscript }) {
-  const { words } = useHost();
+export function TodoStrip({
+  transcript,
+  putAway: { isAway, putAway }
+}: {
+  transcript: ITranscript;
+  putAway: IPutAway;
+}) {
+  const { Icon, words } = useHost();
   const { todos } = transcript;
-  const { all, done } = todoProgress(todos);
   const next = currentTodo(todos);
-  if (all === 0 || (next === undefined && !isBusy(transcript))) {
+  if (isAway || !isWorkedOn(transcript)) {
     return null;
   }
   const head = (
+    <>
+      <Progress transcript={transcript} />
+      {next !== undefined && (
+        <span className="plm-TodoStrip-next">{next.content}</span>
+      )}
+    </>
+  );
+  return (
+    <div className="plm-TodoStrip-frame">
+      <Disclosure className="plm-TodoStrip" head={head}>
+        <TodoItems todos={todos} />
+      </Disclosure>
+      <button
+        type="button"
+        className="plm-TodoStrip-away"
+        aria-label={words.__('Put the todo list away')}
+        title={words.__(
+          'Put the todo list away, until there is another; the sign beside the title brings it back'
+        )}
+        onClick={() => {
+          putAway(true);
+        }}
+      >
+        <Icon name="failed" />
+      </button>
+    </div>
+  );
+}
+
+/** Draws a button that brings back a list that was put away. */
+export function TodoChip({
+  transcript,
+  putAway: { isAway, putAway }
+}: {
+  transcript: ITranscript;
+  putAway: IPutAway;
+}) {
+  const { words } = useHost();
+  const { all, done } = todoProgress(transcript.todos);
+  return isAway && isWorkedOn(transcript) ? (
+    <button
+      type="button"
+      className="plm-TodoChip"
+      aria-label={words.__('Show the todo list: %1 of %2 done', done, all)}
+      title={words.__('Show the todo list')}
+      onClick={() => {
+        putAway(false);
+      }}
+    >
+      <Progress transcript={transcript} />
+    </button>
+  ) : null;
+}
+
+function Progress({ transcript }: { transcript: ITranscript }) {
+  const { words } = useHost();
+  const { all, done } = todoProgress(transcript.todos);
+  return (
     <>
       <span
         className="plm-TodoStrip-ring"
@@ -31,14 +99,46 @@ export function TodoStrip({ transcript }: { transcript: ITranscript }) {
       <span className="plm-TodoStrip-count">
         {words.__('%1 of %2 done', done, all)}
       </span>
-      {next !== undefined && (
-        <span className="plm-TodoStrip-next">{next.content}</span>
-      )}
     </>
   );
+}
+
+function isWorkedOn(transcript: ITranscript): boolean {
+  const { todos } = transcript;
   return (
-    <Disclosure className="plm-TodoStrip" head={head}>
-      <TodoItems todos={todos} />
-    </Disclosure>
+    todoProgress(todos).all > 0 &&
+    (currentTodo(todos) !== undefined || isBusy(transcript))
   );
+}
+
+/** The prefix of a session's list that was put away, in the storage of the page's tab. */
+const AWAY = 'jupyter-palimpsest:todos-put-away:';
+
+/**
+ * Returns whether the session's list is put away, and a function to change it.
+ *
+ * Progress changes no list: it comes back when its items are others.
+ */
+export function usePutAway({ session, todos }: ITranscript): IPutAway {
+  const key = AWAY + (session?.id ?? '');
+  const list = JSON.stringify(todos.map(({ content }) => content));
+  const [known, setKnown] = useState<{ key: string; list: string | null }>({
+    key: '',
+    list: null
+  });
+  const kept = known.key === key ? known.list : sessionStorage.getItem(key);
+  if (known.key !== key) {
+    setKnown({ key, list: kept });
+  }
+  return {
+    isAway: kept === list,
+    putAway: isAway => {
+      if (isAway) {
+        sessionStorage.setItem(key, list);
+      } else {
+        sessionStorage.removeItem(key);
+      }
+      setKnown({ key, list: isAway ? list : null });
+    }
+  };
 }

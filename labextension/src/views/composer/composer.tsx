@@ -158,7 +158,10 @@ export function Composer({
     } else if (event.key === 'Enter' && sends(event, sendKey)) {
       event.preventDefault();
       send();
-    } else if ((event.ctrlKey || event.metaKey) && event.shiftKey) {
+    } else if (
+      (event.ctrlKey || event.metaKey) &&
+      (event.shiftKey || event.key === 'f')
+    ) {
       return; // shortcuts of JupyterLab, such as its palette, and of the panel
     }
     event.stopPropagation();

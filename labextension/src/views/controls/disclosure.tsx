@@ -3,6 +3,7 @@
  */
 import { useId, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
+import { useIsShown } from './shownLine';
 
 interface IDisclosureProps {
   /** The button's content; text, icons and numbers, nothing that can be clicked. */
@@ -13,6 +14,10 @@ interface IDisclosureProps {
   open?: boolean;
   /** What the line tells, for its colours. */
   state?: string;
+  /** The key of the line that it is. */
+  line?: string;
+  /** The keys of the lines in it: it opens when a reader asked for one of them. */
+  holds?: readonly string[];
 }
 
 /** Draws the button and, while it is open, the content. */
@@ -21,10 +26,22 @@ export function Disclosure({
   children,
   className,
   open = false,
-  state
+  state,
+  line,
+  holds = []
 }: IDisclosureProps) {
   const { Icon } = useHost();
   const [chosen, setChosen] = useState<boolean | null>(null);
+  const isWanted = useIsShown(
+    place => place.line === line || holds.includes(place.line)
+  );
+  const [wasWanted, setWasWanted] = useState(false);
+  if (isWanted !== wasWanted) {
+    setWasWanted(isWanted);
+    if (isWanted) {
+      setChosen(true);
+    }
+  }
   const shown = chosen ?? open;
   const body = useId();
   return (
@@ -32,6 +49,7 @@ export function Disclosure({
       className={`plm-Disclosure ${className}`}
       data-open={shown}
       data-state={state}
+      data-line={line}
     >
       <button
         type="button"

@@ -3,15 +3,25 @@
  */
 import { useId, useState } from 'react';
 import { useHost } from '../host';
+import { useIsShown } from './shownLine';
 
 /** Text with more words or more lines is collapsed. */
 const LONG_WORDS = 150;
 const LONG_LINES = 12;
 
 /** Draws a prompt. The whole text is in the page, so that it can be found and copied. */
-export function PromptText({ text }: { text: string }) {
+export function PromptText({
+  text,
+  line
+}: {
+  text: string;
+  /** The key of the line that it is. */
+  line?: string;
+}) {
   const { words } = useHost();
-  const [open, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const isWanted = useIsShown(place => place.line === line);
+  const open = isOpen || isWanted;
   const place = useId();
   const count = text.split(/\s+/, LONG_WORDS * 100).filter(Boolean).length;
   const isLong = count > LONG_WORDS || text.split('\n').length > LONG_LINES;
@@ -20,6 +30,7 @@ export function PromptText({ text }: { text: string }) {
       <div
         id={place}
         className="plm-TurnPrompt-text"
+        data-line={line}
         dir="auto"
         data-folded={isLong && !open}
       >

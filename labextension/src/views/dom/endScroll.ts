@@ -3,7 +3,7 @@
  *
  * For a short container with printed output see tailScroll.
  */
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 
 /** Within this distance from the end, in pixels, the user is assumed to look at the newest content. */
 const NEAR = 40;
@@ -15,9 +15,9 @@ const SETTLE_MS = 400;
 const ACTS = ['keydown', 'pointerdown', 'touchmove'] as const;
 
 /**
- * Returns the scroll container's ref, whether its end is in view, and a function that scrolls there.
+ * Returns the scroll container's ref, whether its end is in view, and functions that scroll there, and let go of it.
  *
- * It stays at its end unless the user scrolls up.
+ * It stays at its end unless the user scrolls up, or something else is scrolled to.
  */
 export function useEndScroll() {
   const place = useRef<HTMLDivElement>(null);
@@ -88,5 +88,9 @@ export function useEndScroll() {
     place.current?.scrollTo({ top: place.current.scrollHeight });
     place.current?.focus();
   };
-  return { place, atEnd, toEnd };
+  const leaveEnd = useCallback(() => {
+    sticks.current = false;
+    setAtEnd(false);
+  }, []);
+  return { place, atEnd, toEnd, leaveEnd };
 }

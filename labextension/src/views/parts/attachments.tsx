@@ -23,6 +23,35 @@ export function Attachments({ files }: { files: readonly Attachment[] }) {
   );
 }
 
+/** Draws figures that a cell shows as small buttons. */
+export function Thumbnails({
+  files,
+  onChoose
+}: {
+  files: readonly Attachment[];
+  onChoose: () => void;
+}) {
+  const { words } = useHost();
+  return files.length === 0 ? null : (
+    <span className="plm-Thumbnails">
+      {files.map((file, index) => (
+        <button
+          key={index}
+          type="button"
+          className="plm-Thumbnail"
+          title={words.__('Show the figure in its cell')}
+          onClick={onChoose}
+        >
+          <span className="plm-Hidden">
+            {words.__('Show the figure in its cell')}
+          </span>
+          <AttachmentView file={file} />
+        </button>
+      ))}
+    </span>
+  );
+}
+
 /** Draws one file; nothing is loaded from other servers. */
 export function AttachmentView({ file }: { file: Attachment | FilePart }) {
   const { words } = useHost();

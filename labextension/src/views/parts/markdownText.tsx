@@ -34,7 +34,7 @@ export function MarkdownText({ text, live, part }: IMarkdownTextProps) {
   );
   const all = open.trim() === '' ? closed : [...closed, open];
   return (
-    <div className="plm-Text" data-live={live}>
+    <div className="plm-Text" data-live={live} data-line={part}>
       {joined(all).map(({ first, pieces, continues }) => (
         <div
           key={first}

@@ -23,7 +23,11 @@ export function Reasoning({
       ? words.__('Thoughts')
       : words.__('Thought for %1', seconds(spent));
   return (
-    <Disclosure className="plm-Reasoning" head={<span>{head}</span>}>
+    <Disclosure
+      className="plm-Reasoning"
+      line={part.id}
+      head={<span>{head}</span>}
+    >
       <Markdown text={part.text} />
       <ContextEditNote target={part.id} decisions={decisions} />
     </Disclosure>

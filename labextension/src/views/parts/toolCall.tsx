@@ -23,6 +23,7 @@ import {
   duration,
   input,
   output,
+  shownResults,
   subject,
   toolKind
 } from '../../state/display/toolCalls';
@@ -32,13 +33,15 @@ import { TextEnd } from '../controls/textEnd';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
 import { ElapsedTime } from '../controls/elapsedTime';
-import { Attachments } from './attachments';
+import { useNotebookActionsIfOffered } from '../actions/notebook';
+import { Attachments, Thumbnails } from './attachments';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 import { refusalText } from '../controls/refusalText';
 import { QuestionForm } from './questionForm';
 import { PermissionPrompt } from './permissionPrompt';
 import { ReductionNote, reductionLabel } from '../modelContext/reductionNote';
+import { ShownResults } from './shownResults';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 import { useTailScroll } from '../dom/tailScroll';
 import { SubagentCall, subagentSession } from './subagentCall';
@@ -65,6 +68,8 @@ interface IToolCallProps {
   ended?: string;
   /** Whether figures are shown without opening the card, since no cell shows them. */
   figures?: boolean;
+  /** The id of the cell that shows its figures, to which small pictures of them lead. */
+  cell?: string;
 }
 
 /** Draws one call. */
@@ -78,9 +83,11 @@ export function ToolCall({
   newest,
   live = false,
   ended = '',
-  figures = false
+  figures = false,
+  cell
 }: IToolCallProps) {
   const { words } = useHost();
+  const notebook = useNotebookActionsIfOffered();
   const outcome = callOutcome(part, reply);
   const state = stateOf(outcome, ask ?? asked, over);
   const why = whyOf(outcome, ended, words);
@@ -110,14 +117,24 @@ export function ToolCall({
   const isOwnAsk =
     state === 'waiting' && ask !== undefined && !isOthers(ask, part);
   const own = ownView(part, asked, state);
+  const isThumbnail = !figures && cell !== undefined && notebook !== null;
   const shown =
-    figures && toolKind(part.tool).looks !== true ? pictures(part) : [];
+    (figures || isThumbnail) && toolKind(part.tool).looks !== true
+      ? pictures(part)
+      : [];
+  const results = shownResults(part);
   const open =
     state === 'waiting' ||
     (state === 'running' && newest) ||
     (own !== null && newest && !over);
   const card = (
-    <Disclosure className="plm-Tool" head={head} state={state} open={open}>
+    <Disclosure
+      className="plm-Tool"
+      head={head}
+      state={state}
+      open={open}
+      line={part.id}
+    >
       <div className="plm-Tool-card" data-state={state}>
         {!asksByDiff &&
           (own ?? (isOwnAsk ? <AskInput ask={ask} /> : <Input part={part} />))}
@@ -147,13 +164,23 @@ export function ToolCall({
       </div>
     </Disclosure>
   );
-  return shown.length === 0 ? (
+  return shown.length + results.length === 0 ? (
     card
   ) : (
     <>
       {card}
       <div className="plm-Figures">
-        <Attachments files={shown} />
+        {isThumbnail ? (
+          <Thumbnails
+            files={shown}
+            onChoose={() => {
+              notebook.showCell(cell);
+            }}
+          />
+        ) : (
+          <Attachments files={shown} />
+        )}
+        <ShownResults results={results} />
       </div>
     </>
   );

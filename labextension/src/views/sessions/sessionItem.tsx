@@ -44,6 +44,12 @@ export function SessionItem({
   const inspector = useInspectorOpener();
   const [doing, setDoing] = useState<Doing>('nothing');
   const more = useRef<HTMLButtonElement>(null);
+  const line = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isCurrent) {
+      line.current?.scrollIntoView({ block: 'nearest' });
+    }
+  }, [isCurrent]);
   const id = useId();
   const title = sessionTitle(row.title, words);
   const away = row.archived !== undefined;
@@ -62,6 +68,7 @@ export function SessionItem({
   };
   return (
     <li
+      ref={line}
       className="plm-Sessions-item"
       onKeyDown={event => {
         if (event.key === 'Escape' && doing !== 'nothing') {

@@ -9,6 +9,7 @@ export function sessionSummary(row: SessionSummary, words: IWords): string {
   const { messages } = row;
   return [
     moment(new Date(row.updated)),
+    row.forked_from === undefined ? undefined : words.__('a fork'),
     words._n('%1 message', '%1 messages', messages, messages),
     row.shared ? words.__('shared') : undefined,
     row.imported_from

@@ -26,7 +26,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
   const [away, setAway] = useState(false);
   const [bringing, setBringing] = useState(false);
   const brings = useRef<HTMLButtonElement>(null);
-  const { page, more, again } = useList(wanted, away);
+  const { page, more, again } = useList(wanted, away, current);
   useEffect(() => {
     first.current?.focus();
   }, []);
@@ -130,7 +130,8 @@ interface IList {
   again: () => void;
 }
 
-function useList(wanted: string, away: boolean): IList {
+/** Returns the sessions; they are requested again when another one is shown, which may be new, such as a fork. */
+function useList(wanted: string, away: boolean, current: string): IList {
   const sessions = useSessionActions();
   const [page, setPage] = useState<ISessionPage | null>(null);
   const [turn, setTurn] = useState(0);
@@ -153,7 +154,7 @@ function useList(wanted: string, away: boolean): IList {
     return () => {
       clearTimeout(timer);
     };
-  }, [sessions, wanted, away, turn]);
+  }, [sessions, wanted, away, current, turn]);
   const again = useCallback(() => {
     setTurn(before => before + 1);
   }, []);

@@ -6,6 +6,7 @@ import type { ISegment } from '../../protocol/segment';
 import type { Line } from '../../state/display/lines';
 import { linesHeight } from '../../state/display/rowHeights';
 import { mayDrawNow, useNearViewport } from '../dom/nearViewport';
+import { useIsShown } from '../controls/shownLine';
 import { useHost } from '../host';
 import { lineKind, type ILineProps } from './lineKinds';
 import { linesText } from './lineText';
@@ -24,14 +25,18 @@ export function LineGroup({
   live,
   ended,
   figures,
+  cell,
   newest,
   again,
   isLast
 }: ILineGroupProps) {
   const isHeld = drawn.some(line => waits(line, segment, live));
+  const isAskedFor = useIsShown(place =>
+    drawn.some(line => holds(line, place.line))
+  );
   const { place, near } = useNearViewport<HTMLDivElement>(
     () => isLast && mayDrawNow(),
-    isHeld
+    isHeld || isAskedFor
   );
   const hasChanges = (segment.changes ?? []).length > 0;
   return (
@@ -56,6 +61,7 @@ export function LineGroup({
               live={live}
               ended={ended}
               figures={figures}
+              cell={cell}
               newest={line.key === newest}
               again={again && line === drawn.at(-1)}
             />
@@ -65,6 +71,13 @@ export function LineGroup({
         <LineGroupText lines={drawn} />
       )}
     </div>
+  );
+}
+
+function holds(line: Line, key: string): boolean {
+  return (
+    line.key === key ||
+    (line.kind === 'work' && line.lines.some(one => one.key === key))
   );
 }
 

@@ -30,6 +30,8 @@ export interface ILineProps<L extends Line = Line> {
   /** The notice with which the turn was stopped; empty if it was not. */
   ended: string;
   figures: boolean;
+  /** The id of the cell that shows its figures, where the line is not in it. */
+  cell?: string;
   newest: boolean;
   again: boolean;
 }
@@ -93,7 +95,7 @@ const KINDS: LineKinds = {
     madeOf: ofPart
   },
   tool: {
-    View: ({ line: { part }, segment, live, ended, figures, newest }) => (
+    View: ({ line: { part }, segment, live, ended, figures, cell, newest }) => (
       <ToolCall
         part={part}
         ask={segment.asks.find(ask => ask.call_id === part.call_id)}
@@ -105,6 +107,7 @@ const KINDS: LineKinds = {
         live={live}
         ended={ended}
         figures={figures}
+        cell={cell}
       />
     ),
     text: ({ part }) => `${part.tool} ${subject(part)}`,

@@ -56,6 +56,8 @@ interface ISegmentViewProps {
   stoppable?: boolean;
   /** Whether its figures are drawn, since there is no cell that shows them. */
   figures?: boolean;
+  /** The id of the cell that shows its figures, where it is drawn elsewhere, too. */
+  cell?: string;
   /** Whether the context window is drawn below the turn. */
   gauge?: boolean;
   /** The outputs of its turn, where a cell shows it in several, and its own place among them. */
@@ -124,6 +126,7 @@ const DrawnSegment = memo(function DrawnSegment({
   taken: now,
   stoppable = false,
   figures = false,
+  cell,
   gauge = true,
   density,
   rows: drawn,
@@ -170,6 +173,7 @@ const DrawnSegment = memo(function DrawnSegment({
           live={live}
           ended={ended}
           figures={figures}
+          cell={cell}
           newest={newest}
           again={again && number === length - 1}
           isLast={number === length - 1}

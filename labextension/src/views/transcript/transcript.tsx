@@ -12,6 +12,7 @@ import { HeldRequest } from '../modelContext/heldRequest';
 import { PermissionPrompt } from '../parts/permissionPrompt';
 import { useEndScroll } from '../dom/endScroll';
 import { ScrollProvider } from '../dom/nearViewport';
+import { SessionSearch } from './sessionSearch';
 import { TurnPage, TurnListProvider } from './turnRows';
 
 interface ITranscriptProps {
@@ -22,6 +23,9 @@ interface ITranscriptProps {
   empty: ReactNode;
   /** Content below the newest turn. */
   children?: ReactNode;
+  /** Grows with each request to search the session; 0 while nothing is searched. */
+  search?: number;
+  onSearchEnd?: () => void;
 }
 
 /** Draws the transcript; it stays at its end until the user scrolls up. */
@@ -29,10 +33,12 @@ export function Transcript({
   transcript,
   readOnly,
   empty,
-  children
+  children,
+  search = 0,
+  onSearchEnd
 }: ITranscriptProps) {
   const { words } = useHost();
-  const shown = usePages(transcript);
+  const { pages: shown, turns: all } = usePages(transcript);
   const last = shown.at(-1);
   const count = last === undefined ? 0 : last.first + last.turns.length;
   const busy = isBusy(transcript);
@@ -41,9 +47,21 @@ export function Transcript({
     () => revertedMessages({ entries, session }),
     [entries, session]
   );
-  const { place, atEnd, toEnd } = useEndScroll();
+  const { place, atEnd, toEnd, leaveEnd } = useEndScroll();
   return (
     <div className="plm-Transcript-frame">
+      {search > 0 && (
+        <SessionSearch
+          turns={all}
+          place={place}
+          request={search}
+          onLeave={leaveEnd}
+          onClose={() => {
+            onSearchEnd?.();
+            place.current?.focus({ preventScroll: true });
+          }}
+        />
+      )}
       <div
         className="plm-Transcript"
         ref={place}
@@ -106,17 +124,18 @@ interface IKnown {
 }
 
 /** Groups a transcript into pages of turns, and keeps unchanged pages. */
-function usePages({ entries }: ITranscript): readonly ITurnPage[] {
+function usePages({ entries }: ITranscript): IKnown {
   const [known, setKnown] = useState<IKnown>({
     entries: [],
     turns: [],
     pages: []
   });
   if (known.entries === entries) {
-    return known.pages;
+    return known;
   }
   const now = turns({ entries }, known.turns);
   const cut = pages(now, known.pages);
-  setKnown({ entries, turns: now, pages: cut });
-  return cut;
+  const next = { entries, turns: now, pages: cut };
+  setKnown(next);
+  return next;
 }

@@ -94,7 +94,7 @@ export const Turn = memo(
               attached={turn.attached}
               reverted={taken === 'whole'}
             >
-              <PromptText text={turn.prompt} />
+              <PromptText text={turn.prompt} line={turn.key} />
             </PromptHead>
             {taken !== 'whole' && !live && (
               <MissingAnswerButton target={turn.key} />
@@ -116,6 +116,7 @@ export const Turn = memo(
               held={held}
               again={again}
               figures={turn.origin?.kind !== 'cell'}
+              cell={turn.origin?.cell_id}
               gauge={false}
               buttons={
                 turn.prompt !== null &&

@@ -26,6 +26,7 @@ import {
 import type { ITranscript } from '../../state/store/transcript';
 import type { ITurn } from '../../state/display/turns';
 import { useHost } from '../host';
+import { useIsShown } from '../controls/shownLine';
 import { runWhenIdle } from '../dom/idleQueue';
 import { turnText } from './lineText';
 import { useNearViewport } from '../dom/nearViewport';
@@ -78,7 +79,10 @@ export const TurnPage = memo(function Page({
 }: ITurnPageProps) {
   const { place, near } = useNearViewport<HTMLDivElement>(() => newest);
   const [filled, setFilled] = useState(near);
-  const shows = filled || near;
+  const isAskedFor = useIsShown(place =>
+    turns.some(({ key }) => key === place.turn)
+  );
+  const shows = filled || near || isAskedFor;
   useEffect(
     () =>
       filled
@@ -96,7 +100,7 @@ export const TurnPage = memo(function Page({
     <div
       className="plm-TurnPage"
       ref={place}
-      data-far={!near}
+      data-far={!near && !isAskedFor}
       style={
         shows
           ? { containIntrinsicHeight: `auto ${high}px` }
@@ -137,15 +141,17 @@ interface IRowProps {
 
 const TurnRow = memo(function Row(props: IRowProps) {
   const { turn, place: number, watched, newest, live, taken } = props;
+  const isAskedFor = useIsShown(place => place.turn === turn.key);
   const { place, near } = useNearViewport<HTMLElement>(
     () => newest,
-    live,
+    live || isAskedFor,
     watched
   );
   return (
     <article
       className="plm-Turn"
       ref={place}
+      data-turn={turn.key}
       data-reverted={taken}
       data-far={!near}
       dir={near ? undefined : 'auto'}

@@ -19,6 +19,7 @@ export function WorkRow({
   return (
     <Disclosure
       className="plm-Work"
+      holds={row.lines.map(({ key }) => key)}
       head={
         <span className="plm-Work-words">
           {workWords(row, words).map(({ isName, text }, index) =>

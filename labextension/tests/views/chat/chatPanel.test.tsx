@@ -32,7 +32,8 @@ const READY: IPanelState = {
   transcript: EMPTY_TRANSCRIPT,
   readOnly: false,
   failure: '',
-  sendKey: 'Enter'
+  sendKey: 'Enter',
+  search: 0
 };
 
 const CHOICES: Choices = {

@@ -57,7 +57,8 @@ async function draw(transcript: ITranscript = EMPTY_TRANSCRIPT) {
             transcript,
             readOnly: false,
             failure: '',
-            sendKey: 'Enter'
+            sendKey: 'Enter',
+            search: 0
           }}
           actions={actions}
           onDismissFailure={vi.fn()}

@@ -79,7 +79,8 @@ async function draw(rows: MentionRow[] = ROWS, more?: boolean) {
             transcript: EMPTY_TRANSCRIPT,
             readOnly: false,
             failure: '',
-            sendKey: 'Enter'
+            sendKey: 'Enter',
+            search: 0
           }}
           actions={actions}
           onDismissFailure={vi.fn()}

@@ -26,7 +26,11 @@ import {
   AnswerActionsProvider,
   type IAnswerActions
 } from '../../../src/views/actions/answers';
-import { TodoStrip } from '../../../src/views/chat/todoStrip';
+import {
+  TodoChip,
+  TodoStrip,
+  usePutAway
+} from '../../../src/views/chat/todoStrip';
 import { HostProvider } from '../../../src/views/host';
 import { QuestionForm } from '../../../src/views/parts/questionForm';
 import { ToolCall } from '../../../src/views/parts/toolCall';
@@ -193,14 +197,20 @@ const TODOS: Todo[] = [
   { content: 'Ask', status: 'cancelled', priority: 'low' }
 ];
 
-function strip(todos: readonly Todo[], busy: boolean): string {
+function Strip({ todos, busy }: { todos: readonly Todo[]; busy: boolean }) {
   const status = busy ? ({ type: 'busy' } as const) : EMPTY_TRANSCRIPT.status;
-  const { container } = render(
+  const transcript = { ...EMPTY_TRANSCRIPT, todos, status };
+  const putAway = usePutAway(transcript);
+  return (
     <HostProvider value={HOST}>
-      <TodoStrip transcript={{ ...EMPTY_TRANSCRIPT, todos, status }} />
+      <TodoChip transcript={transcript} putAway={putAway} />
+      <TodoStrip transcript={transcript} putAway={putAway} />
     </HostProvider>
   );
-  return container.textContent;
+}
+
+function strip(todos: readonly Todo[], busy: boolean): string {
+  return render(<Strip todos={todos} busy={busy} />).container.textContent;
 }
 
 describe('the list over the composer', () => {
@@ -214,6 +224,26 @@ describe('the list over the composer', () => {
     expect(strip(done, true)).toContain('1 of 1 done');
     expect(strip(done, false)).toBe('');
     expect(strip([], true)).toBe('');
+  });
+
+  it('is put away until its items are others, also in a page that was loaded again', () => {
+    const away = () => screen.queryByRole('button', { name: /away/ });
+    const chip = () => screen.queryByRole('button', { name: /^Show the todo/ });
+    const drawn = render(<Strip todos={TODOS} busy />);
+    fireEvent.click(away() as HTMLElement);
+    drawn.unmount();
+
+    const later = TODOS.map(one => ({ ...one, status: 'pending' as const }));
+    const again = render(<Strip todos={later} busy={false} />);
+    expect(away()).toBeNull();
+    expect(chip()?.textContent).toBe('0 of 3 done');
+
+    again.rerender(<Strip todos={later.slice(1)} busy={false} />);
+    expect(away()).not.toBeNull();
+    again.rerender(<Strip todos={later} busy={false} />);
+    fireEvent.click(chip() as HTMLElement);
+    expect(away()).not.toBeNull();
+    expect(chip()).toBeNull();
   });
 });
 

@@ -1,0 +1,106 @@
+/**
+ * Finds words in the turns of a session, also in what is folded or far away and so not rendered.
+ */
+import { input, output, subject } from './toolCalls';
+import { lines, type Line } from './lines';
+import { plainText } from './spokenText';
+import type { ITurn } from './turns';
+
+/** One occurrence of the words. */
+export interface IHit {
+  turn: string;
+  /** The key of its line; that of the turn for the prompt. */
+  line: string;
+  /** Its number among the occurrences in the same line, from 0. */
+  number: number;
+  /** Whether it is in what the line opens to, and not in the row itself. */
+  isInside: boolean;
+  kind: Line['kind'];
+}
+
+/** Returns the pattern of some words, in any case and with any space between them; null without words. */
+export function wordPattern(wanted: string): RegExp | null {
+  const escaped = wanted
+    .trim()
+    .split(/\s+/)
+    .map(word => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'))
+    .join('\\s+');
+  return escaped === '' ? null : new RegExp(escaped, 'giu');
+}
+
+/** Returns the occurrences in a turn, in order. */
+export function hitsOf(turn: ITurn, pattern: RegExp): readonly IHit[] {
+  const { key, prompt, messages } = turn;
+  return [
+    ...counted(prompt ?? '', pattern, { turn: key, line: key, kind: 'prompt' }),
+    ...lines(messages).flatMap(line => {
+      const place = { turn: key, line: line.key, kind: line.kind };
+      const { row, inside } = textOf(line);
+      const found = counted(inside, pattern, place, true);
+      // A row often repeats the beginning of what it opens to.
+      return found.length > 0 ? found : counted(row, pattern, place);
+    })
+  ];
+}
+
+function counted(
+  text: string,
+  pattern: RegExp,
+  place: Pick<IHit, 'turn' | 'line' | 'kind'>,
+  isInside = false
+): IHit[] {
+  return (text.match(pattern) ?? []).map((_, number) => ({
+    ...place,
+    number,
+    isInside
+  }));
+}
+
+interface ILineText {
+  /** What the line's row says. */
+  row: string;
+  /** What it opens to. */
+  inside: string;
+}
+
+function textOf(line: Line): ILineText {
+  switch (line.kind) {
+    case 'text':
+      return { row: plainText(line.part.text), inside: '' };
+    case 'prompt':
+    case 'notice':
+      return { row: line.part.text, inside: '' };
+    case 'reasoning':
+      return { row: '', inside: plainText(line.part.text) };
+    case 'tool': {
+      const { part } = line;
+      const failed = part.state.status === 'error' ? part.state.error : '';
+      const told = [input(part).text, output(part), failed];
+      return {
+        row: `${part.tool} ${subject(part)}`,
+        inside: told.join('\n')
+      };
+    }
+    case 'compaction':
+      return { row: '', inside: plainText(line.summary) };
+    case 'error':
+      return { row: line.error.message, inside: '' };
+    case 'retry':
+      return { row: line.part.error.message, inside: '' };
+    case 'patch':
+      return { row: line.part.files.join('\n'), inside: '' };
+    case 'file':
+      return { row: line.part.filename ?? '', inside: '' };
+    case 'agent':
+      return { row: line.part.name, inside: '' };
+    case 'subtask':
+      return { row: line.part.description, inside: '' };
+    case 'notebook':
+    case 'cut':
+    case 'step':
+    case 'work':
+      return { row: '', inside: '' };
+    default:
+      return { row: '', inside: '' }; // of a newer kernel
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The place in a session's transcript that a reader asked for: it is rendered however far away it is, and what is
+ * folded around it is opened.
+ */
+import type { IReadable } from '../store/kernelStore';
+
+export interface IShownPlace {
+  /** The key of the turn. */
+  turn: string;
+  /** The key of the line in it; that of the turn for its prompt. */
+  line: string;
+}
+
+/** Holds the place for all views of a page. */
+class ShownPlace implements IReadable<IShownPlace | null> {
+  private readonly _readers = new Set<() => void>();
+  private _value: IShownPlace | null = null;
+
+  readonly subscribe = (changed: () => void): (() => void) => {
+    this._readers.add(changed);
+    return () => {
+      this._readers.delete(changed);
+    };
+  };
+
+  readonly getSnapshot = (): IShownPlace | null => this._value;
+
+  show(value: IShownPlace | null): void {
+    if (value !== this._value) {
+      this._value = value;
+      [...this._readers].forEach(changed => {
+        changed();
+      });
+    }
+  }
+}
+
+/** The page's place. */
+export const shownPlace = new ShownPlace();

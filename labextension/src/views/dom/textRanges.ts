@@ -1,0 +1,96 @@
+/**
+ * Finds text in elements and paints it, without changing them: the browser's own highlights, or an outline around the
+ * element where it has none.
+ */
+
+/** The attribute of an element that is painted instead of a text in it. */
+const OUTLINED = 'data-plm-found';
+
+/** What is not part of the text: buttons of listings, and what only a screen reader is told. */
+const BESIDE = '.plm-CodeActions, .plm-Hidden, [hidden], mjx-assistive-mml';
+
+/** Returns the occurrences of a pattern in the text of an element, also across inline elements. */
+export function textRanges(root: Element, pattern: RegExp): Range[] {
+  const nodes: [node: Text, from: number][] = [];
+  let text = '';
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (
+    let node = walker.nextNode() as Text | null;
+    node !== null;
+    node = walker.nextNode() as Text | null
+  ) {
+    if (node.parentElement?.closest(BESIDE) === null) {
+      nodes.push([node, text.length]);
+      text += node.data;
+    }
+  }
+  return [...text.matchAll(pattern)].map(({ 0: found, index }) => {
+    const range = document.createRange();
+    range.setStart(...placeOf(nodes, index));
+    range.setEnd(...placeOf(nodes, index + found.length - 1, 1));
+    return range;
+  });
+}
+
+/** Returns the text node with a character, and the character's place in it. */
+function placeOf(
+  nodes: readonly [Text, number][],
+  at: number,
+  after = 0
+): [Text, number] {
+  const [node, from] = nodes.findLast(([, begins]) => begins <= at) ?? [
+    new Text(),
+    at
+  ];
+  return [node, at - from + after];
+}
+
+/** Paints ranges under a name of the style sheet, in the place of those painted before. */
+export function paint(name: string, ranges: readonly Range[]): void {
+  if (typeof Highlight === 'undefined' || !('highlights' in CSS)) {
+    outline(name, ranges);
+  } else if (ranges.length === 0) {
+    CSS.highlights.delete(name);
+  } else {
+    CSS.highlights.set(name, new Highlight(...ranges));
+  }
+}
+
+function outline(name: string, ranges: readonly Range[]): void {
+  for (const node of document.querySelectorAll(`[${OUTLINED}='${name}']`)) {
+    node.removeAttribute(OUTLINED);
+  }
+  for (const { startContainer } of ranges) {
+    startContainer.parentElement?.setAttribute(OUTLINED, name);
+  }
+}
+
+/** Scrolls every box around a range, up to an outermost one, so that the range is in view. */
+export function scrollToRange(range: Range, outermost: Element): void {
+  let box = range.startContainer.parentElement;
+  while (box !== null) {
+    const place = range.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
+    if (
+      box.scrollHeight > box.clientHeight &&
+      scrolls(box, box === outermost)
+    ) {
+      const isSeen = place.top >= frame.top && place.bottom <= frame.bottom;
+      if (!isSeen) {
+        const third = box.clientHeight / 3;
+        box.scrollTop += place.top - frame.top - third;
+      }
+    }
+    if (box.scrollWidth > box.clientWidth && box !== outermost) {
+      const isSeen = place.left >= frame.left && place.right <= frame.right;
+      if (!isSeen) {
+        box.scrollLeft += place.left - frame.left - box.clientWidth / 3;
+      }
+    }
+    box = box === outermost ? null : box.parentElement;
+  }
+}
+
+function scrolls(box: Element, isOutermost: boolean): boolean {
+  return isOutermost || /auto|scroll/.test(getComputedStyle(box).overflowY);
+}

@@ -1,0 +1,46 @@
+/**
+ * What the agent's Python displayed and no cell shows: tables, Markdown, and what works only in a cell, by name.
+ */
+import type { IShownResult } from '../../state/display/toolCalls';
+import { visible } from '../../state/display/visibleText';
+import { useHost, type IWords } from '../host';
+
+/** Draws the results; HTML is sanitised by the host. */
+export function ShownResults({
+  results
+}: {
+  results: readonly IShownResult[];
+}) {
+  const { Html, Markdown, words } = useHost();
+  return (
+    <>
+      {results.map(({ kind, text }, index) => (
+        <div key={index} className="plm-ShownResult" data-kind={kind}>
+          {kind === 'html' ? (
+            <Html text={text} />
+          ) : kind === 'markdown' ? (
+            <Markdown text={text} />
+          ) : (
+            <p className="plm-Muted">{named(kind, text, words)}</p>
+          )}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function named(kind: string, text: string, words: IWords): string {
+  const name = visible(text);
+  if (kind !== 'widget') {
+    return words.__(
+      'A result of type %1: it is shown only in a cell. Ask in a cell to see it.',
+      name
+    );
+  }
+  return name === ''
+    ? words.__('A widget: it works only in a cell. Ask in a cell to use it.')
+    : words.__(
+        'A widget, %1: it works only in a cell. Ask in a cell to use it.',
+        name
+      );
+}
