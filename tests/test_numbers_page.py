@@ -29,7 +29,12 @@ WINDOW = ("used", "free", "over", "window", "reserve", "reported", "calibration"
 
 def number_columns(path: Path) -> Iterator[str]:
     """Yield the keys of the columns with numbers that a module makes: ``TableColumn(key, title, form)``, or a row of its lists, with what it counts behind these."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    # The words of a Literal are no row.
+    types = {id(one.slice) for one in nodes if isinstance(one, ast.Subscript)}
+    for node in nodes:
+        if id(node) in types:
+            continue
         match node:
             case ast.Call(
                 func=ast.Name(id="TableColumn"), args=[ast.Constant(value=str(key)), _, form, *_]

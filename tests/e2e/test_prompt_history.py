@@ -18,6 +18,7 @@ ANSWERS = "says('One.'), says('Two.'), says('Three.')"
 MOST_PX = 100
 
 
+@pytest.mark.usefixtures("own_page")
 def test_earlier_prompts_are_walked_through_and_the_draft_comes_back(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -54,14 +55,14 @@ def test_the_empty_composer_is_low_and_whole_at_every_width(
 ) -> None:
     panel = open_scripted_notebook(page, lab, "height.ipynb", ANSWERS)
     expect(composer(panel)).to_have_value("")
+    tops = panel.locator(".plm-Composer-chips .plm-Picker-chip, .plm-Composer-foot > .plm-Button")
+    # The model is told by the kernel.
+    expect(tops.nth(2)).to_be_visible()
     for width in (1440, 420, 320):
         page.set_viewport_size({"width": width, "height": 900})
         box = panel.locator(".plm-Composer").bounding_box()
         assert box is not None
         assert box["height"] <= MOST_PX, width
-        tops = panel.locator(
-            ".plm-Composer-chips .plm-Picker-chip, .plm-Composer-foot > .plm-Button"
-        )
         places = [one.bounding_box() for one in tops.all()]
         shown = [one for one in places if one is not None and one["width"] > 1]
         assert len(shown) >= 3, width

@@ -41,6 +41,7 @@ class FakeSession:
     stepping: bool = False
     held: tuple[()] = ()
     opening_words: str = ""
+    density: str = "quiet"
     state: State = field(init=False)
 
     def __post_init__(self) -> None:

@@ -40,7 +40,9 @@ it.each(CASES.map(one => [one.name, one] as const))(
     expect(
       figures && {
         steps: figures.steps,
-        words: figureWords(figures, HOST.words),
+        words: figureWords(figures, HOST.words).map(({ text, more }) =>
+          more === undefined ? text : `${text} ${more}`
+        ),
         used: figures.used,
         window: figures.window
       }

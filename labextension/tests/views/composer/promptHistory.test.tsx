@@ -32,7 +32,8 @@ function draw(key = 'a ses_1', actions = panelActions()) {
           transcript: EMPTY_TRANSCRIPT,
           readOnly: false,
           failure: '',
-          sendKey: 'Enter'
+          sendKey: 'Enter',
+          search: 0
         }}
         actions={actions}
         onDismissFailure={vi.fn()}
