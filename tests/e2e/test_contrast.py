@@ -7,10 +7,29 @@ from collections.abc import Iterator
 import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, choose_theme, open_notebook, photograph
-from tests.e2e.test_panel import AXE, BEGIN, RUN, VIOLATIONS, at_rest, book, composer, open_panel
+from tests.e2e.jupyterlab import (
+    READY,
+    Lab,
+    PageErrors,
+    choose_theme,
+    open_notebook,
+    photograph,
+)
+from tests.e2e.recorded_turns import script
+from tests.e2e.running_notebook import begin as begin_scripted
+from tests.e2e.test_panel import (
+    AXE,
+    BEGIN,
+    RUN,
+    VIOLATIONS,
+    at_rest,
+    book,
+    composer,
+    open_panel,
+    transcript_region,
+)
 
-from palimpsest.model.script import fails, thinks
+from palimpsest.model.script import calls, fails, says, thinks
 from palimpsest.testing import FaultServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -132,3 +151,201 @@ def test_what_a_colour_says_is_said_by_lines_where_the_system_paints(
     grounds = [ground(swatch) for swatch in swatches]
     assert len(set(grounds)) == len(grounds) > 5
     assert len(painted(panel.locator(".plm-ContextWindow .plm-Gauge-bar"))) > 4
+
+
+FULL_TURN = (
+    calls("list", path="."),
+    thinks("Now the column.").calls("python", code="penguin.mass"),
+    calls("write", path="out.md", content="One.\nTwo.\n"),
+    calls("edit", path="signs.txt", old="holds", new="contains"),
+    says("I leave the first file as it is."),
+    says("Then").stalls(),
+)
+"""A turn with a row of work, and calls that failed, were refused, and went well; then one that does not end."""
+
+
+def contrast(shown: Locator) -> float:
+    """Return the highest contrast between what is painted in an element and its ground."""
+
+    def bright(colour: tuple[int, ...]) -> float:
+        parts = [value / 255 for value in colour]
+        red, green, blue = (
+            one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+        )
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    found = painted(shown)
+    ((behind, _),) = found.most_common(1)
+    levels = [bright(colour) for colour in found]
+    return max(
+        (max(one, bright(behind)) + 0.05) / (min(one, bright(behind)) + 0.05) for one in levels
+    )
+
+
+def style(shown: Locator, name: str, pseudo: str = "") -> str:
+    """Return a computed style of an element."""
+    said: str = shown.evaluate(
+        "(node, [name, pseudo]) => getComputedStyle(node, pseudo || null).getPropertyValue(name)",
+        [name, pseudo],
+    )
+    return said
+
+
+SYSTEM = """name => {
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.cssText = `color: ${name}; forced-color-adjust: none`;
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}"""
+
+
+@pytest.mark.usefixtures("own_page")
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
+def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
+    page: Page, lab: Lab, seen: PageErrors, scheme: str
+) -> None:
+    (lab.folder / "signs.txt").write_text("It holds 1.\n")
+    notebook = begin_scripted(
+        page, lab, f"signs-{scheme}", script(*FULL_TURN), "%%agent\nGo.", "%%agent\nAgain.", "x = 1"
+    )
+    panel = open_panel(page)
+    notebook.run(1)
+    page.emulate_media(forced_colors="active", color_scheme=scheme)  # type: ignore[arg-type]
+    page.add_script_tag(path=AXE)
+    highlight, text, link = (
+        page.evaluate(SYSTEM, name) for name in ("Highlight", "CanvasText", "LinkText")
+    )
+    notebook.run(2, wait=False)
+
+    allow(panel).click()
+    expect(panel.locator(".plm-Tool-name", has_text="write")).to_be_visible()
+    question = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
+    added = question.locator(".plm-Diff > [data-change='added']").first
+    assert added.inner_text().startswith("+")
+    assert style(added, "font-weight") == "700"
+    photograph(page, f"signs-{scheme}-question")
+    panel.get_by_role("button", name="Reject…").click()
+    panel.get_by_role("textbox", name="What should it do instead?", exact=False).fill("No.")
+    panel.get_by_role("button", name="Reject", exact=True).click()
+    expect(panel.locator(".plm-Tool-name", has_text="edit")).to_be_visible()
+    removed = panel.locator(".plm-Question .plm-Diff > [data-change='removed']").first
+    assert removed.inner_text().startswith("-")
+    allow(panel).click()
+    notebook.ended()
+    at_rest(panel)
+    photograph(page, f"signs-{scheme}-turn")
+
+    for place in (notebook.cell(2), transcript_region(panel)):
+        place.locator(".plm-TurnSummary").last.scroll_into_view_if_needed()
+        for state in ("completed", "error", "refused"):
+            sign = place.locator(f".plm-Tool > * .plm-StatusIcon[data-state='{state}']").first
+            assert contrast(sign) > 4.5, state
+        for row in (
+            ".plm-Work > .plm-Disclosure-head",
+            ".plm-Tool > .plm-Disclosure-head",
+            ".plm-TurnSummary",
+        ):
+            assert contrast(place.locator(row).first) > 4.5, row
+        for caret in place.locator(".plm-Disclosure-caret").all():
+            assert contrast(caret) > 3
+    gauge = notebook.cell(2).locator(".plm-TurnSummary .plm-Gauge-bar")
+    assert len(painted(gauge)) >= 3
+    said = transcript_region(panel)
+    assert style(said.get_by_role("button", name="cell [3]"), "color") == link
+    assert style(notebook.cell(2).locator(".jp-OutputArea").first, "--plm-rule") == "Highlight"
+
+    steps = said.locator(".plm-TurnSummary-steps")
+    assert style(steps, "text-decoration-line") == "none"
+    steps.click()
+    expect(steps).to_have_attribute("aria-pressed", "true")
+    assert style(steps, "text-decoration-line") == "underline"
+    for place in (notebook.cell(2), said):
+        for button in (
+            place.locator(".plm-Disclosure-head").first,
+            place.locator(".plm-TurnSummary-steps"),
+        ):
+            button.focus()
+            page.keyboard.press("Shift+Tab")
+            page.keyboard.press("Tab")
+            assert style(button, "outline-style") != "none"
+            assert style(button, "outline-color") == highlight
+    steps.press("Enter")
+
+    # The switch of step mode: where its knob stands is seen on and off. A chip that tells more is marked.
+    chip = panel.locator(".plm-PermissionMode .plm-Picker-chip")
+    assert style(chip, "border-top-color") == style(panel, "background-color")
+    chip.click()
+    switch = panel.get_by_role("switch", name="Step mode")
+    track = switch.locator(".plm-StepModeSwitch-track")
+    assert contrast(track) > 4.5
+    assert style(track, "background-color", "::after") == text
+    off = painted(track)
+    photograph(page, f"signs-{scheme}-mode")
+    switch.click()
+    expect(switch).to_have_attribute("aria-checked", "true")
+    assert painted(track) != off
+    page.keyboard.press("Escape")
+    expect(chip).to_have_attribute("data-more", "true")
+    assert style(chip, "border-top-color") == highlight
+    chip.click()
+    switch.click()
+    page.keyboard.press("Escape")
+
+    notebook.run(3, wait=False)
+    running = panel.locator(".plm-TurnFooter .plm-StatusIcon[data-state='running']")
+    expect(running).to_be_visible()
+    assert contrast(running) > 3
+    photograph(page, f"signs-{scheme}-running")
+    for where in (CELL, PANEL):
+        assert page.evaluate(VIOLATIONS, where) == []
+    stop(panel)
+    notebook.ended()
+    stopped = said.locator(".plm-Failure .plm-StatusIcon[data-state='stopped']")
+    assert contrast(stopped) > 4.5
+    assert seen.errors == []
+
+
+@pytest.mark.usefixtures("own_page")
+def test_axe_finds_nothing_in_a_turn_that_is_folded_or_open_nor_in_the_composers_chips(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    (lab.folder / "signs.txt").write_text("It holds 1.\n")
+    notebook = begin_scripted(page, lab, "axe-turn", script(*FULL_TURN), "%%agent -y\nGo.")
+    panel = open_panel(page)
+    notebook.run(1)
+    notebook.run(2)
+    at_rest(panel)
+    composer(panel).press_sequentially("see @sig")
+    expect(panel.get_by_role("option").first).to_be_visible()
+    composer(panel).press("Enter")
+    expect(panel.locator(".plm-MentionChip")).to_be_visible()
+    page.add_script_tag(path=AXE)
+    places = (notebook.cell(2), transcript_region(panel))
+
+    def accessible(state: str) -> None:
+        for theme in THEMES:
+            choose_theme(page, theme)
+            photograph(page, f"axe-{state}-{theme.rpartition(' ')[2].lower()}")
+            for where in (CELL, PANEL):
+                assert page.evaluate(VIOLATIONS, where) == [], (state, theme, where)
+        choose_theme(page, THEMES[0])
+        for scheme in ("dark", "light"):
+            page.emulate_media(forced_colors="active", color_scheme=scheme)  # type: ignore[arg-type]
+            photograph(page, f"axe-{state}-forced-{scheme}")
+            for where in (CELL, PANEL):
+                assert page.evaluate(VIOLATIONS, where) == [], (state, scheme, where)
+        page.emulate_media(forced_colors="none", color_scheme="null")
+
+    accessible("folded")
+    for place in places:
+        closed = place.locator(".plm-Disclosure-head[aria-expanded='false']")
+        while closed.count():
+            closed.first.click()
+    for place in places:
+        place.locator(".plm-TurnSummary").last.hover()
+    accessible("open")
+    panel.locator(".plm-TurnSummary-steps").click()
+    expect(panel.locator(".plm-Step").first).to_be_visible()
+    accessible("all-steps")
+    assert seen.errors == []

@@ -1,12 +1,16 @@
 """At 320 px nothing in the panel or in a cell's turn is wider than what it stands in."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph, wait_until_drawn
 from tests.e2e.test_composer import violations
 from tests.e2e.test_panel import (
+    BEGIN,
     RUN,
     at_rest,
+    composer,
     open_scripted_notebook,
     send,
     transcript_region,
@@ -127,4 +131,114 @@ def test_a_cell_holds_all_of_it(page: Page, lab: Lab, seen: PageErrors) -> None:
     page.set_viewport_size({"width": WIDTH + 100, "height": 900})
     looked_at(page, CELL, "cell")
     page.set_viewport_size({"width": 1280, "height": 800})
+    assert seen.errors == []
+
+
+SQUEEZED = """([where, least]) => {
+  const root = document.querySelector(where);
+  const buttons = [...root.querySelectorAll('button, select, input')]
+    .filter(one => one.checkVisibility() && one.getBoundingClientRect().width > 1);
+  const found = [];
+  for (const one of root.querySelectorAll('*')) {
+    const own = [...one.childNodes].filter(node => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '');
+    const letters = one.textContent.trim().length;
+    if (own.length === 0 || letters <= least || !one.checkVisibility() || one.closest('button, pre, code, .plm-Hidden')) {
+      continue;
+    }
+    let block = one;
+    while (getComputedStyle(block).display === 'inline') { block = block.parentElement; }
+    const box = block.getBoundingClientRect();
+    const drawn = document.createRange();
+    drawn.selectNodeContents(one);
+    const lines = [...drawn.getClientRects()];
+    const run = lines.reduce((sum, { width }) => sum + width, 0);
+    if (lines.length < 2 || box.width <= 1 || (box.width * letters) / run >= least) { continue; }
+    const beside = buttons.find(button => {
+      const other = button.getBoundingClientRect();
+      return !block.contains(button) && other.top < box.bottom - 1 && other.bottom > box.top + 1
+        && (other.left >= box.right - 1 || other.right <= box.left + 1);
+    });
+    if (beside) {
+      found.push(`${Math.round((box.width * letters) / run)} letters beside "${beside.textContent}": ${one.textContent}`);
+    }
+  }
+  return found;
+}"""
+"""Texts of several lines that hold fewer letters than wanted, since a button stands beside them."""
+LETTERS = 40
+WHY = "The columns of this table differ from those of the last one, and only a person knows which of them to keep."
+CHOICES = {
+    "question": f"{WHY} Which columns shall I keep for the chart?",
+    "header": "Columns",
+    "options": [
+        {"label": "All of them, also the empty ones", "description": f"nothing is lost: {WHY}"},
+        {"label": "Only the numbers"},
+    ],
+}
+TODO = [{"content": f"Compare the islands. {WHY}", "status": "in_progress"}, {"content": "Plot"}]
+CARDS = (
+    f"calls('write', path='a/{'deep/' * 8}notes.txt', content={WHY!r}), says({WHY!r}), "
+    f"calls('question', questions={[CHOICES]!r}), calls('todowrite', todos={TODO!r}), says({WHY!r}), "
+    f"fails(503, {WHY!r}, retry_after=600), *[fails(503, {WHY!r}, retry_after=0.02)] * 6, says('Yes.'), snapshots=True"
+)
+
+
+@pytest.mark.usefixtures("own_page")
+def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: PageErrors) -> None:
+    panel = open_scripted_notebook(
+        page, lab, "cards.ipynb", CARDS, "%agent step on", f"%%agent\n{WHY}"
+    )
+    page.set_viewport_size({"width": 900, "height": 900})
+    told = transcript_region(panel)
+
+    def read(state: str) -> None:
+        assert panel.evaluate("node => node.offsetWidth") == WIDTH
+        photograph(page, f"cards-{state}")
+        assert page.evaluate(SQUEEZED, [PANEL, LETTERS]) == [], state
+        assert page.evaluate(WIDE, PANEL) == [], state
+
+    send(panel, WHY)
+    expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
+    read("permission")
+    panel.get_by_role("button", name="Reject…").click()
+    read("rejection")
+    page.keyboard.press("Escape")
+    panel.get_by_role("button", name="Always").first.click()
+    at_rest(panel)
+    panel.locator(".plm-PermissionMode .plm-Picker-chip").click()
+    expect(panel.get_by_role("button", name="Revoke").first).to_be_visible()
+    read("approvals")
+    page.keyboard.press("Escape")
+
+    send(panel, "And what else?")
+    expect(told.locator(".plm-QuestionForm")).to_be_visible()
+    send(panel, f"Then this. {WHY}")
+    expect(panel.get_by_role("group", name="Waiting prompt")).to_be_visible()
+    read("question")
+    told.locator(".plm-Option").first.click()
+    expect(told.locator(".plm-TurnFooter", has_text="Attempt")).to_be_visible()
+    read("retry")
+    panel.get_by_role("button", name="Stop").click()
+    at_rest(panel)
+    composer(panel).fill("")
+    send(panel, "Once more")
+    expect(told.get_by_role("button", name="Retry").first).to_be_visible()
+    at_rest(panel)
+    read("error")
+
+    told.get_by_role("button", name="Revert to here…").last.press("Enter")
+    dialog = page.get_by_role("dialog", name="Revert to here?")
+    dialog.get_by_role("button", name="Revert", exact=True).press("Enter")
+    expect(panel.locator(".plm-RevertBanner")).to_be_visible()
+    read("reverted")
+    panel.get_by_role("button", name="Undo", exact=True).press("Enter")
+
+    page.evaluate(BEGIN, 1)
+    send(panel, WHY)
+    card = told.get_by_role("group", name=re.compile("is held"))
+    expect(card).to_be_visible()
+    card.get_by_role("button", name=re.compile("New in it")).click()
+    read("held")
+    card.get_by_role("button", name="Send", exact=True).click()
+    at_rest(panel)
     assert seen.errors == []

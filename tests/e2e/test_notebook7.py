@@ -18,6 +18,7 @@ from tests.e2e.jupyterlab import (
     photograph,
     running,
     seen_for_a_while,
+    wait_until_drawn,
 )
 from tests.e2e.running_notebook import begin, setup
 from tests.e2e.saved_notebooks import MIME
@@ -38,6 +39,7 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
+from tests.e2e.test_small_window import CELL_HAS_FOCUS, NARROW, ON_TOP, WIDTHS
 from tests.untested import needed
 from tests.waiting import eventually
 
@@ -107,6 +109,55 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: 
     expect(panel.locator(".plm-MentionChip")).to_have_text(
         re.compile(r"cell \d+ with its outputs · ~\d+ tokens")
     )
+    assert ours(seen) == []
+
+
+LOOKED = (
+    "calls('list', path='.'), thinks('Now the mean.').calls('python', code='6 * 7'), "
+    "says('It is 42.').reports(input=240, cache_read=2_100, output=40), says('Again.')"
+)
+HIGH = """where => [...document.querySelectorAll(where)].filter(one => one.checkVisibility())
+  .map(one => one.getBoundingClientRect().height)"""
+
+
+def test_the_line_below_a_turn_is_one_row_and_in_a_narrow_window_the_panel_lies_over_it(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    panel = open_scripted_notebook(page, classic, "row.ipynb", LOOKED, "%%agent -y\nLook.")
+    page.evaluate(RUN, 1)
+    at_rest(panel)
+    for place in (page.locator(".jp-Notebook"), panel):
+        summary = place.locator(".plm-TurnSummary")
+        expect(summary).to_contain_text("3 steps · ")
+        summary.hover()
+        photograph(page, f"notebook7-line-{'panel' if place is panel else 'cell'}")
+        assert all(high <= 28 for high in page.evaluate(HIGH, ".plm-TurnSummary"))
+
+    page.set_viewport_size(NARROW)
+    expect(panel).to_have_class(re.compile("plm-mod-overlay"))
+    wait_until_drawn(page)
+    notebook, covering = page.evaluate(WIDTHS)
+    assert min(notebook, covering) >= 380
+    assert page.evaluate(ON_TOP)
+    photograph(page, "notebook7-small-panel")
+    assert page.evaluate(HIGH, ".plm-TurnSummary") == [24, 24]
+    panel.get_by_role("button", name="Back to the notebook").click()
+    expect(panel).to_be_hidden()
+    page.wait_for_function(CELL_HAS_FOCUS)
+    photograph(page, "notebook7-small-notebook")
+    assert page.evaluate(HIGH, ".plm-TurnSummary") == [24]
+
+    open_panel(page)
+    expect(composer(panel)).to_be_focused()
+    send(panel, "And again?")
+    at_rest(panel)
+    composer(panel).press("Escape")
+    expect(panel).to_be_hidden()
+    open_panel(page)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(panel).not_to_have_class(re.compile("plm-mod-overlay"))
+    page.wait_for_function(f"({WIDTHS})()[1] >= 320")
+    assert sum(page.evaluate(WIDTHS)) <= 1280
     assert ours(seen) == []
 
 

@@ -1,6 +1,7 @@
 """The panel beside a notebook, as a person uses it in a real JupyterLab."""
 
 import json
+import re
 
 import nbformat
 import pytest
@@ -447,8 +448,11 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
 
 
 def test_a_window_that_grows_shows_the_panel_whole(page: Page, lab: Lab) -> None:
-    page.set_viewport_size({"width": 480, "height": 800})
     panel = open_scripted_notebook(page, lab, "panel-grows.ipynb", "says('Yes.')")
+    page.evaluate("window.jupyterapp.shell.collapseRight()")
+    page.set_viewport_size({"width": 480, "height": 800})
+    open_panel(page)
+    expect(panel).to_have_class(re.compile("plm-mod-overlay"))
 
     page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_function(
@@ -457,6 +461,7 @@ def test_a_window_that_grows_shows_the_panel_whole(page: Page, lab: Lab) -> None
     )
 
     assert panel.evaluate("node => node.offsetWidth") >= 320
+    assert panel.evaluate("node => node.getBoundingClientRect().right") <= 1280
 
 
 def test_commands_open_write_and_insert_a_cell(page: Page, lab: Lab, seen: PageErrors) -> None:

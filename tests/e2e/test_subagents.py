@@ -58,6 +58,6 @@ def test_the_card_lists_its_calls_asks_and_opens_its_session(
     expect(shown.get_by_text("The penguins are loaded in load.py.")).to_be_visible()
     shown.get_by_role("button", name="Find the loader").click()
     expect(work).to_contain_text("agent explore")
-    expect(shown.get_by_role("region", name="Output")).to_contain_text("line 3")
+    expect(shown.get_by_role("group", name="Output")).to_contain_text("line 3")
     photograph(page, "task-done")
     assert "They are loaded in load.py" in notebook.kept(2, "The penguins")["text/markdown"]

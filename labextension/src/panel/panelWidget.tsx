@@ -15,9 +15,10 @@ import {
   type IInspectorTarget
 } from '../views/actions/inspector';
 import { ChatPanel } from '../views/chat/chatPanel';
-import { HostProvider } from '../views/host';
+import { HostProvider, useHost } from '../views/host';
 import { agentIcon } from './icon';
 import type { PanelModel } from './panelModel';
+import { fitAround, PanelOverlay } from './panelOverlay';
 
 export const PANEL_ID = 'jupyter-palimpsest-panel';
 
@@ -30,6 +31,7 @@ export class PanelWidget extends Widget {
   /** A request for focus that waits for the composer. */
   private _wanted: AbortController | null = null;
   private readonly _wide = window.matchMedia(WIDE);
+  private readonly _overlay: PanelOverlay;
 
   constructor(
     private readonly _model: PanelModel,
@@ -39,9 +41,12 @@ export class PanelWidget extends Widget {
     /** Opens the inspector of a session. */
     inspect: (target: IInspectorTarget) => void,
     /** Opens the inspectors of two sessions. */
-    compare: (session: string, other: string) => void
+    compare: (session: string, other: string) => void,
+    /** Closes the side area of the panel. */
+    close: () => void
   ) {
     super();
+    this._overlay = new PanelOverlay(this, close);
     this.id = PANEL_ID;
     this.addClass('plm-PanelWidget');
     this.title.icon = agentIcon;
@@ -63,7 +68,14 @@ export class PanelWidget extends Widget {
             compare
           }}
         >
-          <PanelContent model={_model} />
+          <PanelContent
+            model={_model}
+            overlay={this._overlay}
+            onClose={() => {
+              close();
+              _model.actions.notebook.focus();
+            }}
+          />
         </InspectorOpenerProvider>
       </HostProvider>
     );
@@ -109,6 +121,7 @@ export class PanelWidget extends Widget {
     if (!this.isDisposed) {
       this._wanted?.abort();
       this._wide.removeEventListener('change', this._measure);
+      this._overlay.dispose();
       this._root.unmount();
       this._model.dispose();
     }
@@ -142,23 +155,69 @@ export class PanelWidget extends Widget {
 
   /** Minimum widths are read only at a new layout, which a growing window does not cause. */
   private readonly _measure = () => {
-    this.parent?.fit();
+    fitAround(this);
   };
 
   private _look(): void {
     this._model.look(this.isVisible);
+    this._overlay.look();
   }
 }
 
-function PanelContent({ model }: { model: PanelModel }) {
+interface IPanelContentProps {
+  model: PanelModel;
+  overlay: PanelOverlay;
+  onClose: () => void;
+}
+
+function PanelContent({ model, overlay, onClose }: IPanelContentProps) {
+  const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
+  const covers = useSyncExternalStore(overlay.subscribe, overlay.getSnapshot);
+  const { notebook } = model.actions;
+  const actions = !covers
+    ? model.actions
+    : {
+        ...model.actions,
+        notebook: {
+          ...notebook,
+          showCell: (id: string) => {
+            notebook.showCell(id);
+            onClose();
+          }
+        }
+      };
   return (
-    <ChatPanel
-      state={state}
-      actions={model.actions}
-      onDismissFailure={model.dismissFailure}
-      onDismissNotice={model.dismissNotice}
-      onSearchEnd={model.endSearch}
-    />
+    <div
+      className="plm-PanelBox"
+      onKeyDown={event => {
+        if (covers && event.key === 'Escape' && !event.defaultPrevented) {
+          event.preventDefault();
+          event.stopPropagation();
+          onClose();
+        }
+      }}
+    >
+      <ChatPanel
+        state={state}
+        actions={actions}
+        above={
+          covers && (
+            <div className="plm-PanelBox-close">
+              <button
+                type="button"
+                className="plm-Button plm-Button-small"
+                onClick={onClose}
+              >
+                {words.__('Back to the notebook')}
+              </button>
+            </div>
+          )
+        }
+        onDismissFailure={model.dismissFailure}
+        onDismissNotice={model.dismissNotice}
+        onSearchEnd={model.endSearch}
+      />
+    </div>
   );
 }

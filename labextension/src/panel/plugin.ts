@@ -75,6 +75,10 @@ export const panel: JupyterFrontEndPlugin<void> = {
       },
       (session, other) => {
         void app.commands.execute(COMPARE, { session, with: other });
+      },
+      () => {
+        // JupyterLab and Notebook 7 have shells of their own, both with this method.
+        (app.shell as { collapseRight?: () => void }).collapseRight?.();
       }
     );
     app.shell.add(widget, 'right', { rank: RANK });

@@ -6,6 +6,7 @@ import {
   useRef,
   useState,
   type KeyboardEvent,
+  type ReactNode,
   type RefObject
 } from 'react';
 import { revertedMessages } from '../../state/session/reverts';
@@ -36,6 +37,8 @@ interface IChatPanelProps {
   /** Dismisses the shown error. */
   onDismissFailure: () => void;
   onDismissNotice?: () => void;
+  /** What stands above the header. */
+  above?: ReactNode;
   /** Ends the search in the session. */
   onSearchEnd?: () => void;
 }
@@ -46,6 +49,7 @@ export function ChatPanel({
   actions,
   onDismissFailure,
   onDismissNotice,
+  above,
   onSearchEnd
 }: IChatPanelProps) {
   const { words } = useHost();
@@ -88,6 +92,7 @@ export function ChatPanel({
           answerByKey(event, place.current);
         }}
       >
+        {above}
         {ready ? (
           <>
             <PanelHeader transcript={transcript} view={view} onView={setView}>

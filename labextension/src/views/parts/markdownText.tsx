@@ -12,6 +12,7 @@ import {
   withoutLoneSurrogates
 } from '../../protocol/surrogatePairs';
 import { mayBePython, wholeListing } from '../../state/display/codeListing';
+import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { CodeActions } from './codeActions';
 
@@ -104,8 +105,30 @@ const Block = memo(function Block({ text, part }: IBlockProps) {
       </>
     );
   }
+  if (text.startsWith(REHEARSES)) {
+    return (
+      <Disclosure
+        className="plm-ModelNotice"
+        head={
+          <span className="plm-Work-words" title={plain(text)}>
+            {plain(text)}
+          </span>
+        }
+      >
+        <Markdown text={text} />
+      </Disclosure>
+    );
+  }
   return text.trim() === '' ? null : <Markdown text={text} />;
 });
+
+/** How the rehearsal model begins its first answer; drawn as one line, which opens to the whole. */
+const REHEARSES = '*No language model is configured, ';
+
+/** Returns a paragraph without its signs of emphasis and code. */
+function plain(text: string): string {
+  return text.trim().replaceAll(/^\*|\*$|`/g, '');
+}
 
 function Open({ text, live, part }: IBlockProps & { live: boolean }) {
   const shown = usePaced(text, live);

@@ -44,6 +44,7 @@ export function SubagentCall({
   return (
     <section
       className="plm-SubagentCall"
+      role="group"
       aria-label={words.__('What the agent did')}
     >
       {earlier > 0 && (

@@ -213,6 +213,7 @@ export function AskInput({ ask }: { ask: Ask }) {
   return (
     <section
       className="plm-Tool-input plm-AskInput"
+      role="group"
       aria-label={words.__('Input')}
       // Long code scrolls, and must be readable by keyboard before an answer.
       tabIndex={0}
@@ -239,7 +240,12 @@ function Input({ part }: { part: ToolPart }) {
   const { Code, words } = useHost();
   const { text, language } = input(part);
   return (
-    <section className="plm-Tool-input" aria-label={words.__('Input')}>
+    <section
+      className="plm-Tool-input"
+      // Not a landmark: every call has an input and an output.
+      role="group"
+      aria-label={words.__('Input')}
+    >
       <Code text={text} language={language} />
     </section>
   );
@@ -276,6 +282,7 @@ function Output({
     <section
       ref={place}
       className="plm-Tool-output"
+      role="group"
       aria-label={words.__('Output')}
     >
       {text !== '' && <Printed text={text} />}

@@ -143,7 +143,7 @@ describe('what a question is about', () => {
 
   it('is opened by a keyboard: its end is shown, and has the focus', () => {
     draw();
-    const region = screen.getByRole('region', { name: 'Input' });
+    const region = screen.getByRole('group', { name: 'Input' });
     expect(region.tabIndex).toBe(0);
 
     fireEvent.click(screen.getByRole('button', { name: 'Show the end' }));
@@ -166,7 +166,7 @@ describe('what a question is about', () => {
   it('is open where nothing observes, once it was scrolled to its end', () => {
     vi.stubGlobal('IntersectionObserver', undefined);
     draw();
-    const region = screen.getByRole('region', { name: 'Input' });
+    const region = screen.getByRole('group', { name: 'Input' });
     expect(open()).toEqual(['reject']);
 
     region.scrollTop = 300;
@@ -191,7 +191,7 @@ describe('what a question is about', () => {
   it('is the input of the question, whole, also where a hook changed it', () => {
     draw({ input: { code: 'os.remove("a")', timeout: 9 } });
 
-    const shown = screen.getByRole('region', { name: 'Input' }).textContent;
+    const shown = screen.getByRole('group', { name: 'Input' }).textContent;
     expect(shown).toContain('os.remove("a")');
     expect(shown).toContain('"timeout": 9');
     expect(shown).not.toContain('harm()');
@@ -213,7 +213,7 @@ describe('what a question is about', () => {
   ])('shows what %s', (_what, code, shown) => {
     draw({ input: { code } });
 
-    expect(screen.getByRole('region', { name: 'Input' }).textContent).toBe(
+    expect(screen.getByRole('group', { name: 'Input' }).textContent).toBe(
       shown
     );
   });

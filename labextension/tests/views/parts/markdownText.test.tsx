@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** The model's Markdown, block by block. */
-import { cleanup, render } from '@testing-library/react';
+import { act, cleanup, render } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HostProvider, type IHost } from '../../../src/views/host';
 import { MarkdownText } from '../../../src/views/parts/markdownText';
@@ -45,6 +45,23 @@ describe('words of the model', () => {
     expect(listings('- one\n  ```\n  a\n  ```')).toEqual([]);
     expect(listings('```python\nnever closed')).toEqual([]);
     expect(listings('```a\nx\n```\n```b\ny\n```')).toEqual([]);
+  });
+
+  it('folds what the rehearsal says of itself into one line that opens', () => {
+    const notice =
+      '*No language model is configured, so I follow `rules`. A key gives a real one.*';
+    const container = draw(`${notice}\n\nIt is 42.`);
+    const [head] = container.querySelectorAll('button');
+    expect(head?.textContent).toContain('configured, so I follow rules. A key');
+    expect(head?.getAttribute('aria-expanded')).toBe('false');
+    expect(container.textContent).toContain('It is 42.');
+    act(() => {
+      head?.click();
+    });
+    expect(
+      container.querySelector('.plm-Disclosure-body')?.textContent
+    ).toContain(notice);
+    expect(draw('*No language model*').querySelector('button')).toBeNull();
   });
 
   it('lays a huge paragraph out in parts that read as one', () => {

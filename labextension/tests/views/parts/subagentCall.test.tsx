@@ -85,7 +85,7 @@ describe('the card of a task', () => {
     );
     fireEvent.click(screen.getByRole('button', { name: /task Find it/ }));
 
-    expect(screen.getByRole('region', { name: 'Output' }).textContent).toBe(
+    expect(screen.getByRole('group', { name: 'Output' }).textContent).toBe(
       'In b.py.'
     );
     expect(
@@ -106,7 +106,7 @@ describe('the card of a task', () => {
     };
     draw(running, vi.fn(), ask as never);
 
-    const inputs = screen.getAllByRole('region', { name: 'Input' });
+    const inputs = screen.getAllByRole('group', { name: 'Input' });
 
     expect(inputs.map(one => one.textContent)).toEqual([
       'Where is it?',

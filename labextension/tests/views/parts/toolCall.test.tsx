@@ -87,9 +87,7 @@ describe('a call', () => {
 
     fireEvent.click(row);
 
-    expect(screen.getByRole('region', { name: 'Input' }).textContent).toBe(
-      DIFF
-    );
+    expect(screen.getByRole('group', { name: 'Input' }).textContent).toBe(DIFF);
     expect(container.querySelector('.plm-Tool-error')).toBeNull();
   });
 

@@ -55,10 +55,10 @@ describe('a segment', () => {
     fireEvent.click(row);
 
     expect(screen.getByText('0.2 s')).toBeDefined();
-    expect(screen.getByRole('region', { name: 'Input' }).textContent).toBe(
+    expect(screen.getByRole('group', { name: 'Input' }).textContent).toBe(
       'df.describe()'
     );
-    expect(screen.getByRole('region', { name: 'Output' }).textContent).toBe(
+    expect(screen.getByRole('group', { name: 'Output' }).textContent).toBe(
       'mean 43.9'
     );
   });
