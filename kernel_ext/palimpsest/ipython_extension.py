@@ -226,7 +226,10 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
     front = Frontend(
         app, main_thread, shell=shell, cells_running=lambda: cells.running, batches=cells.batches
     )
-    app.preload()
+    app.servers.preload()
+    if getattr(shell, "kernel", None) is None:
+        # In a kernel, a page tells when somebody is about to ask: not every kernel that loads this is asked anything.
+        app.preload_model()
     return front
 
 

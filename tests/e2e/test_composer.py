@@ -24,6 +24,7 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
     transcript_region,
+    waiting_prompts,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -72,7 +73,7 @@ def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: P
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     send(panel, "then that")
-    waiting = panel.get_by_role("group", name="Waiting prompt")
+    waiting = waiting_prompts(panel, 1)
     waiting.get_by_role("button", name="edit").click()
     expect(composer(panel)).to_have_value("then that")
     expect(composer(panel)).to_be_focused()

@@ -13,6 +13,7 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
     transcript_region,
+    waiting_prompts,
 )
 from tests.e2e.test_saved_answer import RUNS
 from tests.sample_size import SOAKING
@@ -40,7 +41,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     send(panel, XSS)
-    waiting = panel.get_by_role("group", name="Waiting prompt")
+    waiting = waiting_prompts(panel, 1)
     expect(waiting).to_have_count(1)
     photograph(page, "hostile-queue")
     (lab.folder / "hostile.flag").touch()

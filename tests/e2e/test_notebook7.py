@@ -38,6 +38,7 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
     transcript_region,
+    waiting_prompts,
 )
 from tests.e2e.test_small_window import CELL_HAS_FOCUS, NARROW, ON_TOP, WIDTHS
 from tests.untested import needed
@@ -341,7 +342,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     send(panel, "then this")
-    waiting = panel.get_by_role("group", name="Waiting prompt")
+    waiting = waiting_prompts(panel, 1)
     expect(waiting).to_have_count(1)
     photograph(page, "notebook7-queued")
     (classic.folder / "queue.flag").touch()

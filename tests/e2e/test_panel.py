@@ -18,6 +18,9 @@ from tests.e2e.jupyterlab import (
     wait_until_drawn,
 )
 
+from palimpsest.model.script import says
+from palimpsest.testing import FaultServer
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SCROLLED = """async argument => {
@@ -55,6 +58,23 @@ COMMAND = "command => window.jupyterapp.commands.execute(command)"
 SWITCH = """async name => {
   await window.jupyterapp.commands.execute('docmanager:open', { path: name });
 }"""
+SLOW_IMPORT = """import importlib.util, os, sys, time
+os.environ |= {{"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "OPENAI_MODEL": "fault"}}
+os.environ["PALIMPSEST_CONFIG_CONTENT"] = "titles = false"
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "palimpsest.model.direct.http_clients":
+            sys.meta_path.remove(self)
+            found = importlib.util.find_spec(name)
+            self.run, found.loader.exec_module = found.loader.exec_module, self.hold
+            return found
+    def hold(self, module):
+        while not os.path.exists({flag!r}):
+            time.sleep(0.05)
+        self.run(module)
+sys.meta_path.insert(0, Slow())
+%load_ext palimpsest"""
+"""Holds the import of what asks a model until a file exists."""
 SCRIPTED_MODEL_SETUP = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import calls, fails, says, stalls, thinks
@@ -108,9 +128,17 @@ def open_scripted_notebook(page: Page, lab: Lab, name: str, answers: str, *cells
     return panel
 
 
-NEWER_PROMPT = """([panel, last]) => {
+OPENED = """async button => {
+  const begun = performance.now();
+  button.click();
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - begun;
+}"""
+"""Clicks a button; returns the milliseconds until the next frames were drawn."""
+NEWER_PROMPT = """([panel, last, waited]) => {
     const newest = [...panel.querySelectorAll(".plm-TurnPrompt")].at(-1);
-    return newest !== undefined && newest !== last;
+    const waits = panel.querySelector(".plm-Queue .plm-Strip-count")?.textContent ?? "";
+    return (newest !== undefined && newest !== last) || (waits !== "" && waits !== waited);
 }"""
 
 
@@ -128,15 +156,24 @@ def send(panel: Locator, words: str) -> None:
     prompts = panel.locator(".plm-TurnPrompt")
     # Not their number: the panel draws no turns that are far out of sight.
     last = prompts.last.element_handle() if prompts.count() else None
+    waits = panel.locator(".plm-Queue .plm-Strip-count").all_text_contents()
     composer(panel).fill(words)
     composer(panel).press("Enter")
-    panel.page.wait_for_function(NEWER_PROMPT, arg=[panel.element_handle(), last])
+    told = [panel.element_handle(), last, "".join(waits)]
+    panel.page.wait_for_function(NEWER_PROMPT, arg=told)
+
+
+def waiting_prompts(panel: Locator, count: int) -> Locator:
+    """Open the list of prompts that wait, so many; return them."""
+    strip = panel.get_by_role("button", name=f"{count} waiting")
+    strip.click()
+    return panel.get_by_role("group", name="Waiting prompt")
 
 
 def at_rest(panel: Locator) -> None:
     """Wait until every prompt that was sent has begun its turn, and the last of them has ended."""
     # A session is busy from the moment at which a prompt is no longer among those that wait.
-    expect(panel.locator(".plm-QueuedPrompt")).to_have_count(0)
+    expect(panel.locator(".plm-Queue")).to_have_count(0)
     # Exact name: the card of a stopped call is a button too.
     expect(panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
@@ -220,6 +257,35 @@ def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: PageErrors) -> No
     assert seen.errors == []
 
 
+def test_the_import_of_what_the_model_needs_is_told_in_cell_and_panel(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    flag = lab.folder / "import.flag"
+    with FaultServer(says("Here I am.")) as server:
+        setup = SLOW_IMPORT.format(url=server.url, flag=str(flag))
+        open_notebook(page, lab, book(lab, "panel-import.ipynb", setup, "1", "%%agent\nHello?"))
+        page.evaluate(READY)
+        panel = open_panel(page)
+        page.evaluate(RUN, 0)
+        expect(composer(panel)).to_be_visible()
+        page.evaluate(BEGIN, 2)
+        places = (page.locator(".jp-Notebook .plm-SegmentWidget").last, transcript_region(panel))
+        for place in places:
+            foot = place.locator(".plm-TurnFooter-text")
+            expect(foot).to_have_text(re.compile(r"^loading what the model needs… \d+ s$"))
+        photograph(page, "panel-loads")
+        assert server.requests == []
+        flag.touch()
+
+        for place in places:
+            expect(place.get_by_text("Here I am.")).to_be_visible()
+            expect(place.locator(".plm-TurnFooter")).to_have_count(0)
+            # The import is in no step's time.
+            expect(place.get_by_text("loading what the model needs")).to_have_count(0)
+        at_rest(panel)
+    assert seen.errors == []
+
+
 def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -231,19 +297,80 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     expect(panel.locator(".plm-TurnPrompt-source", has_text="cell [2]")).to_be_visible()
     send(panel, "not this")
     send(panel, "then this")
-    waiting = panel.get_by_role("group", name="Waiting prompt")
+    waiting = waiting_prompts(panel, 2)
     expect(waiting).to_have_count(2)
     photograph(page, "panel-queued")
     waiting.first.get_by_role("button", name="withdraw").click()
     expect(waiting).to_have_count(1)
     waiting.get_by_role("button", name="send now").click()
-    expect(waiting.get_by_text("goes with the next request")).to_be_visible()
+    # It is withdrawn first: where the page draws that, the line goes away and comes again, closed.
+    strip = panel.get_by_role("button", name="1 waiting")
+    expect(strip).to_contain_text("goes with the next request")
     (lab.folder / "queue.flag").touch()
 
     expect(transcript_region(panel).get_by_text("First done.")).to_be_visible()
     expect(waiting).to_have_count(0)
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
+    assert seen.errors == []
+
+
+def test_a_stop_gives_the_prompts_that_wait_back_to_the_composer(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    panel = open_scripted_notebook(
+        page, lab, "panel-back.ipynb", "stalls(), says('All at once.')", "%agent --bg In a cell."
+    )
+    send(panel, "Begin.")
+    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    send(panel, "Then this.")
+    page.evaluate(RUN, 1)
+    expect(panel.get_by_role("button", name="2 waiting")).to_be_visible()
+    send(panel, "And that,\nin two lines.")
+    strip = panel.get_by_role("button", name="3 waiting")
+    expect(strip).to_contain_text("Then this.")
+    heard = panel.get_by_role("log")
+    expect(heard).to_contain_text("wait for this turn to end.")
+    composer(panel).fill("a draft")
+    photograph(page, "panel-queue-strip")
+    waiting = waiting_prompts(panel, 3)
+    expect(waiting.nth(0)).to_contain_text("Then this.")
+    expect(waiting.nth(1)).to_contain_text("In a cell.")
+    photograph(page, "panel-queue-list")
+    panel.get_by_role("button", name="Stop", exact=True).click()
+
+    expect(composer(panel)).to_have_value("Then this.\n\nAnd that,\nin two lines.\n\na draft")
+    at_rest(panel)
+    expect(composer(panel)).to_be_focused()
+    expect(heard).to_contain_text("The 2 prompts that waited are back in the text field.")
+    photograph(page, "panel-queue-back")
+    composer(panel).press("Enter")
+    expect(transcript_region(panel).get_by_text("All at once.")).to_be_visible()
+    assert seen.errors == []
+
+
+def test_hundreds_of_prompts_that_wait_are_one_row(page: Page, lab: Lab, seen: PageErrors) -> None:
+    ask = "for n in range(270):\n    get_ipython().run_line_magic('agent', f'--bg Look {n}.')"
+    panel = open_scripted_notebook(page, lab, "panel-270.ipynb", "stalls()", ask)
+    send(panel, "Begin.")
+    page.evaluate(RUN, 1)
+    strip = panel.get_by_role("button", name="270 waiting")
+    expect(strip).to_be_visible()
+    height = strip.bounding_box()["height"]  # type: ignore[index]
+    took = strip.evaluate(OPENED)
+    shown = panel.locator(".plm-Queue > .plm-Disclosure-body")
+    inner, outer = shown.evaluate("one => [one.scrollHeight, one.clientHeight]")
+    shown.get_by_text("Look 269.").scroll_into_view_if_needed()
+    photograph(page, "panel-queue-270")
+
+    expect(shown.get_by_text("Look 269.")).to_be_in_viewport()
+    expect(composer(panel)).to_be_in_viewport()
+    assert height <= 32
+    assert inner > 10 * outer
+    assert took < 1500, took
+    panel.get_by_role("button", name="Stop", exact=True).click()
+    at_rest(panel)
+    expect(composer(panel)).to_have_value("")  # they were asked in a cell
     assert seen.errors == []
 
 
@@ -405,7 +532,7 @@ def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
     send(panel, "Write it down.")
     expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
     send(panel, "And then sum it up.")
-    expect(panel.get_by_role("group", name="Waiting prompt")).to_be_visible()
+    expect(waiting_prompts(panel, 1)).to_be_visible()
     page.add_script_tag(path=AXE)
     found = {}
     for theme in ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"):

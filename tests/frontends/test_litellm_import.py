@@ -1,5 +1,7 @@
 """litellm, whose import takes two seconds of CPU and 100 MB, is imported only when a model needs it."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,10 @@ from tests.harness.kernel import Kernel
 
 from palimpsest.app.wiring import App
 from palimpsest.model.adapter import litellm_model
+from palimpsest.model.script import says
 from palimpsest.public.session_object import open_session
+from palimpsest.render.content.phrases import LOADING
+from palimpsest.testing import FaultServer
 
 KEY = {"OPENAI_API_KEY": "sk-test-openai-0123456789"}
 GEMINI = {"GEMINI_API_KEY": "test-gemini-0123456789"}
@@ -25,7 +30,7 @@ class Noted(litellm_model.LitellmLoader):
     def _import(self) -> Any:
         raise AssertionError("Nothing is imported here.")
 
-    def preload(self) -> Any:
+    def preload(self, **_: object) -> Any:
         self.imports.append("litellm")
 
 
@@ -75,7 +80,7 @@ def test_an_application_imports_it_early_where_the_expected_model_needs_it(
         start=tmp_path, environment={"HOME": str(tmp_path), **environment}, overrides=settings
     )
 
-    app.preload()
+    app.preload_model()
     app.close()
 
     assert definitions.imports == ["litellm"][: int(needed)]
@@ -99,3 +104,74 @@ def test_a_script_begins_to_import_it_with_its_session(
     app.close()
 
     assert (before, definitions.imports) == ([], ["litellm"][: int(needed)])
+
+
+LIBRARY = "__import__('palimpsest.model.adapter.litellm_model', fromlist=['_']).LIBRARY"
+LOADED = f"({LIBRARY}._loaded is not None and {LIBRARY}._loaded.done())"
+FRONT = "from palimpsest.ipython_extension import extension_of\nextension_of(get_ipython()).front()"
+"""Waits until the extension is loaded."""
+
+
+@pytest.fixture
+def asked_through_litellm(tmp_path: Path) -> Iterator[tuple[Kernel, FaultServer]]:
+    """A new kernel with the extension, whose model is asked through litellm."""
+    with FaultServer(says("Hi."), says("Hi again.")) as server:
+        settings = {
+            "model": "openai/test",
+            "models": {"openai/test": {"api_base": server.openai_base}},
+            "direct": False,
+            "titles": False,
+        }
+        env = {**KEY, "PALIMPSEST_CONFIG_CONTENT": json.dumps(settings)}
+        with Kernel(cwd=tmp_path, env=env, fresh=True) as kernel:
+            assert kernel.run("%load_ext palimpsest").status == "ok"
+            kernel.run(FRONT)
+            yield kernel, server
+
+
+@pytest.mark.slow
+def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
+    asked_through_litellm: tuple[Kernel, FaultServer],
+) -> None:
+    kernel, server = asked_through_litellm
+    before = kernel.value(f"({LIBRARY}._loaded, 'litellm' in __import__('sys').modules)")
+    kernel.request(type="prepare")
+    meanwhile = kernel.run("weights = [3, 4, 5]\nprint(sum(weights))")
+    unfinished = kernel.value(f"not {LOADED}")
+    # Waiting by the loader itself would begin the import, perhaps before the page's command does.
+    kernel.run(f"import time\nwhile True not in {LIBRARY}._warm: time.sleep(0.05)")
+    asked = kernel.run("%%agent -y\nHello")
+
+    assert before == "(None, False)"
+    assert (meanwhile.stream().strip(), unfinished) == ("12", "True")
+    assert len(server.requests) == 1
+    assert "Hi." in asked.markdown()
+    assert not any(LOADING in str(one["content"]) for one in asked.messages)
+
+
+@pytest.mark.slow
+def test_a_first_turn_says_that_it_waits_for_the_import(
+    asked_through_litellm: tuple[Kernel, FaultServer],
+) -> None:
+    kernel, server = asked_through_litellm
+    first = kernel.run("%%agent -y\nHello")
+    second = kernel.run("%%agent -y\nHello again")
+
+    assert len(server.requests) == 2
+    assert any(LOADING in str(one["content"]) for one in first.messages)
+    assert LOADING not in first.markdown()  # it is over
+    assert not any(LOADING in str(one["content"]) for one in second.messages)
+    assert first.markdown().count("Hi.") == 1
+
+
+@pytest.mark.slow
+def test_a_cell_of_the_agent_that_is_being_written_begins_the_import(
+    asked_through_litellm: tuple[Kernel, FaultServer],
+) -> None:
+    kernel, _ = asked_through_litellm
+    kernel.complete("import o")
+    before = kernel.value(f"{LIBRARY}._loaded")
+    kernel.complete("%%agent -")
+    kernel.run(f"import time\nwhile not {LOADED}: time.sleep(0.05)")
+
+    assert before == "None"

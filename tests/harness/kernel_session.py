@@ -68,6 +68,7 @@ class KernelHarness:
         recorder: CellRecorder | None = None,
     ) -> None:
         self.model = model
+        self.prepared: list[str | None] = []
         self.notebook_runs: NotebookReader | None = recorder
         self.frontend: Frontend | None = None
         self.engine = EngineThread()
@@ -127,6 +128,10 @@ class KernelHarness:
 
     def models(self) -> Sequence[tuple[str, str, str]]:
         return ()
+
+    def preload_model(self, model_id: str | None = None) -> None:
+        """Note that a model was to be prepared."""
+        self.prepared.append(model_id)
 
     def default_model(self) -> str:
         return "test/scripted"

@@ -10,6 +10,7 @@ from palimpsest.render.content.outline import outline_message
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.session_record.events import PromptDelivered
 from palimpsest.transcript.user_notices import user_notice_text
 
 
@@ -28,10 +29,14 @@ def notices(message: Message) -> list[str]:
     return [words for part in message.parts if (words := user_notice_text(part)) is not None]
 
 
-async def at_its_limit(tmp_path: Path, *answers: object) -> LiveSession:
-    """Return a session whose next request exceeds the spending limit and asks."""
+def scripted(tmp_path: Path, *answers: object) -> SessionHarness:
     model = ScriptedModel(says("One.").reports(input=3_000), *answers)  # type: ignore[arg-type]
-    session = await SessionHarness(tmp_path, model).session()
+    return SessionHarness(tmp_path, model)
+
+
+async def at_its_limit(harness: SessionHarness) -> LiveSession:
+    """Return a session whose next request exceeds the spending limit and asks."""
+    session = await harness.session()
     await asyncio.to_thread(session.control.set_budget, tokens=2_500)
     await ask(session, "first")
     return session
@@ -40,7 +45,7 @@ async def at_its_limit(tmp_path: Path, *answers: object) -> LiveSession:
 async def test_a_prompt_stopped_at_the_spending_limit_has_an_answer_and_a_reason(
     tmp_path: Path,
 ) -> None:
-    session = await at_its_limit(tmp_path, says("Two."))
+    session = await at_its_limit(scripted(tmp_path, says("Two.")))
     second = asyncio.create_task(ask(session, "second"))
     await until(lambda: session.snapshot().asks)
 
@@ -53,7 +58,8 @@ async def test_a_prompt_stopped_at_the_spending_limit_has_an_answer_and_a_reason
 
 
 async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
-    session = await at_its_limit(tmp_path, says("Two."))
+    harness = scripted(tmp_path, says("Two."))
+    session = await at_its_limit(harness)
     turns = [asyncio.create_task(ask(session, "second"))]
     await until(lambda: session.snapshot().asks)
     long = "word " * 20
@@ -64,6 +70,9 @@ async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
     answers = await asyncio.gather(*turns)
 
     assert [one.stopped_by for one in answers] == ["cancelled", "withdrawn", "withdrawn"]
+    records = await harness.records(session)
+    delivered = [one.event for one in records if isinstance(one.event, PromptDelivered)]
+    assert [one.stopped for one in delivered] == [None, None, True, True]
     (words,) = notices(session.snapshot().messages[-1])
     assert words == (
         "2 prompts that waited were withdrawn with this stop, and were not sent: "
@@ -93,7 +102,7 @@ async def test_a_stop_between_two_requests_is_said(tmp_path: Path) -> None:
 
 
 async def test_what_was_stopped_goes_on_with_the_next_prompt(tmp_path: Path) -> None:
-    session = await at_its_limit(tmp_path, says("Three."))
+    session = await at_its_limit(scripted(tmp_path, says("Three.")))
     turn = asyncio.create_task(ask(session, "second"))
     await until(lambda: session.snapshot().asks)
     session.cancel("Stopped.")

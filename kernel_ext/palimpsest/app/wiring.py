@@ -378,14 +378,9 @@ class App:
         told, self._told = self._told, True
         return () if told else tuple(one for one in (self.warning, self.notice) if one)
 
-    def preload(self) -> None:
-        """Start importing and connecting what the first answer will need, in the background."""
-        self.preload_model()
-        self.servers.preload()
-
-    def preload_model(self) -> None:
-        """Start importing litellm where the model that will probably answer cannot be asked without it."""
-        expected = self._expected_model()
+    def preload_model(self, model_id: str | None = None) -> None:
+        """Begin to import what a model needs, in the background; without an id, the one that will probably answer."""
+        expected = model_id or self._expected_model()
         if expected is not None:
             self._preload_for(expected)
 
@@ -408,7 +403,7 @@ class App:
                 target=import_module, args=(REHEARSAL,), name="palimpsest-rehearsal", daemon=True
             ).start()
         elif needs_litellm(info.ref, info.api_base, direct=self.config.value.direct):
-            preload()
+            preload(info.ref)
         else:
             preload_http()
 

@@ -180,6 +180,10 @@ class Frontend:
         text = shown(operation.output(answer))
         self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
 
+    def prepare(self) -> None:
+        """Begin to import what the session's model needs, since a person is about to ask; returns at once."""
+        self.channel.prepare()
+
     def known(self, field: str) -> Sequence[str]:
         """Return values of an option for completion, without any request."""
         values = known_values(self.services, self.channel.current, field)

@@ -36,8 +36,10 @@ from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
 from palimpsest.loop.subtasks import SUBTASK, run_subtasks
 from palimpsest.loop.written_call_retry import ask_for_real_call
+from palimpsest.model.interface import LoadedModel
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import UNATTENDED
+from palimpsest.tools.calls.error_containment import until_abort
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -68,7 +70,13 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
-from palimpsest.transcript.session_record.events import Event, MessageUpdated, PartUpdated
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageUpdated,
+    PartUpdated,
+    SessionStatus,
+)
+from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.user_notices import user_notice
 
 REFUSED_LIMIT = 3
@@ -149,6 +157,7 @@ class Turn:
             try:
                 self.setup = setup = await self._requests.setup(user)
                 _refuse_model(setup)
+                await self._load(setup)
                 if await self._held(setup, user):
                     continue
                 if self._requests.afford is not None:
@@ -161,6 +170,22 @@ class Turn:
                 return
             if not await self._next(setup, user):
                 return
+
+    async def _load(self, setup: StepSetup) -> None:
+        """Wait until what the model needs is imported, and say so meanwhile. Raises Aborted.
+
+        It is done before the step, so that no step's time holds an import.
+        """
+        if not isinstance(setup.model, LoadedModel):
+            return
+        loading = setup.model.loading(setup.info)
+        if loading is None:
+            return
+        self._log.append(SessionStatus(status=Busy(loading=self._log.clock())))
+        try:
+            await until_abort(self._requests.abort, loading)
+        finally:
+            self._log.append(SessionStatus(status=Busy()))
 
     async def _held(self, setup: StepSetup, user: UserMessage) -> bool:
         """Hold a step's request where requests are held; true when it was let go, and all is decided anew."""

@@ -5,9 +5,9 @@ since thousands of them arrive in a second.
 """
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
@@ -195,6 +195,14 @@ StreamEvent = (
     | ToolErred
     | StepFinished
 )
+
+
+@runtime_checkable
+class LoadedModel(Protocol):
+    """A model whose requests need a library that takes seconds to import."""
+
+    def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
+        """Return what begins the import, if need be, and ends with it; None where all is imported."""
 
 
 class Model(Protocol):

@@ -19,6 +19,7 @@ import { addErrorButtons } from './errorButtons';
 import { completeOutputs } from './outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
+import { expectPrompts } from './expectedPrompts';
 import { insertAskedCells } from './insertedCells';
 import { reportRenames } from './notebookRename';
 import { announceRuns } from './runAnnouncements';
@@ -80,6 +81,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       addErrorButtons(panel, link, this._words, this._showPanel),
       reportRenames(panel, link),
       announceRuns(panel, link),
+      expectPrompts(panel, link),
       insertAskedCells(panel, link),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),

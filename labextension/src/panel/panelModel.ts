@@ -5,6 +5,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ILink } from '../kernel/kernelLink';
+import { prepareModel } from '../kernel/modelPreparation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { cellEdits, type RunCells } from '../notebook/cellEdits';
 import { showCell } from '../notebook/shownCell';
@@ -54,6 +55,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   private _sendKey: SendKey = 'Enter';
   /** The requests to search a session, until the search ends or another session is shown. */
   private _search = { key: '', count: 0 };
+  private _looks = false;
   /** The current error, and the notebook it belongs to. */
   private _failure: { key: string; text: string } | null = null;
   /** The kernel's problem that the user dismissed. */
@@ -157,7 +159,9 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
 
   /** Sets whether the panel is visible. */
   look(looks: boolean): void {
+    this._looks = looks;
     this._front.look(looks);
+    this._changed();
   }
 
   /** Sets the key that sends a prompt. */
@@ -257,6 +261,10 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       sendKey: this._sendKey,
       search: this._search.key === key ? this._search.count : 0
     };
+    if (this._looks && front.link !== null && !state.readOnly) {
+      // Whoever has the panel open may ask next.
+      prepareModel(front.link, this.session);
+    }
     if (differ(state, this._state)) {
       this._state = state;
       [...this._readers].forEach(changed => {

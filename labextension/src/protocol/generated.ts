@@ -56,6 +56,7 @@ export type Command =
   | Watch
   | Unwatch
   | AnnounceRun
+  | Prepare
   | TellCells
   | Resync
   | RenameNotebook
@@ -531,6 +532,10 @@ export interface Budget {
 /** A turn runs. */
 export interface Busy {
   type: 'busy';
+  /**
+   * Since when it waits for the import of what the model needs, in milliseconds since 1970; None while it does not.
+   */
+  loading?: number;
 }
 /** What the provider's prompt cache would hold of a proposed request. */
 export interface CacheForecast {
@@ -2041,6 +2046,12 @@ export interface SliderView {
   stops: number[];
   default: number;
 }
+/** Say that a person is about to ask, so that what the model needs is imported meanwhile. */
+export interface Prepare {
+  id: string;
+  type: 'prepare';
+  session?: string;
+}
 /** Say what would go along with a prompt that is being typed; nothing is sent. */
 export interface PreviewMentions {
   id: string;
@@ -2115,6 +2126,8 @@ export interface PromptDelivered {
   prompt_id: string;
   /** None when the prompt was withdrawn before it was delivered. */
   message_id?: string;
+  /** It was withdrawn because the turn before it was stopped, not because somebody took it back. */
+  stopped?: boolean;
 }
 /** How well the recording itself is reproduced by the replay that every track rests on. */
 export interface ProofView {

@@ -217,6 +217,17 @@ def test_a_queued_prompt_can_be_withdrawn(page: Kernel) -> None:
     assert "banana" not in page.requests()
 
 
+def test_a_page_has_what_the_model_needs_imported_before_it_is_asked(page: Kernel) -> None:
+    page.script("says('Hi.')")
+    page.run("%%agent\nHello")
+    page.run("harness.prepared.clear()")
+    reply = page.request(type="prepare")
+    page.run("import time\nwhile not harness.prepared: time.sleep(0.02)")
+
+    assert reply["status"] == "ok"
+    assert page.value("harness.prepared") == "['test/scripted']"  # the session's
+
+
 def test_the_same_command_twice_does_nothing_more(page: Kernel) -> None:
     page.script("says('once')", "says('twice')")
 

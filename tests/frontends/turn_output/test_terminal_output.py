@@ -1,5 +1,7 @@
 """A terminal prints each item once, in the same words as every other view."""
 
+import re
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +23,7 @@ from palimpsest.transcript.parts import (
     TextPart,
     ToolRunning,
 )
-from palimpsest.transcript.session_record.sessions import Idle
+from palimpsest.transcript.session_record.sessions import Busy, Idle
 from palimpsest.transcript.values import Ask, Density, Reply, Usage
 
 
@@ -33,10 +35,11 @@ class Feed:
         self.problems = 0
         self.notes = OutlineNotes()
         self.told = True
+        self.status: Idle | Busy = Idle()
         self._messages = messages
 
     def snapshot(self) -> Any:
-        return SimpleNamespace(status=Idle(), problem="")
+        return SimpleNamespace(status=self.status, problem="")
 
     def has_told(self, _snapshot: Any) -> bool:
         return self.told
@@ -279,3 +282,18 @@ def test_all_steps_have_a_row_each(capsys: pytest.CaptureFixture[str]) -> None:
         "step 2 · 1,500 in (1,400 cached) · 5 out · $0.001 · 0.5 s",
     ]
     assert capsys.readouterr().out == ""
+
+
+def test_the_import_of_what_the_model_needs_is_one_line_with_how_long_it_took(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    feed = Feed(assistant(TextPart(id="t", session_id="s", message_id="m", text="Hi.\n")))
+    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
+    feed.status, shown = Busy(loading=int(time.time() * 1_000) - 3_000), feed.messages
+    feed.messages = lambda _snapshot: ()  # type: ignore[method-assign]
+    begun = printed(feed, capsys, story) + printed(feed, capsys, story)
+    feed.status, feed.messages = Busy(), shown  # type: ignore[method-assign]
+    ended = printed(feed, capsys, story)
+
+    assert begun == "· loading what the model needs…"
+    assert re.fullmatch(r" \d(\.\d)? s\nHi\.\n", ended.replace("\N{NO-BREAK SPACE}", " "))

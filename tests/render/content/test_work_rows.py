@@ -8,6 +8,7 @@ import pytest
 from tests.render.sample_parts import assistant
 
 from palimpsest.render.content.outline import (
+    NoticeItem,
     OutlineCall,
     OutlineStep,
     ReasoningItem,
@@ -36,6 +37,8 @@ def told(row: Row) -> str:
             return f"Thought for {duration(row.seconds)}" if known else "Thoughts"  # type: ignore[arg-type]
         case TextItem():
             return row.text
+        case NoticeItem():
+            return row.words
         case _:
             return type(row).__name__
 

@@ -79,6 +79,9 @@ class FrontendServices(Protocol):
     def models(self) -> Sequence[tuple[str, str, str]]:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
 
+    def preload_model(self, model_id: str | None = None) -> None:
+        """Begin to import what a model needs, or the one that will probably answer."""
+
     def default_model(self) -> str:
         """Return the id of the model that answers when none is named."""
 

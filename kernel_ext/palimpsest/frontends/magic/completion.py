@@ -14,6 +14,7 @@ from palimpsest.session.prompts.mention_matches import ranked_matches
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
 
+_OURS = re.compile(r"\s*%{1,2}agent\b")
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
 
 
@@ -22,6 +23,9 @@ class KnownValues(Protocol):
 
     def known(self, field: str) -> Sequence[str]:
         """Return them, without any request."""
+
+    def prepare(self) -> None:
+        """Begin to import what the model needs; returns at once."""
 
 
 class Completions:
@@ -40,6 +44,8 @@ class Completions:
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
             line = context.line_with_cursor[: context.cursor_position]
+            if _OURS.match(context.full_text) and (front := self._front()) is not None:
+                front.prepare()  # where no page of ours tells that a person is about to ask
             words = self.propose(line) or self.propose_in_body(context.full_text, line)
             matching = ranked_matches(words, context.token)
             return {

@@ -42,6 +42,7 @@ from palimpsest.frontends.protocol.connection import (
     InsertCellsNotice,
     OutcomeNotice,
     PingNotice,
+    Prepare,
     TellCells,
     TypedAnswer,
     Unwatch,
@@ -66,7 +67,7 @@ REMEMBERED = 1_000
 """Replies kept for repeated commands; a page repeats within seconds."""
 CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
     str(one.model_fields["type"].default): one
-    for one in (Hello, Watch, Unwatch, AnnounceRun, TellCells, Resync, RenameNotebook)
+    for one in (Hello, Watch, Unwatch, AnnounceRun, Prepare, TellCells, Resync, RenameNotebook)
 }
 """The commands about the page's own connection, by their types; all others are operations."""
 FORMER_TYPES = {
@@ -185,6 +186,14 @@ class Channel:
             unsubscribe()
         self._unsubscribe.clear()
 
+    def prepare(self, session_id: str | None = None) -> None:
+        """Begin to import what the session's model needs, unless that has begun; returns at once, from any thread."""
+        with self._lock:
+            session = self._sessions.get(session_id or self._current or "")
+        info = session.snapshot(messages=False).session if session is not None else None
+        model = info.model.id if info is not None and info.model is not None else None
+        self._services.engine.submit(asyncio.to_thread(self._services.preload_model, model))
+
     # Commands
 
     def _do(self, command: CommandBase) -> CommandReply:
@@ -209,6 +218,9 @@ class Channel:
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
             case AnnounceRun():
                 self.announced(command.cells)
+                return self._reply(command)
+            case Prepare():
+                self.prepare(command.session)
                 return self._reply(command)
             case Unwatch():
                 self.watches.end(command.client, command.session)

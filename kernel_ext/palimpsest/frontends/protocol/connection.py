@@ -65,6 +65,13 @@ class AnnounceRun(CommandBase):
     cells: int = Field(ge=2, le=100_000)
 
 
+class Prepare(CommandBase):
+    """Say that a person is about to ask, so that what the model needs is imported meanwhile."""
+
+    type: Literal["prepare"] = "prepare"
+    session: str | None = None
+
+
 class SessionHead(Value):
     """The summary of a session that a page shows before it has the session's messages."""
 

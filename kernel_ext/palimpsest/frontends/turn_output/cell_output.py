@@ -26,11 +26,12 @@ from palimpsest.frontends.turn_output.segments import (
     slices,
 )
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
+from palimpsest.render.content.phrases import LOADING
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
-from palimpsest.transcript.session_record.sessions import Retrying
+from palimpsest.transcript.session_record.sessions import Busy, Retrying
 from palimpsest.transcript.visible_text import visible
 
 FAST_SECONDS = 0.25
@@ -147,7 +148,9 @@ class CellOutput:
         snapshot = self._feed.snapshot()
         if snapshot is None or (self._feed.turn_id is None and snapshot.status.type == "idle"):
             return
-        self._counts_down = isinstance(snapshot.status, Retrying)
+        self._counts_down = (
+            isinstance(snapshot.status, Retrying) or _loading_since(snapshot) is not None
+        )
         messages = self._messages(snapshot)
         self._any_words = self._any_words or _has_words(messages)
         self._settle(messages, snapshot)
@@ -321,7 +324,11 @@ class CellOutput:
             return snapshot.problem
         if isinstance(status, Retrying):
             seconds = max(0, round((status.next - self._now_ms()) / 1000))
-            return f"{status.message} Attempt {status.attempt + 1} in {seconds} s."
+            # The line of the failed attempts says why.
+            why = "" if _ends_in_retry(messages) else f"{status.message} "
+            return f"{why}Attempt {status.attempt + 1} in {seconds} s."
+        if (since := _loading_since(snapshot)) is not None:
+            return f"{LOADING} {max(0, round((self._now_ms() - since) / 1000))} s"
         if snapshot.asks or snapshot.questions:
             return "waits for your answer"
         if self._feed.turn_id is None and snapshot.status.type == "busy":
@@ -331,6 +338,11 @@ class CellOutput:
         if not _has_words(messages):
             return "waits for the model"
         return ""
+
+
+def _loading_since(snapshot: Snapshot) -> int | None:
+    """Return since when what the model needs is being imported; None where nothing is."""
+    return snapshot.status.loading if isinstance(snapshot.status, Busy) else None
 
 
 def _runs(messages: Sequence[Message], segment: Segment) -> bool:
@@ -346,6 +358,11 @@ def _is_open(message: Message) -> bool:
     """Tell whether more of an answer may come."""
     info = message.info
     return isinstance(info, AssistantMessage) and info.time.completed is None
+
+
+def _ends_in_retry(messages: Sequence[Message]) -> bool:
+    """Tell whether a failed attempt is the last that is shown."""
+    return bool(messages and messages[-1].parts and messages[-1].parts[-1].type == "retry")
 
 
 def _summarises(messages: Sequence[Message]) -> bool:

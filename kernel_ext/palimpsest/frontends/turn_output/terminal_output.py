@@ -4,6 +4,7 @@ Border: plain text on ``sys.stdout``; a terminal has no outputs that could be re
 folded is printed when something else follows, and a failed call at once, before one can mend it.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
@@ -23,7 +24,7 @@ from palimpsest.render.content.outline import (
     outline_error,
     outline_parts,
 )
-from palimpsest.render.content.phrases import SIGNS, duration, some, thought_text
+from palimpsest.render.content.phrases import LOADING, SIGNS, duration, some, thought_text
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow, fold_work, is_look, is_quiet
 from palimpsest.render.safety.escaping import one_line
@@ -43,6 +44,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
 )
 from palimpsest.transcript.retry_runs import is_notice
+from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible
@@ -78,6 +80,8 @@ class TerminalOutput:
         self._run: list[Item] = []
         """What is folded into the next row."""
         self._steps = 0
+        self._loading_since: int | None = None
+        """The start of the import of which the line is open, in milliseconds since 1970."""
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
         """Print everything that precedes a call."""
@@ -107,6 +111,7 @@ class TerminalOutput:
         if snapshot is None:
             return
         self._problem(snapshot)
+        self._loads(snapshot)
         has_told = self._feed.has_told(snapshot)
         for message in shown_messages(self._feed.messages(snapshot)):
             failed = any(self._may_be_refused(part) for part in message.parts)
@@ -241,6 +246,18 @@ class TerminalOutput:
             self._end_run()
             self._line(f"! {self._scrub(snapshot.problem)}")
         self._told_problem = snapshot.problem
+
+    def _loads(self, snapshot: Snapshot) -> None:
+        """Print that what the model needs is being imported, and in the same line how long it took."""
+        status = snapshot.status
+        since = status.loading if isinstance(status, Busy) else None
+        if since is not None and self._loading_since is None:
+            self._end_run()
+            self._end_line()
+            self._write(f"· {LOADING}")
+        elif since is None and self._loading_since is not None:
+            self._write(f" {duration(time.time() - self._loading_since / 1_000)}\n")
+        self._loading_since = since
 
     def _retry(self, part: RetryPart) -> None:
         """Print a failed attempt: in a row they are one line, which grows as long as nothing else is printed."""

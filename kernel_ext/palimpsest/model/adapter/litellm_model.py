@@ -17,7 +17,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from typing import Any
@@ -40,6 +40,7 @@ from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.errors import ModelFailed, UnknownError
 from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.values import ModelInfo, ModelRef
 
 ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
@@ -72,13 +73,16 @@ class LitellmLoader:
         self._warm: set[bool] = set()
         self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
-    def preload(self) -> Future[Any]:
-        """Begin to import litellm, unless that has begun; returns at once."""
+    def preload(self, *, openai: bool = False) -> Future[Any]:
+        """Begin to import litellm, and what its first call would import, unless that has begun; returns at once."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = Future()
                 threading.Thread(
-                    target=self._load, args=(self._loaded,), name="palimpsest-litellm", daemon=True
+                    target=self._load,
+                    args=(self._loaded, openai),
+                    name="palimpsest-litellm",
+                    daemon=True,
                 ).start()
             return self._loaded
 
@@ -106,15 +110,29 @@ class LitellmLoader:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
             self._warm.add(openai)
 
+    def loading(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
+        """Return what imports all that a call needs; None where it is imported."""
+        if self._loaded is not None and self._loaded.done() and openai in self._warm:
+            return None
+        return self._ready(openai=openai)
+
+    async def _ready(self, *, openai: bool) -> None:
+        with suppress(ImportError):  # told where it is asked
+            await self.get()
+            await self.warm(openai=openai)
+
     def wait(self, timeout: float | None = None) -> Any:
         """Return litellm, blocking the thread until it is imported."""
         return self.preload().result(timeout)
 
-    def _load(self, loaded: Future[Any]) -> None:
+    def _load(self, loaded: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
         try:
             loaded.set_result(self._import())
         except BaseException as error:  # noqa: BLE001 - whoever asks for litellm gets the error
             loaded.set_exception(error)
+        else:
+            _import_late(openai)
+            self._warm.add(openai)
 
     def _import(self) -> Any:
         if "litellm" in sys.modules:
@@ -164,9 +182,9 @@ def _import_late(openai: bool) -> None:  # noqa: FBT001 - a thread's argument
 LIBRARY = LitellmLoader()
 
 
-def preload() -> None:
-    """Begin to import litellm in the background."""
-    LIBRARY.preload()
+def preload(ref: ModelRef) -> None:
+    """Begin to import litellm in the background, and what it imports for a first call of this model."""
+    LIBRARY.preload(openai=profile(ref).openai_client)
 
 
 def wait(timeout: float | None = None) -> None:
@@ -179,6 +197,10 @@ class LitellmModel:
 
     def __init__(self, *, read_timeout_seconds: float | None = None) -> None:
         self._read_timeout = read_timeout_seconds
+
+    def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
+        """Return what imports litellm; None where it is imported."""
+        return LIBRARY.loading(openai=profile(model.ref).openai_client)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""

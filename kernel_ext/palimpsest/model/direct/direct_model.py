@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from types import ModuleType
 from typing import Any
@@ -43,6 +43,7 @@ from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import key_of, key_variable
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.errors import ModelFailed, UnknownError
+from palimpsest.transcript.values import ModelInfo
 
 CLIENTS = "palimpsest.model.direct.http_clients"
 COMMAND_LINE = "httpx._main"
@@ -109,6 +110,12 @@ class DirectModel:
         direct = self._direct()
         return litellm_reason(model.ref, model.api_base, direct=direct) or request_reason(request)
 
+    def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
+        """Return what imports the client, or litellm; None where it is imported."""
+        if litellm_reason(model.ref, model.api_base, direct=self._direct()) is not None:
+            return self._litellm.loading(model)
+        return None if _loaded_clients() is not None else _load_clients()
+
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield what comes back."""
         if self.reason(request) is not None:
@@ -159,11 +166,21 @@ class DirectModel:
 
 async def _clients() -> Any:
     """Return the module of HTTP clients, whose import takes 200 ms, without blocking the event loop."""
-    found = sys.modules.get(CLIENTS)
-    if found is not None and hasattr(found, "posted"):
+    found = _loaded_clients()
+    if found is not None:
         return found
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(None, import_clients)
+
+
+def _loaded_clients() -> Any:
+    """Return the module of HTTP clients; None before it is imported to its end."""
+    found = sys.modules.get(CLIENTS)
+    return found if hasattr(found, "posted") else None
+
+
+async def _load_clients() -> None:
+    await _clients()
 
 
 def endpoint(base: str, path: str) -> str:

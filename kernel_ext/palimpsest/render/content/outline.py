@@ -211,6 +211,8 @@ class NoticeItem:
     do: str = ""
     tone: str = "muted"
     """``muted`` or ``error``."""
+    sent_again: int = 0
+    """How often a request was sent again before it was answered; 0 where the notice is about something else."""
 
 
 Item = TextItem | ReasoningItem | OutlineCall | OutlineStep | ReductionItem | NoticeItem
@@ -384,7 +386,8 @@ class _OutlineBuilder:
             words = self._reason(part.error.message)
             return [NoticeItem("↻", words if words.endswith((".", "…")) else f"{words}.")]
         run = replace(run, reasons=tuple(dict.fromkeys(self._reason(one) for one in run.reasons)))
-        return [NoticeItem("↻", retry_words(run))]
+        sent_again = run.failed if run.ended == "answered" else 0
+        return [NoticeItem("↻", retry_words(run), sent_again=sent_again)]
 
     def _reason(self, message: str) -> str:
         return self._line(_without_traceback(message))

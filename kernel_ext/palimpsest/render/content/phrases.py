@@ -213,3 +213,7 @@ def error_texts(error: ErrorValue) -> tuple[str, str]:
 def thought_text(title: str, seconds: float | None) -> str:
     """Return the heading of a reasoning part, or of a text shown like one."""
     return title or ("Thought" if seconds is None else f"Thought for {duration(seconds)}")
+
+
+LOADING = "loading what the model needs…"
+"""What a first turn waits for, while a library is imported."""

@@ -1,6 +1,7 @@
 """Fold what the agent did between two texts into one row.
 
-Thoughts, steps, calls that only look, and failed calls that a later one mended are folded.
+Thoughts, steps, calls that only look, requests that were answered when they were sent again, and failed calls that a
+later one mended are folded.
 
 Border: pure; items of the outline go in. Every other call keeps a row, and stays where it is. The page has the same
 rule in ``labextension/src/state/display/workRows.ts``, and the words of a row in ``workWords.ts``; both are tested
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 from palimpsest.render.content.outline import (
     Item,
+    NoticeItem,
     OutlineCall,
     OutlineStep,
     ReasoningItem,
@@ -86,7 +88,7 @@ def is_look(tool: str) -> bool:
 
 
 def is_quiet(item: Item) -> bool:
-    """Return whether an item folds whatever follows it: a thought, a step, or a look that succeeded."""
+    """Return whether an item folds whatever follows it: a thought, a step, a look, or attempts that were answered."""
     match item:
         case OutlineStep():
             return True
@@ -94,6 +96,8 @@ def is_quiet(item: Item) -> bool:
             return not item.title
         case OutlineCall():
             return _look(item) != "" and item.status == _DONE
+        case NoticeItem():
+            return item.sent_again > 0
         case _:
             return False
 
@@ -138,11 +142,7 @@ def without_row(items: Sequence[Item], rows: Iterable[tuple[int, Row]]) -> list[
 
 def _is_between(item: Item) -> bool:
     """Return whether a run goes on behind an item: it is no text and no notice."""
-    return isinstance(item, OutlineCall | OutlineStep) or _is_thought(item)
-
-
-def _is_thought(item: Item) -> bool:
-    return isinstance(item, ReasoningItem) and not item.title
+    return isinstance(item, OutlineCall) or is_quiet(item)
 
 
 def _is_told(item: Item) -> bool:
@@ -169,7 +169,7 @@ def _wants_row(own: Sequence[Item]) -> bool:
     spent = [item.seconds for item in own if isinstance(item, ReasoningItem)]
     known = [one for one in spent if one is not None]
     return (
-        any(isinstance(item, OutlineCall) for item in own)
+        any(isinstance(item, OutlineCall | NoticeItem) for item in own)
         or len(known) < len(spent)
         or sum(known) >= SHORT_THOUGHT
     )
@@ -222,6 +222,7 @@ def _told(items: Iterable[Item]) -> list[list[WorkWord]]:
     found = _joined([one for one in seen if one], ", ")
     searches, recalled = len(looked("searches")), len(looked("recalled"))
     failed = sum(call.status != _DONE for call in calls)
+    again = sum(item.sent_again for item in items if isinstance(item, NoticeItem))
     said = [
         [WorkWord("looked at "), *found] if found else [],
         _plain(f"searched {_often(searches)}") if searches else [],
@@ -231,6 +232,7 @@ def _told(items: Iterable[Item]) -> list[list[WorkWord]]:
         if skills
         else [],
         _plain(_thought(items)),
+        _plain(f"sent again {_often(again)}") if again else [],
         _plain(f"{failed} failed, then mended") if failed else [],
     ]
     return [one for one in said if one]

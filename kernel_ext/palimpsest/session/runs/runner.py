@@ -253,17 +253,19 @@ class Runner:
         """Stop the run and withdraw the prompts that wait; returns whether there was anything."""
         waiting = self._log.state.inbox
         for prompt_id in waiting:
-            self.withdraw(prompt_id)
+            self.withdraw(prompt_id, stopped=True)
         if self.run is not None:
             self.run.withdrawn += [prompt.text for prompt in waiting.values()]
             self.run.abort.set(reason, by)
         return bool(waiting) or self.run is not None
 
-    def withdraw(self, prompt_id: str, error: ErrorValue | None = None) -> bool:
+    def withdraw(
+        self, prompt_id: str, error: ErrorValue | None = None, *, stopped: bool | None = None
+    ) -> bool:
         """Remove a waiting prompt from the inbox, and answer it with an error."""
         if prompt_id not in self._log.state.inbox:
             return False
-        self._log.append(PromptDelivered(prompt_id=prompt_id))
+        self._log.append(PromptDelivered(prompt_id=prompt_id, stopped=stopped))
         self._yes.discard(prompt_id)
         answer = Answer(self._session_id, "", error=error or AbortedError(), stopped_by="withdrawn")
         self._answer(prompt_id, answer)

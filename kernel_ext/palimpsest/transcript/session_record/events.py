@@ -183,6 +183,8 @@ class PromptDelivered(Value):
     prompt_id: str
     message_id: str | None = None
     """None when the prompt was withdrawn before it was delivered."""
+    stopped: bool | None = None
+    """It was withdrawn because the turn before it was stopped, not because somebody took it back."""
 
 
 class DecisionMade(Value):

@@ -214,6 +214,8 @@ class Busy(Value):
     """A turn runs."""
 
     type: Literal["busy"] = "busy"
+    loading: int | None = None
+    """Since when it waits for the import of what the model needs, in milliseconds since 1970; None while it does not."""
 
 
 class Retrying(Value):

@@ -9,12 +9,15 @@ import type {
   ToolPart
 } from '../../protocol/generated';
 import { callOutcome, type ICallOutcome } from './callOutcomes';
+import { errorWords, retryReason } from './errorWords';
 import { isNotice } from './lines';
+import { isOtherWay } from './retryRuns';
 import { spokenText, sentenceEnd } from './spokenText';
 import { subject } from './toolCalls';
 import { said } from './turns';
 import { lookOf } from './workRows';
 import type { ITranscript } from '../store/transcript';
+import { isReturned } from '../session/queue';
 
 export type Announcement =
   | { kind: 'words'; text: string }
@@ -26,9 +29,14 @@ export type Announcement =
     }
   /** Calls that only looked, one after the other: told together, as a row of work shows them. */
   | { kind: 'looks'; calls: readonly ToolPart[] }
-  | { kind: 'retry'; error: string }
+  /** A request failed and is sent again. */
+  | { kind: 'retry'; reason: string }
   | { kind: 'asks'; title: string }
   | { kind: 'held'; number: number; tokens: number }
+  /** A prompt was queued behind the running turn; so many wait. */
+  | { kind: 'queued'; waiting: number }
+  /** A stop gave so many prompts back. */
+  | { kind: 'back'; prompts: number }
   | { kind: 'begun' }
   | { kind: 'over' }
   /** The turn ended with an error, which was announced before. */
@@ -111,7 +119,7 @@ export function newAnnouncements(
       told.add(info.id);
       if (info.error !== undefined && !fresh) {
         begin();
-        found.push({ kind: 'words', text: info.error.message });
+        found.push({ kind: 'words', text: errorWords(info.error.message) });
       }
       end(info.error === undefined ? 'over' : 'stopped');
     }
@@ -135,6 +143,18 @@ export function newAnnouncements(
       told.add(id);
       found.push({ kind: 'held', number, tokens });
     }
+  }
+  // A prompt that begins a turn is in the inbox, too, until the turn has begun.
+  const queued =
+    fresh || (busy && (before.busy || hasBegun(transcript)))
+      ? unheard(transcript.inbox, 'queued', told)
+      : 0;
+  if (queued > 0 && !fresh) {
+    found.push({ kind: 'queued', waiting: transcript.inbox.length });
+  }
+  const back = unheard(transcript.stopped.filter(isReturned), 'back', told);
+  if (back > 0 && !fresh) {
+    found.push({ kind: 'back', prompts: back });
   }
   if (!busy) {
     end('over');
@@ -163,6 +183,19 @@ function together(found: readonly Announcement[]): Announcement[] {
     }
   }
   return merged;
+}
+
+/** Counts the prompts that were not announced as such before, and marks them. */
+function unheard(
+  prompts: ITranscript['inbox'],
+  as: string,
+  told: Set<string>
+): number {
+  const fresh = prompts
+    .map(({ prompt_id }) => `${as} ${prompt_id}`)
+    .filter(key => !told.has(key));
+  fresh.forEach(key => told.add(key));
+  return fresh.length;
 }
 
 /** Marks existing content as announced; of streaming text only the complete sentences. */
@@ -202,6 +235,18 @@ function ofParts(
       read.set(part.id, Math.max(from, to));
       return text === '' ? [] : [{ kind: 'words', text }];
     }
+    if (part.type === 'retry' && !told.has(part.id)) {
+      told.add(part.id);
+      const reason = retryReason(part.error.message);
+      // Said once, however often the same server gives the same answer.
+      const isNews = !told.has(`${part.message_id} ${reason}`);
+      told.add(`${part.message_id} ${reason}`);
+      return !isNews
+        ? []
+        : isOtherWay(part)
+          ? [{ kind: 'words', text: reason }]
+          : [{ kind: 'retry', reason }];
+    }
     if (part.type === 'tool' && isOver(part) && !told.has(part.id)) {
       told.add(part.id);
       const outcome = callOutcome(part, replies[part.call_id]);
@@ -211,10 +256,6 @@ function ofParts(
       return [
         { kind: 'call', tool: part.tool, subject: subject(part), outcome }
       ];
-    }
-    if (part.type === 'retry' && !told.has(part.id)) {
-      told.add(part.id);
-      return [{ kind: 'retry', error: part.error.message }];
     }
     return [];
   });
@@ -228,6 +269,15 @@ function spokenEnd({ text }: TextPart, grows: boolean): number {
 /** Whether a part is text of the agent, or a notice to the user. */
 function isSpoken(part: Part): part is TextPart {
   return part.type === 'text' && (!part.synthetic || isNotice(part));
+}
+
+/** Returns whether a turn has begun and its newest message is not complete. */
+function hasBegun({ entries }: ITranscript): boolean {
+  const info = entries.at(-1)?.message.info;
+  return (
+    info?.role === 'user' ||
+    (info?.role === 'assistant' && info.time.completed === undefined)
+  );
 }
 
 function isOver({ state }: ToolPart): boolean {

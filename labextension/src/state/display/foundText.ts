@@ -1,6 +1,7 @@
 /**
  * Finds words in the turns of a session, also in what is folded or far away and so not rendered.
  */
+import { errorWords, retryReason } from './errorWords';
 import { input, output, subject } from './toolCalls';
 import { lines, type Line } from './lines';
 import { plainText } from './spokenText';
@@ -84,9 +85,12 @@ function textOf(line: Line): ILineText {
     case 'compaction':
       return { row: '', inside: plainText(line.summary) };
     case 'error':
-      return { row: line.error.message, inside: '' };
-    case 'retry':
-      return { row: line.part.error.message, inside: '' };
+      return { row: errorWords(line.error.message), inside: '' };
+    case 'retry': {
+      const { reasons } = line.run ?? {};
+      const why = reasons?.map(retryReason).join(' ');
+      return { row: why ?? errorWords(line.part.error.message), inside: '' };
+    }
     case 'patch':
       return { row: line.part.files.join('\n'), inside: '' };
     case 'file':

@@ -4,7 +4,13 @@
  * Each failed attempt is a part of its own; a reader sees one line for all attempts in a row. The kernel has the
  * same rule in transcript/retry_runs.py; both are tested on tests/fixtures/retry_runs.json.
  */
-import type { ErrorValue, Part, RetryPart } from '../../protocol/generated';
+import type {
+  ErrorValue,
+  Message,
+  Part,
+  RetryPart
+} from '../../protocol/generated';
+import { retryReason } from './errorWords';
 import { seconds } from './numberFormat';
 import type { ITranslations } from './translations';
 
@@ -23,6 +29,8 @@ export interface IRetryRun {
   failed: number;
   /** All waits together, in seconds; undefined where one is not known. */
   waited: number | undefined;
+  /** When the newest wait ended, in milliseconds since 1970. */
+  until: number | undefined;
   ended: RetryEnd;
 }
 
@@ -56,7 +64,7 @@ export function retryLines(
     }
   };
   parts.forEach((part, at) => {
-    if (part.type === 'retry' && !isNotice(part)) {
+    if (part.type === 'retry' && !isOtherWay(part)) {
       run.push(part);
     } else if (!belongs(part)) {
       close(error === undefined || finished >= at ? 'answered' : endOf(error));
@@ -72,22 +80,48 @@ export function retryLines(
   return { runs, merged, errorAttempts };
 }
 
+/** Returns the attempts at the end of an answer of which none was answered yet; undefined if there are none. */
+export function openRun(messages: readonly Message[]): IRetryRun | undefined {
+  const { info, parts } = messages.at(-1) ?? {};
+  if (info?.role !== 'assistant' || parts === undefined) {
+    return undefined;
+  }
+  const isOver = info.time.completed !== undefined;
+  const { runs } = retryLines(parts, info.error, isOver);
+  return [...runs.values()].find(({ ended }) => ended === 'open');
+}
+
 /** Returns a run in one line: its reasons, how often it failed and how it ended. */
 export function retryWords(run: IRetryRun, words: ITranslations): string {
-  const { ended, failed, reasons, waited } = run;
-  const rest = reasons.length - MOST_REASONS;
+  const { ended, failed, waited } = run;
+  return `${reasonWords(run, words)} ${endWords(ended, failed, waited, words)}`;
+}
+
+/** Returns why the attempts of a run failed, each reason once. */
+export function reasonWords(
+  { reasons }: IRetryRun,
+  words: ITranslations
+): string {
+  const said = [...new Set(reasons.map(retryReason).map(sentence))].map(
+    (one, index, all) => withoutServer(one, all[index - 1])
+  );
+  const rest = said.length - MOST_REASONS;
   return [
-    reasons
-      .slice(0, MOST_REASONS)
-      .map(sentence)
-      .join(` ${words.__('Then:')} `),
+    said.slice(0, MOST_REASONS).join(` ${words.__('Then:')} `),
     rest > 0
       ? words._n('And another reason.', 'And %1 other reasons.', rest, rest)
-      : '',
-    endWords(ended, failed, waited, words)
+      : ''
   ]
     .filter(one => one !== '')
     .join(' ');
+}
+
+/** Returns a reason without the server that the reason before it names. */
+function withoutServer(reason: string, before = ''): string {
+  const server = /^\S+ answered /.exec(reason)?.[0];
+  return server !== undefined && before.startsWith(server)
+    ? reason.slice(server.length)
+    : reason;
 }
 
 function endWords(
@@ -129,12 +163,13 @@ function runOf(parts: readonly RetryPart[], ended: RetryEnd): IRetryRun {
       known.length === waits.length
         ? known.reduce((sum, one) => sum + one, 0) / 1000
         : undefined,
+    until: parts.at(-1)?.time.end,
     ended
   };
 }
 
 /** Returns whether another way was taken at once, such as another model, so that nothing waited. */
-function isNotice({ time }: RetryPart): boolean {
+export function isOtherWay({ time }: RetryPart): boolean {
   return time.end === time.start;
 }
 

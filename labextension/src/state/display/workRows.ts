@@ -1,6 +1,6 @@
 /**
- * Folds what the agent did between two texts into one row: thoughts, steps, calls that only look, and failed calls
- * that a later one mended.
+ * Folds what the agent did between two texts into one row: thoughts, steps, calls that only look, requests that were
+ * answered when they were sent again, and failed calls that a later one mended.
  *
  * Every other call keeps a row, and stays where it is. The kernel has the same rule in
  * render/content/work_rows.py; both are tested on tests/fixtures/work_rows.json.
@@ -43,8 +43,19 @@ export function lookOf({ tool }: ToolPart): Look | undefined {
   return LOOKS[tool.toLowerCase()];
 }
 
-/** The kinds of lines between which nothing is folded. */
-const BETWEEN = new Set<Line['kind']>(['reasoning', 'tool', 'step']);
+/** Returns whether a run goes on behind a line: it is no text and no notice. */
+function isBetween(line: Line): boolean {
+  switch (line.kind) {
+    case 'reasoning':
+    case 'step':
+    case 'tool':
+      return true;
+    case 'retry':
+      return line.run?.ended === 'answered';
+    default:
+      return false;
+  }
+}
 
 /**
  * Returns the lines with their work folded.
@@ -64,7 +75,7 @@ export function foldWork(all: readonly Line[], live: boolean): Line[] {
     run = [];
   };
   all.forEach((line, index) => {
-    if (!BETWEEN.has(line.kind)) {
+    if (!isBetween(line)) {
       close();
       shown.push(line);
     } else if (index !== newest && folds(line, mended)) {
@@ -99,7 +110,7 @@ function wantsRow(run: readonly Line[]): boolean {
   const thoughts = run.filter(({ kind }) => kind === 'reasoning');
   const spent = thoughts.map(thoughtSeconds);
   return (
-    run.some(({ kind }) => kind === 'tool') ||
+    run.some(({ kind }) => kind === 'tool' || kind === 'retry') ||
     spent.some(one => one === null) ||
     spent.reduce<number>((sum, one) => sum + (one ?? 0), 0) >= SHORT_THOUGHT
   );

@@ -35,6 +35,10 @@ export function workWords(
   const recalled = looked('recalled').length;
   const skills = names(looked('skills').map(subject));
   const failed = calls.filter(part => !succeeded(part)).length;
+  const again = lines.reduce(
+    (sum, line) => sum + (line.kind === 'retry' ? (line.run?.failed ?? 0) : 0),
+    0
+  );
   const seen: IWorkWord[][] = [
     counted(
       variables.filter(one => one !== ''),
@@ -73,6 +77,9 @@ export function workWords(
         ]
       : [],
     plain(thought(lines, words)),
+    again > 0
+      ? plain(words._n('sent again once', 'sent again %1 times', again, again))
+      : [],
     failed > 0 ? plain(words.__('%1 failed, then mended', failed)) : []
   ].filter(one => one.some(({ text }) => text !== ''));
   return joined(said, ' · ');

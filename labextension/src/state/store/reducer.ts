@@ -138,7 +138,19 @@ function ofWaiting(now: ITranscript, notice: OfWaiting): Partial<ITranscript> {
         inbox: [...now.inbox.filter(differs('prompt_id', notice)), notice]
       };
     case 'prompt.delivered':
-      return { inbox: now.inbox.filter(differs('prompt_id', notice)) };
+      return {
+        inbox: now.inbox.filter(differs('prompt_id', notice)),
+        ...(notice.stopped === true
+          ? {
+              stopped: [
+                ...now.stopped,
+                ...now.inbox.filter(
+                  ({ prompt_id }) => prompt_id === notice.prompt_id
+                )
+              ]
+            }
+          : {})
+      };
     default:
       return unknownKind(notice, {});
   }

@@ -50,6 +50,8 @@ export interface ITranscript {
   density: SessionHead['density'];
   /** Prompts that wait for delivery, in order. */
   inbox: readonly PromptAdmitted[];
+  /** Prompts that a stop withdrew while this page listened; their texts go back to the composer. */
+  stopped: readonly PromptAdmitted[];
   decisions: readonly Decision[];
   /** The token counts of the newest request. */
   contextFill?: ContextFill;
@@ -70,6 +72,7 @@ export const EMPTY_TRANSCRIPT: ITranscript = {
   stepping: false,
   density: 'quiet',
   inbox: [],
+  stopped: [],
   decisions: [],
   deleted: false
 };

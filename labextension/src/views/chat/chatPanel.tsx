@@ -113,16 +113,7 @@ export function ChatPanel({
                       search={state.search}
                       onSearchEnd={onSearchEnd}
                       empty={state.loading === true ? null : <GettingStarted />}
-                    >
-                      <QueuedPrompts
-                        prompts={transcript.inbox}
-                        running={isBusy(transcript)}
-                        onEdit={prompt => {
-                          drafts.giveBack(prompt.text, chosenFor(prompt));
-                          focusComposer(place.current);
-                        }}
-                      />
-                    </Transcript>
+                    />
                   </MissingAnswersProvider>
                 </CellActionsProvider>
               </ContextEditorProvider>
@@ -163,6 +154,20 @@ export function ChatPanel({
             answer={answer}
             onClose={() => {
               setAnswer(null);
+              focusComposer(place.current);
+            }}
+          />
+        )}
+        {ready && (
+          <QueuedPrompts
+            key={`queue ${state.key}`}
+            transcript={transcript}
+            readOnly={state.readOnly}
+            onStopped={(text, chosen) => {
+              drafts.giveBack(text, chosen);
+            }}
+            onEdit={prompt => {
+              drafts.giveBack(prompt.text, chosenFor(prompt));
               focusComposer(place.current);
             }}
           />

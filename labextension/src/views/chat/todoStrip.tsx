@@ -35,13 +35,13 @@ export function TodoStrip({
     <>
       <Progress transcript={transcript} />
       {next !== undefined && (
-        <span className="plm-TodoStrip-next">{next.content}</span>
+        <span className="plm-Strip-next">{next.content}</span>
       )}
     </>
   );
   return (
     <div className="plm-TodoStrip-frame">
-      <Disclosure className="plm-TodoStrip" head={head}>
+      <Disclosure className="plm-Strip plm-TodoStrip" head={head}>
         <TodoItems todos={todos} />
       </Disclosure>
       <button
@@ -96,7 +96,7 @@ function Progress({ transcript }: { transcript: ITranscript }) {
         aria-hidden="true"
         style={{ '--plm-done': `${(100 * done) / all}%` } as CSSProperties}
       />
-      <span className="plm-TodoStrip-count">
+      <span className="plm-Strip-count">
         {words.__('%1 of %2 done', done, all)}
       </span>
     </>

@@ -76,7 +76,7 @@ export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
 /** Returns two drafts as one. */
 function before(one: IDraft, other: IDraft): IDraft {
   return {
-    text: other.text === '' ? one.text : `${one.text}\n${other.text}`,
+    text: other.text === '' ? one.text : `${one.text}\n\n${other.text}`,
     chosen: {
       ...other.chosen,
       ...one.chosen,

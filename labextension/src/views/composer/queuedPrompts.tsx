@@ -1,81 +1,155 @@
 /**
- * Prompts that are queued until the running turn has ended.
+ * The prompts that wait for the running turn: one line above the composer, which opens to their list.
  */
+import { useEffect } from 'react';
 import type { PromptAdmitted } from '../../protocol/generated';
-import { useHost } from '../host';
+import { inSendingOrder, isReturned } from '../../state/session/queue';
+import { isBusy } from '../../state/session/status';
+import type { ITranscript } from '../../state/store/transcript';
+import { usePromptActions, type IPromptOptions } from '../actions/prompts';
+import { Disclosure } from '../controls/disclosure';
 import { PromptText } from '../controls/promptText';
+import { useHost } from '../host';
 import { AttachmentChips } from './attachmentChips';
 import { chosenFor, filesOf } from './drafts';
-import { usePromptActions } from '../actions/prompts';
 
 interface IQueuedPromptsProps {
-  prompts: readonly PromptAdmitted[];
-  /** Whether a turn runs, which a prompt could join. */
-  running: boolean;
-  /** Puts a withdrawn prompt into the composer. */
+  transcript: ITranscript;
+  readOnly: boolean;
+  /** Puts a prompt that was taken back into the composer. */
   onEdit: (prompt: PromptAdmitted) => void;
+  /** Puts what a stop withdrew into the composer. */
+  onStopped: (text: string, chosen: IPromptOptions) => void;
 }
 
-/** Draws the queued prompts with their actions. */
+/** Prompts that were given back, so that a panel that is opened again does not repeat them. */
+const GIVEN_BACK = new WeakSet<PromptAdmitted>();
+
+/** Draws the line, and gives the prompts back that a stop withdrew. */
 export function QueuedPrompts({
-  prompts,
-  running,
-  onEdit
+  transcript,
+  readOnly,
+  onEdit,
+  onStopped
 }: IQueuedPromptsProps) {
   const { words } = useHost();
-  const actions = usePromptActions();
-  return prompts.map(prompt => {
-    const { prompt_id, text, delivery } = prompt;
-    return (
-      <div
-        key={prompt_id}
-        className="plm-TurnPrompt plm-QueuedPrompt"
-        role="group"
-        aria-label={words.__('Waiting prompt')}
-      >
-        <p className="plm-TurnPrompt-source">
-          <span>
-            {delivery === 'steer'
-              ? words.__('goes with the next request')
-              : words.__('queued')}
-          </span>
-          <button
-            type="button"
-            className="plm-Link"
-            onClick={() => {
-              void actions.withdraw(prompt_id).then(taken => {
-                if (taken) {
-                  onEdit(prompt);
-                }
-              });
-            }}
-          >
-            {words.__('edit')}
-          </button>
-          <button
-            type="button"
-            className="plm-Link"
-            onClick={() => {
-              void actions.withdraw(prompt_id);
-            }}
-          >
-            {words.__('withdraw')}
-          </button>
-          {delivery === 'queue' && running && (
-            <button
-              type="button"
-              className="plm-Link"
-              onClick={() => {
-                actions.sendNow(prompt);
-              }}
-            >
-              {words.__('send now')}
-            </button>
-          )}
-        </p>
-        <PromptText text={text} />
-        <AttachmentChips files={filesOf(chosenFor(prompt))} />
-      </div>
+  const { inbox, stopped } = transcript;
+  useEffect(() => {
+    const back = stopped.filter(
+      one => isReturned(one) && !GIVEN_BACK.has(one) && !readOnly
     );
-  });
+    if (back.length > 0) {
+      back.forEach(one => GIVEN_BACK.add(one));
+      onStopped(back.map(({ text }) => text).join('\n\n'), optionsOf(back));
+    }
+  }, [stopped, readOnly, onStopped]);
+  const prompts = inSendingOrder(inbox);
+  const [next] = prompts;
+  if (next === undefined) {
+    return null;
+  }
+  const head = (
+    <>
+      <span className="plm-Strip-count">
+        {words._n('1 waiting', '%1 waiting', prompts.length, prompts.length)}
+      </span>
+      {next.delivery === 'steer' && (
+        <span className="plm-Strip-count">
+          {words.__('goes with the next request')}
+        </span>
+      )}
+      <bdi className="plm-Strip-next">{next.text}</bdi>
+    </>
+  );
+  return (
+    <Disclosure className="plm-Strip plm-Queue" head={head}>
+      <ol className="plm-Queue-list">
+        {prompts.map((prompt, index) => (
+          <li key={prompt.prompt_id}>
+            <QueuedPrompt
+              prompt={prompt}
+              place={index + 1}
+              running={isBusy(transcript)}
+              onEdit={onEdit}
+            />
+          </li>
+        ))}
+      </ol>
+    </Disclosure>
+  );
+}
+
+/** Draws a prompt that waits, with its actions. */
+function QueuedPrompt({
+  prompt,
+  place,
+  running,
+  onEdit
+}: {
+  prompt: PromptAdmitted;
+  /** Its place in the order of sending, from 1. */
+  place: number;
+  /** Whether a turn runs, which the prompt could join. */
+  running: boolean;
+  onEdit: IQueuedPromptsProps['onEdit'];
+}) {
+  const { words } = useHost();
+  const actions = usePromptActions();
+  const { prompt_id, text, delivery } = prompt;
+  return (
+    <div
+      className="plm-QueuedPrompt"
+      role="group"
+      aria-label={words.__('Waiting prompt %1', place)}
+    >
+      <PromptText text={text} />
+      <AttachmentChips files={filesOf(chosenFor(prompt))} />
+      <p className="plm-TurnPrompt-source">
+        {delivery === 'steer' && (
+          <span>{words.__('goes with the next request')}</span>
+        )}
+        <button
+          type="button"
+          className="plm-Link"
+          onClick={() => {
+            void actions.withdraw(prompt_id).then(taken => {
+              if (taken) {
+                onEdit(prompt);
+              }
+            });
+          }}
+        >
+          {words.__('edit')}
+        </button>
+        <button
+          type="button"
+          className="plm-Link"
+          onClick={() => {
+            void actions.withdraw(prompt_id);
+          }}
+        >
+          {words.__('withdraw')}
+        </button>
+        {delivery === 'queue' && running && (
+          <button
+            type="button"
+            className="plm-Link"
+            onClick={() => {
+              actions.sendNow(prompt);
+            }}
+          >
+            {words.__('send now')}
+          </button>
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** Returns the options of several prompts that become one: the newest choice of each, and all files. */
+function optionsOf(prompts: readonly PromptAdmitted[]): IPromptOptions {
+  return prompts.map(chosenFor).reduce<IPromptOptions>((all, one) => {
+    const files = [...filesOf(all), ...filesOf(one)];
+    return { ...all, ...one, ...(files.length > 0 ? { files } : {}) };
+  }, {});
 }

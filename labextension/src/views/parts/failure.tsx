@@ -4,6 +4,7 @@
 import { useState } from 'react';
 import type { ErrorValue, RetryPart } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
+import { errorWords, namesOtherModel } from '../../state/display/errorWords';
 import { retryWords, type IRetryRun } from '../../state/display/retryRuns';
 import { isRetryable } from '../../state/session/status';
 import { useTurnActionsIfOffered, type ITurnActions } from '../actions/turn';
@@ -24,7 +25,8 @@ export function Failure({ error, attempts = 1, again = false }: IFailureProps) {
   const turn = useTurnActionsIfOffered();
   const stopped = error.type === 'aborted';
   const offered = again && turn !== null && isRetryable(error);
-  const advice = offered ? '' : whatToDo(error, words);
+  const said = errorWords(error.message, offered);
+  const advice = offered || namesOtherModel(said) ? '' : whatToDo(error, words);
   return (
     <div
       className="plm-Failure"
@@ -33,7 +35,7 @@ export function Failure({ error, attempts = 1, again = false }: IFailureProps) {
     >
       <StatusIcon state={stopped ? 'stopped' : 'error'} />
       <span>
-        {error.message}
+        {said}
         {attempts > 1 && (
           <span className="plm-Failure-advice">
             {' '}
@@ -104,7 +106,9 @@ export function RetryNote({
     <div className="plm-Failure" role="note" data-state="retry">
       <StatusIcon state="pending" />
       <span>
-        {run === undefined ? part.error.message : retryWords(run, words)}
+        {run === undefined
+          ? errorWords(part.error.message)
+          : retryWords(run, words)}
       </span>
     </div>
   );

@@ -6,6 +6,8 @@
 import type { ComponentType } from 'react';
 import type { ISegment } from '../../protocol/segment';
 import type { Line, StandaloneLine } from '../../state/display/lines';
+import { errorWords } from '../../state/display/errorWords';
+import { retryWords } from '../../state/display/retryRuns';
 import { subject } from '../../state/display/toolCalls';
 import { workText } from '../../state/display/workWords';
 import { decisionsAbout } from '../../state/session/contextEdits';
@@ -136,7 +138,10 @@ const KINDS: LineKinds = {
   },
   retry: {
     View: ({ line }) => <RetryNote part={line.part} run={line.run} />,
-    text: ({ part }) => part.error.message,
+    text: ({ part, run }, words) =>
+      run === undefined
+        ? errorWords(part.error.message)
+        : retryWords(run, words),
     madeOf: ({ part, run }) => [part, run?.failed, run?.ended]
   },
   step: {
@@ -174,7 +179,7 @@ const KINDS: LineKinds = {
     View: ({ line, again }) => (
       <Failure error={line.error} attempts={line.attempts} again={again} />
     ),
-    text: ({ error }) => error.message,
+    text: ({ error }) => errorWords(error.message),
     madeOf: ({ attempts, error }) => [error, attempts]
   }
 };

@@ -145,7 +145,7 @@ function worded(said: Announcement, words: IWords): string {
         )
       );
     case 'retry':
-      return `${ended(said.error)} ${words.__('It is tried again.')}`;
+      return words.__('%1 It is sent again.', ended(said.reason));
     case 'asks':
       return words.__('The agent waits for you: %1', said.title);
     case 'held':
@@ -153,6 +153,20 @@ function worded(said: Announcement, words: IWords): string {
         'Request %1 is held: %2 tokens. Send it, stop, or change it first.',
         said.number,
         count(said.tokens)
+      );
+    case 'queued':
+      return words._n(
+        'One prompt waits for this turn to end.',
+        '%1 prompts wait for this turn to end.',
+        said.waiting,
+        said.waiting
+      );
+    case 'back':
+      return words._n(
+        'The prompt that waited is back in the text field.',
+        'The %1 prompts that waited are back in the text field.',
+        said.prompts,
+        said.prompts
       );
     case 'begun':
       return words.__('The agent is working.');

@@ -129,7 +129,7 @@ const DrawnSegment = memo(function DrawnSegment({
   cell,
   gauge = true,
   density,
-  rows: drawn,
+  rows,
   turn,
   buttons
 }: IDrawnSegmentProps) {
@@ -137,6 +137,8 @@ const DrawnSegment = memo(function DrawnSegment({
   const taken = segment.removed === true ? 'removed' : now;
   const { messages, open, status } = segment;
   const isOver = !live && !open && segment.end === undefined;
+  const footed = open && live && doing !== undefined && doing.type !== 'idle';
+  const drawn = footed ? rows.filter(row => !isOpenRetry(row)) : rows;
   const changes = segment.changes ?? [];
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
   const ended = useMemo(() => stoppedWith(messages), [messages]);
@@ -215,7 +217,7 @@ const DrawnSegment = memo(function DrawnSegment({
           {buttons}
         </TurnSummary>
       )}
-      {open && live && doing !== undefined && doing.type !== 'idle' && (
+      {footed && (
         <TurnFooter
           messages={messages}
           status={doing}
@@ -232,6 +234,11 @@ const DrawnSegment = memo(function DrawnSegment({
     </section>
   );
 });
+
+/** Returns whether a row is about attempts that the line below the turn tells, since none was answered yet. */
+function isOpenRetry(row: Line): boolean {
+  return row.kind === 'retry' && row.run?.ended === 'open';
+}
 
 /** Draws a note above a turn that did not begin in the mode that asks. */
 function ModeNotice({ mode }: { mode: string }) {

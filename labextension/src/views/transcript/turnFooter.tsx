@@ -2,7 +2,13 @@
  * The line under a running answer: the agent's activity, and a stop button.
  */
 import type { Message, Status } from '../../protocol/generated';
+import { retryReason } from '../../state/display/errorWords';
 import { wholeSeconds } from '../../state/display/numberFormat';
+import {
+  openRun,
+  reasonWords,
+  type IRetryRun
+} from '../../state/display/retryRuns';
 import { useTurnActionsIfOffered } from '../actions/turn';
 import { useNow } from '../controls/elapsedTime';
 import { useHost, type IWords } from '../host';
@@ -35,14 +41,8 @@ export function TurnFooter({
       <span className="plm-TurnFooter-text">
         {problem !== undefined ? (
           problem
-        ) : status.type === 'retry' ? (
-          <Countdown
-            message={isTold(messages) ? '' : status.message}
-            attempt={status.attempt + 1}
-            next={status.next}
-          />
         ) : (
-          <Activity messages={messages} asks={asks} />
+          <Activity messages={messages} status={status} asks={asks} />
         )}
       </span>
       {stoppable && turn !== null && (
@@ -60,52 +60,81 @@ export function TurnFooter({
   );
 }
 
-function Countdown({
-  message,
-  attempt,
-  next
-}: {
-  message: string;
-  attempt: number;
-  next: number;
-}) {
-  const { words } = useHost();
-  const left = Math.max(0, Math.ceil((next - useNow()) / 1000));
-  const when = words.__('Attempt %1 in %2.', attempt, wholeSeconds(left));
-  return <>{message === '' ? when : `${message} ${when}`}</>;
-}
-
-/** Returns whether the line above the footer says already why it is tried again. */
-function isTold(messages: readonly Message[]): boolean {
-  return messages.at(-1)?.parts.at(-1)?.type === 'retry';
-}
-
 /** A shorter wait for the model is shown without a number, in milliseconds. */
 const SHORT_MS = 3000;
 
 function Activity({
   messages,
+  status,
   asks
-}: {
-  messages: readonly Message[];
-  asks: boolean;
-}) {
+}: Pick<ITurnFooterProps, 'messages' | 'status' | 'asks'>) {
   const { words } = useHost();
-  const said = doing(messages, asks, words);
-  const since = asks ? undefined : waitsSince(messages);
+  const run = openRun(messages);
+  if (run !== undefined || status.type === 'retry') {
+    return <Retried run={run} status={status} />;
+  }
+  const loading = status.type === 'busy' ? status.loading : undefined;
+  const said =
+    loading === undefined
+      ? doing(messages, asks, words)
+      : words.__('loading what the model needs…');
+  const since = asks ? undefined : (loading ?? waitsSince(messages));
   return (
     <>
       {said}
-      {since !== undefined && <Since moment={since} />}
+      {since !== undefined && (
+        <Since moment={since} between={loading === undefined ? ' · ' : ' '} />
+      )}
+    </>
+  );
+}
+
+/** Draws why a request is sent again, and when: the one line about it until it is answered. */
+function Retried({
+  run,
+  status
+}: {
+  run: IRetryRun | undefined;
+  status: Status;
+}) {
+  const { words } = useHost();
+  const next = status.type === 'retry' ? status.next : null;
+  const now = useNow(next === null ? null : 1000);
+  const why =
+    run !== undefined
+      ? reasonWords(run, words)
+      : status.type === 'retry'
+        ? retryReason(status.message)
+        : '';
+  const attempt =
+    status.type === 'retry' ? status.attempt + 1 : (run?.failed ?? 0) + 1;
+  const left = Math.max(0, Math.ceil(((next ?? now) - now) / 1000));
+  return (
+    <>
+      {why}{' '}
+      {next === null ? (
+        <>
+          {words.__('Attempt %1 waits for the model', attempt)}
+          {run?.until !== undefined && <Since moment={run.until} />}
+        </>
+      ) : (
+        words.__('Attempt %1 in %2.', attempt, wholeSeconds(left))
+      )}
     </>
   );
 }
 
 /** Draws the elapsed time of a long wait; hidden from screen readers. */
-function Since({ moment }: { moment: number }) {
+function Since({
+  moment,
+  between = ' · '
+}: {
+  moment: number;
+  between?: string;
+}) {
   const passed = useNow(1000) - moment;
   return passed < SHORT_MS ? null : (
-    <span aria-hidden="true">{` · ${wholeSeconds(passed / 1000)}`}</span>
+    <span aria-hidden="true">{between + wholeSeconds(passed / 1000)}</span>
   );
 }
 

@@ -207,6 +207,28 @@ describe('what is announced', () => {
       { kind: 'stopped' }
     ]);
   });
+
+  it('says how many prompts wait, and that a stop gave them back', () => {
+    const inbox = ['First.', 'Second.'].map((text, index) => ({
+      type: 'prompt.admitted' as const,
+      prompt_id: `p${index}`,
+      text,
+      delivery: 'queue' as const,
+      origin: { kind: 'panel' as const },
+      options: {}
+    }));
+    const [, works] = newAnnouncements(busy(), heardNothing());
+    const [said, then] = newAnnouncements({ ...busy(), inbox }, works);
+    const [again, later] = newAnnouncements({ ...busy(), inbox }, then);
+    const [over] = newAnnouncements(
+      { ...EMPTY_TRANSCRIPT, stopped: inbox },
+      later
+    );
+
+    expect(said).toEqual([{ kind: 'queued', waiting: 2 }]);
+    expect(again).toEqual([]);
+    expect(over).toEqual([{ kind: 'back', prompts: 2 }, { kind: 'over' }]);
+  });
 });
 
 describe('the end of a sentence', () => {

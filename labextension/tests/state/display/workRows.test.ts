@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Part } from '../../../src/protocol/generated';
 import { lines, type Line } from '../../../src/state/display/lines';
 import { seconds } from '../../../src/state/display/numberFormat';
+import { retryWords } from '../../../src/state/display/retryRuns';
 import { subject } from '../../../src/state/display/toolCalls';
 import { foldWork, thoughtSeconds } from '../../../src/state/display/workRows';
 import { workText } from '../../../src/state/display/workWords';
@@ -33,6 +34,10 @@ function told(line: Line): string {
     }
     case 'text':
       return line.part.text;
+    case 'retry':
+      return line.run === undefined
+        ? line.part.error.message
+        : retryWords(line.run, HOST.words);
     default:
       return line.kind;
   }

@@ -113,6 +113,36 @@ describe('the fold', () => {
 
     expect(waiting.inbox.map(prompt => prompt.text)).toEqual(['and plot it']);
     expect(delivered.inbox).toEqual([]);
+    expect(delivered.stopped).toEqual([]);
+  });
+
+  it('keeps a prompt that a stop withdrew, not one that a person took back', () => {
+    const waiting = [1, 2].reduce(
+      (now, number) =>
+        reduce(now, {
+          ...at(number),
+          type: 'prompt.admitted',
+          prompt_id: `pmt_${number}`,
+          text: `prompt ${number}`,
+          delivery: 'queue',
+          options: {}
+        }),
+      EMPTY_TRANSCRIPT
+    );
+    const taken = reduce(waiting, {
+      ...at(3),
+      type: 'prompt.delivered',
+      prompt_id: 'pmt_1'
+    });
+    const stopped = reduce(taken, {
+      ...at(4),
+      type: 'prompt.delivered',
+      prompt_id: 'pmt_2',
+      stopped: true
+    });
+
+    expect(stopped.inbox).toEqual([]);
+    expect(stopped.stopped).toEqual([waiting.inbox[1]]);
   });
 
   it('leaves what did not change as it was, so that nothing is drawn twice', () => {

@@ -208,6 +208,7 @@ describe('the panel', () => {
 
   it('takes a waiting prompt back, or sends it now', () => {
     const { actions } = draw({ transcript: busy({ inbox: [waitingPrompt] }) });
+    fireEvent.click(screen.getByRole('button', { name: /1 waiting/ }));
     const waiting = within(screen.getByRole('group', { name: /Waiting/ }));
     fireEvent.click(waiting.getByRole('button', { name: 'withdraw' }));
     fireEvent.click(waiting.getByRole('button', { name: 'send now' }));
@@ -219,14 +220,15 @@ describe('the panel', () => {
   it('gives a waiting prompt back to edit, before what is written already', async () => {
     const { actions } = draw({ transcript: busy({ inbox: [waitingPrompt] }) });
     fireEvent.change(field(), { target: { value: 'a draft' } });
+    fireEvent.click(screen.getByRole('button', { name: /1 waiting/ }));
     fireEvent.click(screen.getByRole('button', { name: 'edit' }));
     await act(() => Promise.resolve());
 
     expect(actions.prompts.withdraw).toHaveBeenCalledWith('p1');
-    expect(field().value).toBe('Then this.\na draft');
+    expect(field().value).toBe('Then this.\n\na draft');
     expect(document.activeElement).toBe(field());
     fireEvent.keyDown(field(), { key: 'Enter' });
-    expect(actions.prompts.send).toHaveBeenCalledWith('Then this.\na draft', {
+    expect(actions.prompts.send).toHaveBeenCalledWith('Then this.\n\na draft', {
       agent: 'plan'
     });
   });
@@ -240,6 +242,7 @@ describe('the panel', () => {
     const options = { files, variant: 'high', tools: { bash: false } };
     const prompt = { ...waitingPrompt, options };
     const { actions, redraw } = draw({ transcript: busy({ inbox: [prompt] }) });
+    fireEvent.click(screen.getByRole('button', { name: /1 waiting/ }));
     const waiting = screen.getByRole('group', { name: /Waiting/ });
     expect(waiting.textContent).toContain('plot.pngscan.pdf');
     fireEvent.click(screen.getByRole('button', { name: 'edit' }));
@@ -262,10 +265,48 @@ describe('the panel', () => {
     const late = doing();
     late.prompts.withdraw.mockResolvedValue(false);
     draw({ transcript: busy({ inbox: [waitingPrompt] }) }, late);
+    fireEvent.click(screen.getByRole('button', { name: /1 waiting/ }));
     fireEvent.click(screen.getByRole('button', { name: 'edit' }));
     await act(() => Promise.resolve());
 
     expect(field().value).toBe('');
+  });
+
+  it('shows all prompts that wait as one line, and lists them in the order of sending', () => {
+    const inbox = Array.from({ length: 270 }, (_, index) => ({
+      ...waitingPrompt,
+      prompt_id: `p${index}`,
+      text: `Prompt ${index}.`,
+      delivery: index === 200 ? ('steer' as const) : ('queue' as const)
+    }));
+    draw({ transcript: busy({ inbox }) });
+    expect(screen.queryAllByRole('group', { name: /Waiting/ })).toEqual([]);
+    const strip = screen.getByRole('button', { name: /270 waiting/ });
+    expect(strip.textContent).toContain('Prompt 200.');
+    fireEvent.click(strip);
+
+    const listed = screen.getAllByRole('group', { name: /Waiting/ });
+    expect(listed).toHaveLength(270);
+    expect(listed.slice(0, 3).map(one => one.textContent)).toEqual([
+      expect.stringContaining('Prompt 200.goes with the next request'),
+      expect.stringContaining('Prompt 0.edit'),
+      expect.stringContaining('Prompt 1.edit')
+    ]);
+  });
+
+  it('puts what a stop withdrew before the draft, once, and leaves prompts of cells in their cells', () => {
+    const stopped = ['First.', 'Of a cell.', 'Second.'].map((text, index) => ({
+      ...waitingPrompt,
+      prompt_id: `p${index}`,
+      text,
+      origin: { kind: index === 1 ? ('cell' as const) : ('panel' as const) }
+    }));
+    const { redraw } = draw({ transcript: busy({ inbox: stopped }) });
+    fireEvent.change(field(), { target: { value: 'a draft' } });
+    redraw({ transcript: { ...EMPTY_TRANSCRIPT, stopped } });
+    redraw({ transcript: { ...EMPTY_TRANSCRIPT, stopped: [...stopped] } });
+
+    expect(field().value).toBe('First.\n\nSecond.\n\na draft');
   });
 
   it.each([

@@ -1,0 +1,42 @@
+/**
+ * Notices cells that begin with the magic of the agent: a notebook that has one will ask it.
+ */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { ILink } from '../kernel/kernelLink';
+import { prepareModel, wantsPreparation } from '../kernel/modelPreparation';
+
+const ASKS = /^\s*%{1,2}agent\b/;
+
+/** Prepares the kernel for such cells, now and while they are written; returns a function that ends this. */
+export function expectPrompts(panel: NotebookPanel, link: ILink): () => void {
+  const { model } = panel.context;
+  let state = '';
+  const onEdited = () => {
+    const active = panel.content.activeCell?.model.sharedModel.getSource();
+    if (wantsPreparation(link) && ASKS.test(active ?? '')) {
+      prepareModel(link);
+    }
+  };
+  const onKernel = () => {
+    if (state === link.state) {
+      return;
+    }
+    state = link.state;
+    if (
+      wantsPreparation(link) &&
+      model.sharedModel.cells.some(cell => ASKS.test(cell.getSource()))
+    ) {
+      prepareModel(link);
+    }
+  };
+  model.contentChanged.connect(onEdited);
+  const forget = link.store.subscribe(onKernel);
+  void panel.context.ready.then(() => {
+    state = '';
+    onKernel();
+  });
+  return () => {
+    model.contentChanged.disconnect(onEdited);
+    forget();
+  };
+}
