@@ -20,20 +20,20 @@ WORDS = (
 )
 
 
-def answer(tokens: int, *, seed: int = 1) -> str:
-    """Return Markdown of about this many tokens."""
+def answer(tokens: float, *, seed: int = 1, huge: bool = True) -> str:
+    """Return Markdown of about this many tokens, with one huge paragraph unless told otherwise."""
     dice = Random(seed)
     text: list[str] = []
     length = 0
     kinds = ("words", "words", "list", "table", "maths", "code", "words")
     while length < tokens * 3.5:
-        block = _block(dice, kinds[len(text) % len(kinds)], len(text))
+        block = _block(dice, kinds[len(text) % len(kinds)], len(text), huge=huge)
         text.append(block)
         length += len(block)
     return "\n\n".join(text)
 
 
-def _block(dice: Random, kind: str, number: int) -> str:
+def _block(dice: Random, kind: str, number: int, *, huge: bool) -> str:
     if kind == "list":
         return "\n".join(f"- {_words(dice, 9)}" for _ in range(6))
     if kind == "table":
@@ -48,7 +48,7 @@ def _block(dice: Random, kind: str, number: int) -> str:
             + "\n".join(f"total_{n} = sum(row[{n}] for row in rows)" for n in range(lines))
             + "\n```"
         )
-    return _words(dice, 60) if number != 1 else _words(dice, 4_000)
+    return _words(dice, 60) if number != 1 or not huge else _words(dice, 4_000)
 
 
 def _words(dice: Random, count: int) -> str:

@@ -32,7 +32,7 @@ def old(turns):
 def use(session):
     get_ipython().run_line_magic('agent', f'use {{session}}')
 warm, short, long = old(1), old({SHORT}), old({TURNS})"""
-GO = "%%agent\\nGo on."
+GO = "%%agent\nGo on."
 
 COUNTS = """() => {
   const all = selector => [...document.querySelectorAll(`.plm-Panel ${selector}`)];

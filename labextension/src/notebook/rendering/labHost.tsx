@@ -20,7 +20,7 @@ import { sanitizeInPlace } from '../../views/dom/inPlaceSanitizer';
 import { wrapInScrollBox } from '../../views/dom/scrollBoxes';
 import { sanitizingRenderers, sanitizeOptions } from './sanitizingRenderers';
 import { Diagram, isPlainDiagram } from './mermaidDiagram';
-import { runInFrames } from '../../views/dom/frameQueue';
+import { runInFrames } from '../../state/store/frameQueue';
 import type { SlotLayout } from './slotLayout';
 
 const ICONS: Record<IconName, LabIcon> = {
@@ -153,7 +153,10 @@ function Highlighted({
         coloured
       );
       if (!isGone) {
-        code.replaceChildren(...coloured.childNodes);
+        // One insertion: each looks through all text around it for its direction.
+        const parsed = document.createElement('span');
+        parsed.append(...coloured.childNodes);
+        code.replaceChildren(parsed);
       }
     });
     return () => {

@@ -2,7 +2,7 @@
  * The store with a page's knowledge of one kernel: its sessions, built from notices, for all views.
  *
  * It depends neither on JupyterLab nor on React; views read it through useSyncExternalStore. Notices
- * within one frame cause one update.
+ * within one frame cause one update; mere words of an answer wait a little for more of them.
  */
 import type {
   CellsRequestNotice,
@@ -19,6 +19,7 @@ import type {
 import { messagesOf, TranscriptPieces } from './transcriptPieces';
 import { reduce } from './reducer';
 import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
+import { updatePace, type Schedule } from './updatePace';
 
 /**
  * Whether the kernel answers us: `absent` means that the package is not loaded in it, `loading` that it
@@ -71,9 +72,6 @@ export const UNKNOWN_KERNEL: IKernelView = {
   sessions: new Map()
 };
 
-/** Runs a function once, soon. */
-type Schedule = (run: () => void) => void;
-
 /** Requests the records after one from the kernel, or the whole state (null). */
 type AskAgain = (session: string, after: number | null) => void;
 
@@ -94,20 +92,21 @@ const PATIENCE = 2;
  * The store of one kernel.
  *
  * Responsibilities: fold notices; ignore known ones; request missing records again; notify its readers
- * at most once per frame.
+ * as seldom as its schedule says.
  */
 export class KernelStore implements IReadable<IKernelView> {
   private _view: IKernelView = UNKNOWN_KERNEL;
   private readonly _readers = new Set<() => void>();
   private readonly _waiting = new Map<string, IWaiting>();
   private _told: KernelNotice[] = [];
-  private _planned = false;
+  /** The update that is planned: one for mere words may be late. */
+  private _planned: 'soon' | 'words' | null = null;
   /** The order of the head that named the current session. */
   private _currentOrder = 0;
 
   constructor(
     private readonly _askAgain: AskAgain,
-    private readonly _schedule: Schedule = nextFrame
+    private readonly _schedule: Schedule = updatePace()
   ) {}
 
   readonly subscribe = (changed: () => void): (() => void) => {
@@ -119,20 +118,21 @@ export class KernelStore implements IReadable<IKernelView> {
 
   readonly getSnapshot = (): IKernelView => this._view;
 
-  /** Queues a notice; it is applied with the next frame. */
+  /** Queues a notice; it is applied soon. */
   receive(notice: KernelNotice): void {
     this._told.push(notice);
-    if (!this._planned) {
-      this._planned = true;
+    const onlyWords = isWords(notice);
+    if (this._planned === null || (this._planned === 'words' && !onlyWords)) {
+      this._planned = onlyWords ? 'words' : 'soon';
       this._schedule(() => {
         this.flush();
-      });
+      }, onlyWords);
     }
   }
 
   /** Applies the queued notices at once. */
   flush(): void {
-    this._planned = false;
+    this._planned = null;
     const told = this._told;
     this._told = [];
     const before = this._view;
@@ -379,19 +379,14 @@ function newer(head: SessionHead, known: SessionHead | undefined): SessionHead {
 
 const IDLE = { type: 'idle' } as const;
 
-/** Milliseconds until notices are applied in a hidden page, which gets no frames. */
-const HIDDEN_MS = 250;
-
-function nextFrame(run: () => void): void {
-  let done = false;
-  const once = () => {
-    if (!done) {
-      done = true;
-      run();
-    }
-  };
-  requestAnimationFrame(once);
-  setTimeout(once, HIDDEN_MS);
+/** Returns whether a notice tells nothing but more words of a part. */
+function isWords(notice: KernelNotice): boolean {
+  return (
+    notice.kind === 'records' &&
+    (notice.records as unknown as Notice[]).every(
+      ({ type }) => type === 'message.part.delta'
+    )
+  );
 }
 
 /** Returns what is in a head alone, and in no record; an older kernel says nothing. */

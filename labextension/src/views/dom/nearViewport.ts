@@ -8,6 +8,7 @@ import {
   useLayoutEffect,
   useRef,
   useState,
+  type CSSProperties,
   type RefObject
 } from 'react';
 
@@ -85,6 +86,11 @@ export function useNearViewport<E extends HTMLElement>(
     };
   }, [watched, scrolls]);
   return { place, near: near || held };
+}
+
+/** Returns the style of a far row with an estimated height; the browser prefers the one it has seen. */
+export function heightOfFar(pixels: number): CSSProperties {
+  return { containIntrinsicHeight: `auto ${pixels}px` };
 }
 
 function hasFocus(node: Node): boolean {

@@ -56,17 +56,32 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
         }
       }
     });
-    const find = () => {
-      for (const box of root.querySelectorAll<HTMLElement>(BOXES)) {
-        if (!known.has(box)) {
-          known.add(box);
-          sized.observe(box);
-        }
-        // The content may grow while the box does not.
-        if (box.firstElementChild !== null) {
-          sized.observe(box.firstElementChild);
+    const watch = (box: HTMLElement) => {
+      if (!known.has(box)) {
+        known.add(box);
+        sized.observe(box);
+      }
+      // The content may grow while the box does not.
+      if (box.firstElementChild !== null) {
+        sized.observe(box.firstElementChild);
+      }
+    };
+    let frame = 0;
+    const added = new Set<Element>();
+    const told = new Set<HTMLElement>();
+    const look = () => {
+      frame = 0;
+      for (const node of added) {
+        node.querySelectorAll<HTMLElement>(BOXES).forEach(watch);
+      }
+      added.clear();
+      for (const box of told) {
+        if (root.contains(box)) {
+          watch(box);
+          mark(box, words);
         }
       }
+      told.clear();
       for (const box of known) {
         if (!root.contains(box)) {
           known.delete(box);
@@ -74,22 +89,23 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
         }
       }
     };
-    let frame = 0;
-    const told = new Set<HTMLElement>();
     const drawn = new MutationObserver(changes => {
-      for (const { target } of changes) {
-        const box = boxOf(target);
-        if (box !== null) {
-          told.add(box);
+      for (const { addedNodes, target } of changes) {
+        for (const node of [target, ...addedNodes]) {
+          const box = boxOf(node);
+          if (box !== null) {
+            told.add(box);
+          }
+        }
+        for (const node of addedNodes) {
+          if (node instanceof Element) {
+            added.add(node);
+          }
         }
       }
+      // After the frame's layout: asked before, sizes would have the page laid out twice.
       frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        find();
-        told.forEach(box => {
-          mark(box, words);
-        });
-        told.clear();
+        setTimeout(look);
       });
     });
     const onScroll = ({ target }: Event) => {
@@ -97,7 +113,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
         mark(target, words);
       }
     };
-    find();
+    root.querySelectorAll<HTMLElement>(BOXES).forEach(watch);
     drawn.observe(root, {
       subtree: true,
       childList: true,

@@ -1,7 +1,7 @@
 /**
  * The model's Markdown, drawn block by block: closed blocks are drawn once.
  */
-import { memo, useEffect, useRef, useState } from 'react';
+import { memo, useState } from 'react';
 import {
   blocks,
   NO_BLOCKS,
@@ -15,10 +15,6 @@ import { mayBePython, wholeListing } from '../../state/display/codeListing';
 import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { CodeActions } from './codeActions';
-
-/** The minimum interval in which the open block is drawn again; more for a long one. */
-const REDRAW_MS = 80;
-const REDRAW_MS_PER_KB = 40;
 
 interface IMarkdownTextProps {
   text: string;
@@ -44,13 +40,14 @@ export function MarkdownText({ text, live, part }: IMarkdownTextProps) {
           data-joined={pieces.length > 1}
           data-continues={continues}
         >
-          {pieces.map((piece, index) =>
-            first + index < closed.length ? (
-              <Block key={index} text={piece} part={part} />
-            ) : (
-              <Open key={index} text={piece} live={live} part={part} />
-            )
-          )}
+          {pieces.map((piece, index) => (
+            <Block
+              key={index}
+              text={piece}
+              live={live && first + index >= closed.length}
+              part={part}
+            />
+          ))}
         </div>
       ))}
     </div>
@@ -89,37 +86,45 @@ const GROUP_CHARS = 5_000;
 
 interface IBlockProps {
   text: string;
+  /** Whether it may still grow. */
+  live: boolean;
   part: string | undefined;
 }
 
-const Block = memo(function Block({ text, part }: IBlockProps) {
+/** Draws a block: the open one becomes a closed one without being drawn anew. */
+const Block = memo(function Block({ text, live, part }: IBlockProps) {
   const { Code, Markdown } = useHost();
-  const listing = wholeListing(text);
+  const shown = text.replace(/\n+$/, '');
+  const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
+  if (code !== null) {
+    return <pre className="plm-Listing">{code}</pre>;
+  }
+  const listing = wholeListing(shown);
   if (listing !== null) {
     return (
       <>
         <Code text={listing.code} language={listing.language} />
-        {part !== undefined && mayBePython(listing) && (
+        {!live && part !== undefined && mayBePython(listing) && (
           <CodeActions code={listing.code} part={part} />
         )}
       </>
     );
   }
-  if (text.startsWith(REHEARSES)) {
+  if (shown.startsWith(REHEARSES)) {
     return (
       <Disclosure
         className="plm-ModelNotice"
         head={
-          <span className="plm-Work-words" title={plain(text)}>
-            {plain(text)}
+          <span className="plm-Work-words" title={plain(shown)}>
+            {plain(shown)}
           </span>
         }
       >
-        <Markdown text={text} />
+        <Markdown text={shown} />
       </Disclosure>
     );
   }
-  return text.trim() === '' ? null : <Markdown text={text} />;
+  return shown.trim() === '' ? null : <Markdown text={shown} />;
 });
 
 /** How the rehearsal model begins its first answer; drawn as one line, which opens to the whole. */
@@ -128,16 +133,6 @@ const REHEARSES = '*No language model is configured, ';
 /** Returns a paragraph without its signs of emphasis and code. */
 function plain(text: string): string {
   return text.trim().replaceAll(/^\*|\*$|`/g, '');
-}
-
-function Open({ text, live, part }: IBlockProps & { live: boolean }) {
-  const shown = usePaced(text, live);
-  const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
-  return code === null ? (
-    <Block text={shown} part={live ? undefined : part} />
-  ) : (
-    <pre className="plm-Listing">{code}</pre>
-  );
 }
 
 /** A longer listing is coloured only when it is complete. */
@@ -156,31 +151,4 @@ function useBlocks(text: string): IBlocks {
     setKnown(now);
   }
   return now;
-}
-
-/** Returns a throttled value, by its length; the final one always arrives. */
-function usePaced(text: string, live: boolean): string {
-  const [shown, setShown] = useState(text);
-  const newest = useRef(text);
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
-  useEffect(() => {
-    newest.current = text;
-    if (timer.current === null && text !== shown) {
-      const pause = REDRAW_MS + (REDRAW_MS_PER_KB * text.length) / 1000;
-      timer.current = setTimeout(() => {
-        timer.current = null;
-        setShown(newest.current);
-      }, pause);
-    }
-  }, [text, shown]);
-  useEffect(
-    () => () => {
-      if (timer.current !== null) {
-        clearTimeout(timer.current);
-        timer.current = null;
-      }
-    },
-    []
-  );
-  return live ? shown : text;
 }

@@ -5,7 +5,7 @@ import { memo } from 'react';
 import type { ISegment } from '../../protocol/segment';
 import type { Line } from '../../state/display/lines';
 import { linesHeight } from '../../state/display/rowHeights';
-import { mayDrawNow, useNearViewport } from '../dom/nearViewport';
+import { heightOfFar, mayDrawNow, useNearViewport } from '../dom/nearViewport';
 import { useIsShown } from '../controls/shownLine';
 import { useHost } from '../host';
 import { lineKind, type ILineProps } from './lineKinds';
@@ -45,7 +45,7 @@ export function LineGroup({
       ref={place}
       data-far={!near}
       dir={near ? undefined : 'auto'}
-      style={{ containIntrinsicHeight: `auto ${linesHeight(drawn)}px` }}
+      style={near ? undefined : heightOfFar(linesHeight(drawn))}
     >
       {near ? (
         drawn.map(line => {

@@ -29,7 +29,7 @@ import { useHost } from '../host';
 import { useIsShown } from '../controls/shownLine';
 import { runWhenIdle } from '../dom/idleQueue';
 import { turnText } from './lineText';
-import { useNearViewport } from '../dom/nearViewport';
+import { heightOfFar, useNearViewport } from '../dom/nearViewport';
 import { Turn } from './turn';
 
 /** The number of newest turns that are rendered at once. */
@@ -82,7 +82,8 @@ export const TurnPage = memo(function Page({
   const isAskedFor = useIsShown(place =>
     turns.some(({ key }) => key === place.turn)
   );
-  const shows = filled || near || isAskedFor;
+  const isNear = near || isAskedFor;
+  const shows = filled || isNear;
   useEffect(
     () =>
       filled
@@ -93,18 +94,23 @@ export const TurnPage = memo(function Page({
     [filled, first]
   );
   const high = useMemo(
-    () => turns.reduce((sum, turn) => sum + turnHeight(turn) + GAP, -GAP),
-    [turns]
+    () =>
+      isNear
+        ? 0
+        : turns.reduce((sum, turn) => sum + turnHeight(turn) + GAP, -GAP),
+    [turns, isNear]
   );
   return (
     <div
       className="plm-TurnPage"
       ref={place}
-      data-far={!near && !isAskedFor}
+      data-far={!isNear}
       style={
-        shows
-          ? { containIntrinsicHeight: `auto ${high}px` }
-          : { height: `${high}px` }
+        !shows
+          ? { height: `${high}px` }
+          : isNear
+            ? undefined
+            : heightOfFar(high)
       }
     >
       {shows &&
@@ -158,7 +164,7 @@ const TurnRow = memo(function Row(props: IRowProps) {
       aria-posinset={number}
       // The total changes with each new turn: only rendered rows are updated.
       aria-setsize={-1}
-      style={{ containIntrinsicHeight: `auto ${turnHeight(turn)}px` }}
+      style={near ? undefined : heightOfFar(turnHeight(turn))}
     >
       {near ? <FullTurn {...props} row={place} /> : <TurnWords turn={turn} />}
     </article>

@@ -144,6 +144,17 @@ describe('a long transcript', () => {
     expect(isWhole(rows()[8])).toBe(false);
   });
 
+  it('estimates the height of a far turn alone: that of one that grows changes with each word', () => {
+    const { row, rows, page } = show(said(10));
+    const isEstimated = (element: Element | undefined) =>
+      element?.hasAttribute('style');
+
+    expect(isEstimated(page(0))).toBe(false);
+    expect(rows().map(isEstimated)).toEqual(rows().map(one => !isWhole(one)));
+    tell(row(9), false);
+    expect(isEstimated(rows()[9])).toBe(true);
+  });
+
   it('takes a panel that is hidden for no reason to take anything away', () => {
     const { row, rows } = show(said(3));
 

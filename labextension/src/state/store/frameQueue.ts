@@ -2,21 +2,27 @@
  * Spreads rendering work over frames, so that the page stays responsive.
  */
 
-/** Milliseconds of a frame of 16 ms that the work may take. */
-const SHARE_MS = 8;
+/** Milliseconds that the work takes before the browser may draw a frame, which costs about as much again. */
+const SHARE_MS = 12;
 
 type Job = () => Promise<void>;
 
 const jobs: Job[] = [];
 let works = false;
+let worked = Promise.resolve();
 
 /** Runs a job in its turn, at once if no other waits. */
 export function runInFrames(job: Job): void {
   jobs.push(job);
   if (!works) {
     works = true;
-    void work();
+    worked = work();
   }
+}
+
+/** Resolves when no job waits. */
+export function whenDrawn(): Promise<void> {
+  return worked;
 }
 
 async function work(): Promise<void> {

@@ -1,0 +1,76 @@
+/**
+ * When a page applies what it has received from a kernel: with the next frame, and mere words of an answer more seldom
+ * the longer the page takes to draw them.
+ */
+import { whenDrawn } from './frameQueue';
+
+/** Runs a function once, soon; `onlyWords`: what has come is nothing but more words of an answer. */
+export type Schedule = (run: () => void, onlyWords: boolean) => void;
+
+/** Milliseconds from one update with mere words to the next: a person reads no faster. */
+export const WORDS_MS = 100;
+
+/** From one update to the next, in times of what it took: so much of the page is left to typing and scrolling. */
+export const PAUSES = 8;
+export const LONGEST_MS = 1000;
+
+/** Milliseconds until notices are applied in a hidden page, which gets no frames. */
+const HIDDEN_MS = 250;
+
+/** Returns the schedule of one store. */
+export function updatePace(): Schedule {
+  let wordsDue = Promise.resolve(0);
+  return (run, onlyWords) => {
+    const update = () => {
+      const began = performance.now();
+      wordsDue = drawingTime().then(
+        took => began + Math.max(WORDS_MS, Math.min(PAUSES * took, LONGEST_MS))
+      );
+      run();
+    };
+    if (!onlyWords) {
+      nextFrame(update);
+      return;
+    }
+    void wordsDue.then(due => {
+      // Not in a frame: renderers that need a few tasks for it are ready for the next one.
+      setTimeout(update, due - performance.now());
+    });
+  };
+}
+
+/** Returns the milliseconds from now until everything is drawn, without the wait for its last frame. */
+async function drawingTime(): Promise<number> {
+  const began = performance.now();
+  await endOfTask();
+  await whenDrawn();
+  const worked = performance.now() - began;
+  const framed = await new Promise<number>(nextFrame);
+  await endOfTask();
+  return worked + performance.now() - framed;
+}
+
+/** Calls back in the next frame with the time at which it began; in a hidden page soon. */
+function nextFrame(run: (began: number) => void): void {
+  let done = false;
+  const once = (began = performance.now()) => {
+    if (!done) {
+      done = true;
+      run(began);
+    }
+  };
+  requestAnimationFrame(once);
+  setTimeout(once, HIDDEN_MS);
+}
+
+/** Resolves when the task is over; in a frame that is when it was painted. */
+function endOfTask(): Promise<void> {
+  return new Promise(resolve => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
