@@ -42,6 +42,7 @@ export function prompts(): MockedActions['prompts'] {
     operate: vi.fn(nothing),
     history: vi.fn(() => Promise.resolve(null)),
     mentions: vi.fn(() => Promise.resolve(null)),
+    attach: vi.fn(() => Promise.resolve('It is not attached.')),
     previews: vi.fn(() => Promise.resolve([]))
   };
 }
@@ -113,6 +114,8 @@ export function panelActions(more: Partial<MockedActions> = {}): MockedActions {
     notebook: {
       focus: vi.fn(),
       showCell: vi.fn(),
+      mentionOf: vi.fn((path: string) => path),
+      readFile: vi.fn(() => Promise.resolve('')),
       insertAnswer: vi.fn(nothing)
     },
     opener: { open: vi.fn() },

@@ -1,8 +1,17 @@
 """Pinning, excluding and restoring a part in the panel and in the cell, with mouse and keyboard."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import (
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
+from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -12,6 +21,7 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
+from tests.e2e.test_saved_answer import THEMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -70,6 +80,29 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Page
     strip = transcript_region(panel).get_by_role("button", name="Compacted")
     expect(strip).to_be_visible()
     at_rest(panel)
+
+    expect(strip).to_contain_text(re.compile(r"Compacted [\d,]+ → [\d,]+ tokens · A summary of"))
+    expect(strip).to_contain_text("word for word: the newest 2 turns (")
+    cell = page.locator(".jp-Notebook").get_by_role("button", name="Compacted")
+    expect(cell).to_have_text(strip.text_content() or "")
+    first = transcript_region(panel).locator("article").nth(0)
+    for place in (panel, page.locator(".jp-Notebook")):
+        panel.get_by_role("textbox", name="Prompt for the agent").focus()
+        transcript_region(panel).evaluate("node => { node.scrollTop = node.scrollHeight; }")
+        place.get_by_role("button", name="Look underneath").click()
+        expect(first).to_be_focused()
+        expect(first.get_by_text("First", exact=True)).to_be_in_viewport()
+    for theme in THEMES[:2]:
+        choose_theme(page, theme)
+        for width in (1440, 420):
+            page.set_viewport_size({"width": width, "height": 900})
+            strip.scroll_into_view_if_needed()
+            wait_until_drawn(page)
+            photograph(
+                page, f"compaction-strip-{theme.removeprefix('JupyterLab ').lower()}-{width}"
+            )
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+    choose_theme(page, THEMES[0])
 
     strip.click()
     photograph(page, "panel-undo")

@@ -29,6 +29,7 @@ import type { IPanelActions } from '../views/actions/panel';
 import type { IPanelState, PanelStatus } from '../views/chat/panelState';
 import type { SendKey } from '../views/composer/composer';
 import { ActiveNotebook } from './activeNotebook';
+import { mentionOf, readFile } from './browsedFiles';
 import { KernelActions } from './kernelActions';
 import { MissingAnswerTracker } from './missingAnswerTracker';
 import { PendingSwitches } from './pendingSwitches';
@@ -116,6 +117,15 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
             showCell(panel, id);
           }
         },
+        mentionOf: path => {
+          const contents = app.serviceManager.contents;
+          const notebook = this._front.panel?.context.path ?? '';
+          return mentionOf(
+            contents.localPath(path),
+            contents.localPath(notebook)
+          );
+        },
+        readFile: path => readFile(app.serviceManager.contents, path),
         insertAnswer: turn =>
           this._missing.insert(turn, this._front.panel, this)
       },

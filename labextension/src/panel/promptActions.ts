@@ -91,6 +91,14 @@ export function promptActions(
       const fields = { session: target.session, query, agent };
       return (await target.link?.outcome('mentions', fields))?.answer ?? null;
     },
+    attach: async (file, model) => {
+      const { link, session } = target;
+      const fields = { session, file, model: model === '' ? undefined : model };
+      const found = (await link?.outcome('attach', fields)) ?? {
+        error: NO_ANSWER
+      };
+      return found.answer ?? found.error ?? NO_ANSWER;
+    },
     previews: async (text, agent) => {
       const fields = { session: target.session, text, agent };
       const found = await target.link?.outcome('mention-preview', fields);

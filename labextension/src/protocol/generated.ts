@@ -105,6 +105,7 @@ export type Command =
   | RecreateOutputs
   | ListMentions
   | PreviewMentions
+  | AttachFile
   | ListPrompts
   | Inspect
   | ListButtons
@@ -399,6 +400,15 @@ export interface Usage {
   total?: number;
   /** The provider reported nothing; these numbers are our own estimate. */
   estimated: boolean;
+}
+/** Keep a file that was pasted or dropped into the composer, and say what it would add; nothing is sent. */
+export interface AttachFile {
+  id: string;
+  type: 'attach';
+  session?: string;
+  /** The model that would answer; None means that it is not known. */
+  model?: string;
+  file: Attachment;
 }
 /** A file or image that a tool returned. */
 export interface Attachment {
@@ -1860,6 +1870,14 @@ export interface PartUpdated {
   type: 'message.part.updated';
   part: Part;
 }
+/** A file that goes along with the next prompt. */
+export interface PastedFile {
+  attachment: Attachment;
+  /** What it adds to the prompt, an estimate. */
+  tokens: number;
+  /** The model takes no pictures: it is told that there is one, and not shown it. */
+  unseen: boolean;
+}
 /** A tool call waits for a person. */
 export interface PermissionAsked {
   type: 'permission.asked';
@@ -2888,6 +2906,7 @@ export interface Answers {
   'recreate-outputs': RecreatedOutputs;
   mentions: MentionList;
   'mention-preview': PreviewedMentions;
+  attach: PastedFile;
   'prompt-history': ListedPrompts;
   inspect: ViewAnswer;
   buttons: ListedButtons;

@@ -37,6 +37,22 @@ async def test_the_grade_is_what_review_finds_afterwards(tmp_path: Path, scene: 
             assert set(one["names"]) == {lost.name for lost in loss.lost_of(kind)}
 
 
+async def test_the_report_says_what_stays_as_it_is(tmp_path: Path) -> None:
+    answers = [*reads(0, 1), says("word " * 9_000), *[says("Well.")] * 2]
+    harness, _ = make_fit_harness(tmp_path, *answers, says(SUMMARY), window=60_000)
+    session = await harness.session()
+    for words in ("Read old_table.csv.", "Say more.", "And more."):
+        await ask(session, words)
+    pinned = harness.store.load(session.id).messages()[0].parts[0]
+    session.edit_context("pin", pinned.id)
+    await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
+    [grade] = reports(harness.store, session.id)
+
+    kept = grade.numbers["kept"]
+    assert (kept["turns"], kept["pinned"]) == (2, 1)
+    assert 0 < kept["tokens"] < grade.tokens_after
+
+
 async def test_names_of_the_newest_answers_are_likely_to_be_needed(tmp_path: Path) -> None:
     answers = [*reads(0, 1), says("I go on with rare_table.csv."), *[says("Well.")] * 2]
     harness, _ = make_fit_harness(tmp_path, *answers, says(SUMMARY), says("Yes."), window=60_000)

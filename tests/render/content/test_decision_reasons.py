@@ -130,7 +130,7 @@ RULES = ("truncate", "prune/opencode", "prune/batch", "prune/cache-ttl", "recove
 NAMES = (
     *("max_lines", "max_bytes", "head_chars", "omitted", "protect_tokens", "batch_tokens"),
     *("cache_age_seconds", "limit_chars", "retention", "found", "lost", "names", "likely"),
-    *("recent", "reason"),
+    *("recent", "reason", "kept", "turns", "tokens", "pinned"),
 )
 VALUES = st.recursive(
     st.sampled_from([None, True, 3, 0, -1, 0.5, float("nan"), float("inf"), 10**400, "text"]),
@@ -159,6 +159,14 @@ def test_a_summary_is_told_from_the_whole_conversation() -> None:
         "The conversation takes 6,322 tokens in a request instead of 33,029: the summary, and the messages "
         "that stay as they are. Every path, identifier, error and number of them is still in view."
     )
+    kept = {"turns": 2, "tokens": 5_900, "pinned": 1}
+    told = made.model_copy(update={"numbers": {"retention": {}, "kept": kept}})
+    assert decision_sentence(told).startswith(
+        "The conversation takes 6,322 tokens in a request instead of 33,029: the summary, and as they are the "
+        "newest 2 turns (5,900 tokens) and 1 pinned part. "
+    )
+    nothing = made.model_copy(update={"numbers": {"retention": {}, "kept": {}}})
+    assert "the summary, and no other message. " in decision_sentence(nothing)
     assert "33,029" not in decision_sentence(made.model_copy(update={"rule": "compact/plan"}))
 
 

@@ -18,9 +18,15 @@ from palimpsest.context.compaction.summary_grade import summary_grade
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.request_assembly.projection import Projection, project
-from palimpsest.context.visible_messages import View, marker, place_of, summary_text
+from palimpsest.context.visible_messages import (
+    View,
+    marker,
+    place_of,
+    summary_text,
+    turn_spans,
+)
 from palimpsest.paused_collection import collection_paused
-from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.decisions import Decision, pinned_parts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
@@ -128,12 +134,13 @@ def summary_report(
     *,
     graded: bool = True,
     names: int = NAMES_VERSION,
+    tells_kept: bool = True,
 ) -> Decision | RejectedSummary:
     """Return the report of a good summary as a decision, or why it is rejected.
 
     ``before`` is the token count of the messages before the marker; ``name`` becomes the decision's id. Without
     ``graded`` the report is that of sessions from before summaries were graded; ``names`` is the version of the rules
-    by which a grade finds names.
+    by which a grade finds names; ``tells_kept`` adds what stays as it is, which earlier reports lack.
     """
     at = place_of(view.messages, message.parent_id)
     written = _written(view, message, policy, model, count)
@@ -156,6 +163,8 @@ def summary_report(
     else:
         kept = text + serialize(beside, compact.result_chars)
         numbers = {"retention": loss_report(serialize(covered, compact.result_chars), kept)}
+    if tells_kept:
+        numbers |= {"kept": _kept(view, covered, beside, shown)}
     return Decision(
         id=name,
         action="summarise",
@@ -165,6 +174,22 @@ def summary_report(
         tokens_before=before,
         tokens_after=shown.total,
     )
+
+
+def _kept(view: View, covered: Messages, beside: Messages, shown: Projection) -> dict[str, int]:
+    """Return what stays as it is beside a summary: turns, their tokens, and pinned parts of what it covers."""
+    tail = {message.id for message in beside if marker(message) is None}
+    tokens = (
+        one
+        for message, one in zip(shown.messages, shown.tokens, strict=True)
+        if message.message_id in tail
+    )
+    pinned = pinned_parts(view.messages, view.decisions)
+    return {
+        "turns": len(turn_spans(beside)),
+        "tokens": sum(tokens),
+        "pinned": sum(part.id in pinned for message in covered for part in message.parts),
+    }
 
 
 def _spoken(messages: Sequence[Message]) -> frozenset[str]:

@@ -34,7 +34,10 @@ MODULES = (
         {"import": "Import recordings into a project."},
     ),
     Listed("panel", "model agent open-inspector"),
-    Listed("page", "image close recreate-outputs mentions mention-preview prompt-history inspect"),
+    Listed(
+        "page",
+        "image close recreate-outputs mentions mention-preview attach prompt-history inspect",
+    ),
     Listed(
         "recordings",
         "figures compare report",

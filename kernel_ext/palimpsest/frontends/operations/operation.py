@@ -5,11 +5,13 @@ is in the modules beside this one; ``operation_table.py`` lists them.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     Field,
     ValidationError,
@@ -20,6 +22,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead, View
 from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Value
 
 if TYPE_CHECKING:
@@ -38,6 +41,18 @@ NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
 
 Reader = Callable[[str], "Operation | Mapping[str, Any] | None"]
 """Reads what stands behind a form's name: returns the operation or its arguments, None where the line is a prompt."""
+
+
+def _lies_here(file: Attachment) -> Attachment:
+    if not re.match(r"data:|blob:[0-9a-f]{64}$", file.url):
+        raise ValueError(
+            f"A file goes along by its content (data:) or as the log keeps it (blob:), not by {file.url!r:.60}."
+        )
+    return file
+
+
+WithContent = Annotated[Attachment, AfterValidator(_lies_here)]
+"""A file that a page sends with a prompt."""
 
 
 @dataclass(frozen=True, slots=True)

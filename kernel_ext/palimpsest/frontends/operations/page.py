@@ -6,12 +6,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operations.operation import Desk, DrawnText, Operation
+from palimpsest.frontends.operations.operation import Desk, DrawnText, Operation, WithContent
 from palimpsest.frontends.protocol.segments import TurnSegment
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import turn_outputs
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
+from palimpsest.session.prompts.pasted_files import PastedFile
 from palimpsest.transcript.context_values.prompt_mentions import MentionList, MentionPreview
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_removal import scrubber
@@ -118,6 +119,20 @@ class PreviewMentions(Operation):
     async def run(self, at: Desk) -> PreviewedMentions:
         session = await at.find(self.session)
         return PreviewedMentions(previews=await session.mentions.previews(self.text, self.agent))
+
+
+class AttachFile(Operation):
+    """Keep a file that was pasted or dropped into the composer, and say what it would add; nothing is sent."""
+
+    type: Literal["attach"] = "attach"
+    session: str | None = None
+    model: str | None = None
+    """The model that would answer; None means that it is not known."""
+    file: WithContent
+
+    async def run(self, at: Desk) -> PastedFile:
+        session = await at.find(self.session)
+        return await session.attach(self.file, self.model)
 
 
 class ListedPrompts(Value):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Coroutine
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from palimpsest.frontends.operations.grammar import OptionError, option_value
 from palimpsest.frontends.operations.operation import (
@@ -13,11 +13,11 @@ from palimpsest.frontends.operations.operation import (
     Form,
     Operation,
     TurnOperation,
+    WithContent,
 )
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Reply
 
 STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
@@ -38,18 +38,8 @@ class PromptBase(TurnOperation):
     tools: tuple[str, ...] | dict[str, bool] | None = None
     """Only these tools, or a mapping that switches single ones on and off."""
     max_steps: int | None = Field(default=None, ge=1)
-    files: tuple[Attachment, ...] = ()
+    files: tuple[WithContent, ...] = ()
     """Files sent with the text, such as those of a prompt that was withdrawn."""
-
-    @field_validator("files")
-    @classmethod
-    def _lie_here(cls, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
-        for one in files:
-            if not re.match(r"data:|blob:[0-9a-f]{64}$", one.url):
-                raise ValueError(
-                    f"A file goes along by its content (data:) or as the log keeps it (blob:), not by {one.url!r:.60}."
-                )
-        return files
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
         options = PromptOptions.of(

@@ -109,8 +109,24 @@ def _conversation(decision: Decision) -> str:
         return ""
     return (
         f"The conversation takes {count(after)} tokens in a request instead of {count(before)}: "
-        "the summary, and the messages that stay as they are."
+        f"the summary, and {_kept_beside(decision.numbers.get('kept'))}."
     )
+
+
+def _kept_beside(given: object) -> str:
+    """Return what stays as it is beside a summary; a report of an older log does not say what."""
+    if not isinstance(given, Mapping):
+        return "the messages that stay as they are"
+    turns, tokens, pinned = (
+        max(0, round(quantity(given, name) or 0)) for name in ("turns", "tokens", "pinned")
+    )
+    tail = "the end of the newest turn" if turns == 0 else "the newest turn"
+    newest = f"the newest {count(turns)} turns" if turns > 1 else tail
+    kept = [
+        *([f"{newest} ({count(tokens)} tokens)"] if tokens else []),
+        *([some(pinned, "pinned part")] if pinned else []),
+    ]
+    return f"as they are {' and '.join(kept)}" if kept else "no other message"
 
 
 def _is_own(rule: str) -> TypeGuard[OwnRule]:

@@ -123,6 +123,7 @@ class CompactionRedecision:
             decision.id,
             graded=graded,
             names=version if isinstance(version, int) else 1,
+            tells_kept="kept" in decision.numbers,
         )
         again = (made,) if isinstance(made, Decision) else ()
         return DecisionPoint("compact", seq, request.id, (decision,), again)

@@ -25,6 +25,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.prompts.mention_previews import MentionPreviews
+from palimpsest.session.prompts.pasted_files import PastedFile
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.revert.operations import ReadOnlyReverts, Reverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -38,6 +39,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.messages import Messages, Origin
+from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.session_record.events import Record, StepRequested
 from palimpsest.transcript.values import Density, Reply
 
@@ -156,6 +158,10 @@ class FollowedSession:
     def mentions(self) -> MentionPreviews:
         """What prompts may name, if the other kernel has released the session; else raises SessionHeld."""
         return self._at_once().mentions
+
+    async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
+        """Keep a file for the next prompt, if the other kernel has released the session."""
+        return await (await self._here()).attach(file, model)
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, if the other kernel has released the session."""

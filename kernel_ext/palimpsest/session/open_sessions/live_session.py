@@ -48,6 +48,7 @@ from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.grants import MOVED
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
 from palimpsest.session.prompts.mention_previews import MentionPreviews
+from palimpsest.session.prompts.pasted_files import PastedFile, pasted_file
 from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
 from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.message_pages import message_page
@@ -235,6 +236,10 @@ class LiveSession:
             origin = options.origin.model_copy(update={"user": self._services.user})
             options = dataclasses.replace(options, origin=origin)
         return await self.runner.prompt(text, options)
+
+    async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
+        """Keep a file for the next prompt and count its tokens; raises UserError for what cannot be attached."""
+        return await off_loop(functools.partial(pasted_file, self._services, file, model))
 
     def _kept(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
         """Return files as they are journaled: long content is stored as a blob."""

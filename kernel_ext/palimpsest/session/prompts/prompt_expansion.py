@@ -6,6 +6,7 @@ output and files filled in. A shell command needs the same permission as with th
 as by the read tool.
 """
 
+import asyncio
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.notebook_mentions import New, NotebookMentions, engine_text
+from palimpsest.session.prompts.pasted_files import attached_text, file_name
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
     Shell,
@@ -157,6 +159,7 @@ class Expander:
             parts = await self._of_mentions(tools, info, typed, new)
         else:
             parts = []
+        parts += await asyncio.to_thread(_attached_texts, tools.log, message, new)
         if parts:
             tools.log.append(*(PartUpdated(part=part) for part in parts), sync=True)
 
@@ -332,6 +335,16 @@ def _expanded(message: Message) -> bool:
         or (isinstance(part, TextPart) and {COMMAND, ATTACHED} & (part.metadata or {}).keys())
         for part in message.parts
     )
+
+
+def _attached_texts(log: SessionLog, message: Message, new: New) -> list[Part]:
+    """Return what the model is told of the texts that were pasted or dropped into a prompt."""
+    files = [part for part in message.parts if isinstance(part, FilePart)]
+    return [
+        engine_text(new, words, {ATTACHED: file_name(part)})
+        for part in files
+        if (words := attached_text(log.blobs, part)) is not None
+    ]
 
 
 def _file_parts(

@@ -76,7 +76,7 @@ def _read(one: Any, name: str) -> tuple[str, bytes]:
     if isinstance(one, bytes | bytearray | memoryview):
         return name, bytes(one)
     if isinstance(one, str) and one.startswith("data:"):
-        return name, _decoded(one)
+        return name, decoded_data_url(one)
     if isinstance(one, str | PathLike):
         path = Path(one)
         try:
@@ -89,7 +89,8 @@ def _read(one: Any, name: str) -> tuple[str, bytes]:
     return f"{name}.png", drawn
 
 
-def _decoded(url: str) -> bytes:
+def decoded_data_url(url: str) -> bytes:
+    """Return the content of a ``data:`` URL; raises UserError for one that is not in Base64."""
     head, _, encoded = url.partition(",")
     try:
         data = base64.b64decode("".join(encoded.split()), validate=True)

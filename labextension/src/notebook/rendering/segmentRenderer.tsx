@@ -9,6 +9,7 @@ import { Widget } from '@lumino/widgets';
 import { useMemo, useSyncExternalStore } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { flushSync } from 'react-dom';
+import type { CompactionPart } from '../../protocol/generated';
 import type { ILink } from '../../kernel/kernelLink';
 import {
   readSegment,
@@ -24,13 +25,19 @@ import {
   type IKernelView
 } from '../../state/store/kernelStore';
 import type { TurnOutputs } from '../../state/display/turnRows';
+import { newestCovered } from '../../state/display/coveredTurns';
 import { proposedFix } from '../../state/display/proposedFix';
+import { shownPlace } from '../../state/display/shownPlace';
+import { turns } from '../../state/display/turns';
 import { AnswerActionsProvider } from '../../views/actions/answers';
 import {
   CellActionsProvider,
   type ICellActions
 } from '../../views/actions/cells';
-import { ContextEditorProvider } from '../../views/actions/contextEdits';
+import {
+  ContextEditorProvider,
+  CoveredTurnsProvider
+} from '../../views/actions/contextEdits';
 import { HeldRequestActionsProvider } from '../../views/actions/heldRequests';
 import {
   InspectorOpenerProvider,
@@ -202,16 +209,29 @@ function Live({
       session: segment.session,
       report: () => undefined // a cell has no line for it: what was asked stays open
     };
+    const open = (session: string) => {
+      void link.outcome('open', { session });
+      places.showPanel();
+    };
     return {
       answers: answerActions(target),
       contextEdits: contextEditor(target),
-      heldRequests: heldRequestActions(target),
-      opener: {
-        open: (session: string) => {
-          void link.outcome('open', { session });
-          places.showPanel();
+      covered: {
+        lookUnderneath: (mark: CompactionPart) => {
+          const { current, sessions } = link.store.getSnapshot();
+          const transcript = sessions.get(segment.session)?.transcript;
+          if (current === segment.session) {
+            places.showPanel();
+          } else {
+            open(segment.session);
+          }
+          shownPlace.show(
+            newestCovered(turns({ entries: transcript?.entries ?? [] }), mark)
+          );
         }
       },
+      heldRequests: heldRequestActions(target),
+      opener: { open },
       turn: turnActions(target),
       inspector: {
         inspect: (wanted: IInspectorTarget = {}) => {
@@ -236,30 +256,32 @@ function Live({
       <TurnActionsProvider value={offered?.turn ?? null}>
         <SessionOpenerProvider value={offered?.opener ?? null}>
           <ContextEditorProvider value={actions.contextEdits}>
-            <HeldRequestActionsProvider value={offered?.heldRequests ?? null}>
-              <InspectorOpenerProvider value={actions.inspector}>
-                <CellActionsProvider value={cells}>
-                  <ProposedFixProvider
-                    value={shown.taken === undefined ? fix : null}
-                  >
-                    <SegmentView
-                      segment={shown.segment}
-                      outputs={outputs}
-                      place={place}
-                      live={shown.live}
-                      status={shown.status}
-                      problem={shown.problem}
-                      interrupted={shown.interrupted}
-                      stray={shown.stray}
-                      held={shown.held}
-                      again={shown.again}
-                      taken={shown.taken}
-                      stoppable
-                    />
-                  </ProposedFixProvider>
-                </CellActionsProvider>
-              </InspectorOpenerProvider>
-            </HeldRequestActionsProvider>
+            <CoveredTurnsProvider value={actions.covered}>
+              <HeldRequestActionsProvider value={offered?.heldRequests ?? null}>
+                <InspectorOpenerProvider value={actions.inspector}>
+                  <CellActionsProvider value={cells}>
+                    <ProposedFixProvider
+                      value={shown.taken === undefined ? fix : null}
+                    >
+                      <SegmentView
+                        segment={shown.segment}
+                        outputs={outputs}
+                        place={place}
+                        live={shown.live}
+                        status={shown.status}
+                        problem={shown.problem}
+                        interrupted={shown.interrupted}
+                        stray={shown.stray}
+                        held={shown.held}
+                        again={shown.again}
+                        taken={shown.taken}
+                        stoppable
+                      />
+                    </ProposedFixProvider>
+                  </CellActionsProvider>
+                </InspectorOpenerProvider>
+              </HeldRequestActionsProvider>
+            </CoveredTurnsProvider>
           </ContextEditorProvider>
         </SessionOpenerProvider>
       </TurnActionsProvider>

@@ -9,6 +9,8 @@ export interface IShownPlace {
   turn: string;
   /** The key of the line in it; that of the turn for its prompt. */
   line: string;
+  /** Whether the transcript scrolls to the turn, and gives it the keyboard. */
+  isScrolledTo?: boolean;
 }
 
 /** Holds the place for all views of a page. */

@@ -52,3 +52,14 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function whole(value: unknown): number {
   return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
+
+/** Returns what stays as it is beside a summary: turns and their tokens, and parts that a person pinned. */
+export function keptBeside({ numbers }: Decision): {
+  turns: number;
+  tokens: number;
+  pinned: number;
+} {
+  const told: unknown = numbers.kept;
+  const { turns, tokens, pinned } = isRecord(told) ? told : {};
+  return { turns: whole(turns), tokens: whole(tokens), pinned: whole(pinned) };
+}

@@ -1,6 +1,7 @@
 /**
  * Actions that change what the model sees.
  */
+import type { CompactionPart } from '../../protocol/generated';
 import type { ContextEditAction } from '../../state/session/contextEdits';
 import { createActionContext } from './actionContext';
 
@@ -30,3 +31,11 @@ export const {
   Provider: CompactionActionsProvider,
   useIfOffered: useCompactionActions
 } = createActionContext<ICompactionActions>('compaction actions');
+
+export interface ICoveredTurns {
+  /** Shows in the transcript what a compaction's summary covers, the newest turn of it. */
+  lookUnderneath(mark: CompactionPart): void;
+}
+
+export const { Provider: CoveredTurnsProvider, useIfOffered: useCoveredTurns } =
+  createActionContext<ICoveredTurns>('covered turns');

@@ -2,12 +2,14 @@
  * Actions on prompts.
  */
 import type {
+  Attachment,
   Choices,
   ListedButtons,
   ListedPrompts,
   MentionList,
   MentionPreview,
   OperationButton,
+  PastedFile,
   Prompt,
   PromptAdmitted,
   TypedAnswer
@@ -47,6 +49,8 @@ export interface IPromptActions {
     query: string,
     agent: string | undefined
   ): Promise<MentionList | null>;
+  /** Keeps a file for the next prompt; resolves to what it adds, or to why it cannot be attached. */
+  attach(file: Attachment, model: string): Promise<PastedFile | string>;
   /** Resolves to what would go along with each mention of a text. */
   previews(text: string, agent: string | undefined): Promise<MentionPreview[]>;
 }

@@ -2,14 +2,19 @@
  * The files attached to a prompt that is not sent yet.
  */
 import type { Attachment } from '../../protocol/generated';
+import { visible } from '../../state/display/visibleText';
+import { fileNote, type KnownFiles } from './pastedFiles';
 import { useHost } from '../host';
 
 /** Draws the files by name; each can be removed where that is possible. */
 export function AttachmentChips({
   files,
+  known,
   onLeaveOut
 }: {
   files: readonly Attachment[];
+  /** What the kernel says of them, by their URL. */
+  known?: KnownFiles;
   onLeaveOut?: (index: number) => void;
 }) {
   const { words } = useHost();
@@ -18,11 +23,18 @@ export function AttachmentChips({
       className="plm-AttachmentChips"
       aria-label={words.__('Files that go along')}
     >
-      {files.map(({ filename, mime }, index) => {
-        const name = filename ?? mime;
+      {files.map(({ filename, mime, url }, index) => {
+        const name = visible(filename ?? mime);
+        const file = known?.get(url);
+        const note = fileNote(file, words);
         return (
-          <li key={index} className="plm-Chip">
-            {name}
+          <li
+            key={index}
+            className="plm-Chip plm-MentionChip"
+            data-stays={file?.unseen === true ? true : undefined}
+          >
+            <span>{name}</span>
+            {note !== '' && <span className="plm-Muted"> · {note}</span>}
             {onLeaveOut !== undefined && (
               <button
                 type="button"

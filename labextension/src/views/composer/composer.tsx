@@ -3,7 +3,7 @@
  */
 import { useId, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
-import type { SessionInfo } from '../../protocol/generated';
+import type { Choices, SessionInfo } from '../../protocol/generated';
 import { useHost } from '../host';
 import { AnswerSettings, useChoices } from './answerSettings';
 import {
@@ -19,8 +19,9 @@ import { MentionChips } from './mentionChips';
 import { useMentionPreviews, useMentionRows } from './mentions';
 import { filesOf, type IDrafts } from './drafts';
 import { useNotebookActions } from '../actions/notebook';
-import { usePromptActions } from '../actions/prompts';
+import { usePromptActions, type IPromptOptions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
+import { PastedFilesStatus, usePastedFiles } from './pastedFiles';
 import { OperationButtons } from './operationButtons';
 import { usePromptHistory } from './promptHistory';
 import { argumentAt, useSlashCommands } from './slashCommands';
@@ -116,9 +117,22 @@ export function Composer({
       place.current = null;
     }
   }, [draft]);
+  const form = useRef<HTMLFormElement>(null);
+  const pasted = usePastedFiles(
+    form,
+    drafts,
+    { model: modelOf(chosen, session, choices), agent },
+    readOnly,
+    mention => {
+      const { value, selectionStart } = field.current ?? EMPTY_FIELD;
+      const [text, at] = withMention(value, selectionStart, mention);
+      drafts.write(text);
+      place.current = at;
+    }
+  );
   const send = () => {
     const text = draft.trim();
-    if (text === '' || readOnly) {
+    if (text === '' || readOnly || pasted.holds()) {
       return;
     }
     drafts.write('');
@@ -168,7 +182,10 @@ export function Composer({
   };
   return (
     <form
+      ref={form}
       className="plm-Composer"
+      data-over={pasted.isOver}
+      {...pasted.handlers}
       onSubmit={event => {
         event.preventDefault();
         send();
@@ -212,12 +229,14 @@ export function Composer({
       <MentionChips previews={chips} id={named} />
       <AttachmentChips
         files={filesOf(chosen)}
+        known={pasted.known}
         onLeaveOut={left => {
           const files = filesOf(chosen).filter((_, index) => index !== left);
           drafts.choose({ ...chosen, files });
           field.current?.focus();
         }}
       />
+      <PastedFilesStatus pasted={pasted} />
       {!readOnly && <OperationButtons key={draftKey} />}
       <span className="plm-Composer-foot">
         <span
@@ -264,6 +283,31 @@ export function Composer({
       </span>
     </form>
   );
+}
+
+const EMPTY_FIELD = { value: '', selectionStart: 0 };
+
+/** Returns a text with a mention at a place, between spaces, and the place behind it. */
+function withMention(
+  text: string,
+  at: number,
+  mention: string
+): [string, number] {
+  const before = text.slice(0, at);
+  const gap = before === '' || /\s$/.test(before) ? '' : ' ';
+  const start = `${before}${gap}${mention} `;
+  return [start + text.slice(at).trimStart(), start.length];
+}
+
+/** Returns the id of the model that would answer; empty while it is not known. */
+function modelOf(
+  chosen: IPromptOptions,
+  session: SessionInfo | undefined,
+  choices: Choices | null
+): string {
+  const { model } = session ?? {};
+  const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
+  return chosen.model ?? (kept === '' ? (choices?.model ?? '') : kept);
 }
 
 function sends(event: KeyboardEvent, sendKey: SendKey): boolean {

@@ -3,8 +3,11 @@
  */
 import type { CompactionPart, Decision } from '../../protocol/generated';
 import type { CompactionState } from '../../state/display/lines';
+import { keptBeside } from '../../state/display/summaryGrade';
+import { count, short } from '../../state/display/numberFormat';
 import { isUndone } from '../../state/session/contextEdits';
 import { Disclosure } from '../controls/disclosure';
+import { useCoveredTurns } from '../actions/contextEdits';
 import { useHost, type IWords } from '../host';
 import { ReductionNote } from './reductionNote';
 import { ContextEditButtons } from './editButtons';
@@ -41,33 +44,59 @@ export function Compaction({
       decision.message_id === written &&
       (decision.words ?? '') !== ''
   );
-  const grade = lost === undefined || undone ? '' : gradeText(lost, words);
+  const covered = useCoveredTurns();
+  const told =
+    lost === undefined || undone
+      ? []
+      : [keptText(lost, words), gradeText(lost, words)].filter(
+          one => one !== ''
+        );
   const head = (
     <span className="plm-Reduced-text">
-      <strong>{what}</strong> {more}
-      {grade !== '' && `; ${grade}`}
+      <strong>{what}</strong>{' '}
+      {lost !== undefined && !undone && sizeText(lost, words)}
+      {more}
+      {told.length > 0 && (
+        <span className="plm-Compaction-kept"> {told.join('; ')}</span>
+      )}
     </span>
   );
   if (summary.trim() === '') {
     return <div className="plm-Reduced">{head}</div>;
   }
   return (
-    <Disclosure
-      className="plm-Reduced"
-      head={
-        <>
-          {head}
-          <span className="plm-Reduced-action">
-            {words.__('show the summary')}
-          </span>
-        </>
-      }
-    >
-      <Markdown text={summary} />
-      {lost !== undefined && <ReductionNote decision={lost} />}
-      {lost !== undefined && <SummaryGrade decision={lost} />}
+    <div className="plm-Reduced plm-Compaction">
+      <Disclosure
+        className="plm-Compaction-summary"
+        head={
+          <>
+            {head}
+            <span className="plm-Reduced-action">
+              {words.__('show the summary')}
+            </span>
+          </>
+        }
+      >
+        <Markdown text={summary} />
+        {lost !== undefined && <ReductionNote decision={lost} />}
+        {lost !== undefined && <SummaryGrade decision={lost} />}
+      </Disclosure>
       {state === 'done' && (
         <p className="plm-ContextEdit">
+          {covered !== null && (
+            <button
+              type="button"
+              className="plm-Button plm-Button-small"
+              title={words.__(
+                'Show the newest turn that the summary stands for'
+              )}
+              onClick={() => {
+                covered.lookUnderneath(mark);
+              }}
+            >
+              {words.__('Look underneath')}
+            </button>
+          )}
           {!undone && (
             <ContextEditButtons
               target={written}
@@ -83,7 +112,7 @@ export function Compaction({
           <InspectButton target={{ item: written }} />
         </p>
       )}
-    </Disclosure>
+    </div>
   );
 }
 
@@ -113,6 +142,36 @@ export function compactionText(
         )
       ];
   }
+}
+
+/** Returns the tokens of the conversation before and after; empty where the log holds none. */
+function sizeText(
+  { tokens_before, tokens_after }: Decision,
+  words: IWords
+): string {
+  return tokens_before > 0 && tokens_after > 0
+    ? `${words.__('%1 → %2 tokens', count(tokens_before), count(tokens_after))} · `
+    : '';
+}
+
+/** Returns what stays as it is beside the summary; empty where the log does not tell. */
+function keptText(decision: Decision, words: IWords): string {
+  const { turns, tokens, pinned } = keptBeside(decision);
+  const kept = [
+    tokens === 0
+      ? ''
+      : turns === 0
+        ? words.__('the end of the newest turn (%1)', short(tokens))
+        : turns === 1
+          ? words.__('the newest turn (%1)', short(tokens))
+          : words.__('the newest %1 turns (%2)', turns, short(tokens)),
+    pinned === 0
+      ? ''
+      : words._n('%1 pinned part', '%1 pinned parts', pinned, pinned)
+  ].filter(one => one !== '');
+  return kept.length === 0
+    ? ''
+    : words.__('word for word: %1', kept.join(', '));
 }
 
 function why({ auto, overflow }: CompactionPart, words: IWords): string {

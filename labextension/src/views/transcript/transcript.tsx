@@ -1,18 +1,25 @@
 /**
  * The transcript of a session, from its first prompt to its newest text.
  */
-import { useMemo, useState, type ReactNode } from 'react';
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { pages, type ITurnPage } from '../../state/display/turnPages';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, unattachedAsks } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
+import { newestCovered } from '../../state/display/coveredTurns';
+import { shownPlace } from '../../state/display/shownPlace';
 import { turns, type ITurn } from '../../state/display/turns';
+import {
+  CoveredTurnsProvider,
+  type ICoveredTurns
+} from '../actions/contextEdits';
 import { useHost } from '../host';
 import { HeldRequest } from '../modelContext/heldRequest';
 import { PermissionPrompt } from '../parts/permissionPrompt';
 import { useEndScroll } from '../dom/endScroll';
 import { ScrollProvider } from '../dom/nearViewport';
 import { SessionSearch } from './sessionSearch';
+import { useShownTurn } from './shownTurn';
 import { TurnPage, TurnListProvider } from './turnRows';
 
 interface ITranscriptProps {
@@ -48,6 +55,8 @@ export function Transcript({
     [entries, session]
   );
   const { place, atEnd, toEnd, leaveEnd } = useEndScroll();
+  useShownTurn(place, leaveEnd);
+  const covered = useCovered(all);
   return (
     <div className="plm-Transcript-frame">
       {search > 0 && (
@@ -75,24 +84,28 @@ export function Transcript({
             empty
           ) : (
             <ScrollProvider value={place}>
-              <TurnListProvider transcript={transcript} count={count}>
-                <div
-                  className="plm-Transcript-feed"
-                  role="feed"
-                  aria-label={words.__('Turns')}
-                >
-                  {shown.map((page, number) => (
-                    <TurnPage
-                      key={page.first}
-                      page={page}
-                      newest={number === shown.length - 1}
-                      live={busy && number === shown.length - 1}
-                      again={!busy && !readOnly && number === shown.length - 1}
-                      taken={taken}
-                    />
-                  ))}
-                </div>
-              </TurnListProvider>
+              <CoveredTurnsProvider value={covered}>
+                <TurnListProvider transcript={transcript} count={count}>
+                  <div
+                    className="plm-Transcript-feed"
+                    role="feed"
+                    aria-label={words.__('Turns')}
+                  >
+                    {shown.map((page, number) => (
+                      <TurnPage
+                        key={page.first}
+                        page={page}
+                        newest={number === shown.length - 1}
+                        live={busy && number === shown.length - 1}
+                        again={
+                          !busy && !readOnly && number === shown.length - 1
+                        }
+                        taken={taken}
+                      />
+                    ))}
+                  </div>
+                </TurnListProvider>
+              </CoveredTurnsProvider>
             </ScrollProvider>
           )}
           {unattachedAsks(transcript).map(ask => (
@@ -114,6 +127,22 @@ export function Transcript({
         </button>
       )}
     </div>
+  );
+}
+
+/** Returns the action that shows what a compaction covers; it stays the same while turns are added. */
+function useCovered(all: readonly ITurn[]): ICoveredTurns {
+  const newest = useRef(all);
+  useEffect(() => {
+    newest.current = all;
+  });
+  return useMemo(
+    () => ({
+      lookUnderneath: mark => {
+        shownPlace.show(newestCovered(newest.current, mark));
+      }
+    }),
+    []
   );
 }
 

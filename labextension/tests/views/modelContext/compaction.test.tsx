@@ -1,11 +1,14 @@
 // @vitest-environment jsdom
 /** The state of a compaction: a failed one hides nothing, and cannot be undone. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { CompactionPart, Decision } from '../../../src/protocol/generated';
 import { Compaction } from '../../../src/views/modelContext/compaction';
 import { HostProvider } from '../../../src/views/host';
-import { ContextEditorProvider } from '../../../src/views/actions/contextEdits';
+import {
+  ContextEditorProvider,
+  CoveredTurnsProvider
+} from '../../../src/views/actions/contextEdits';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -56,7 +59,8 @@ const REPORT: Decision = {
       errors: { found: 9, lost: 6, names: ['ValueError'], likely: 0 },
       numbers: { found: 3, lost: 0, names: [], likely: 0 }
     },
-    recent: 5
+    recent: 5,
+    kept: { turns: 2, tokens: 1234, pinned: 1 }
   },
   tokens_before: 900,
   tokens_after: 90,
@@ -67,8 +71,9 @@ it('says what the summary keeps, and lists what it does not', () => {
   draw([REPORT]);
 
   const strip = screen.getByRole('button', { name: /^Compacted/ });
+  expect(strip.textContent).toContain('Compacted 900 → 90 tokens · ');
   expect(strip.textContent).toContain(
-    'keeps 50 of 52 paths, 3 of 9 errors, 3 of 3 numbers'
+    'word for word: the newest 2 turns (1.23k), 1 pinned part; keeps 50 of 52 paths, 3 of 9 errors, 3 of 3 numbers'
   );
   fireEvent.click(strip);
   fireEvent.click(
@@ -97,8 +102,55 @@ it.each([
   expect(screen.queryByRole('button', { name: /does not keep/ })).toBeNull();
 });
 
-function draw(decisions: Decision[]): void {
+it.each([
+  [{ turns: 1, tokens: 80, pinned: 0 }, 'the newest turn (80)'],
+  [{ turns: 0, tokens: 80, pinned: 2 }, 'the end of the newest turn (80), 2'],
+  [{ turns: 0, tokens: 0, pinned: 1 }, 'word for word: 1 pinned part']
+])('says what stays as it is: %j', (kept, told) => {
+  draw([{ ...REPORT, numbers: { kept } }]);
+
+  const strip = screen.getByRole('button', { name: /^Compacted/ });
+  expect(strip.textContent).toContain(told);
+});
+
+it.each([{}, { kept: 'all' }, { kept: { turns: '2', tokens: -1 } }])(
+  'claims nothing of what stays where the log holds %j',
+  numbers => {
+    draw([{ ...REPORT, numbers }]);
+
+    const strip = screen.getByRole('button', { name: /^Compacted/ });
+    expect(strip.textContent).not.toContain('word for word');
+  }
+);
+
+it('leads to what it covers, and tells no sizes once it is undone', () => {
+  const lookUnderneath = vi.fn();
+  const undo: Decision = {
+    ...REPORT,
+    id: 'dec_2',
+    action: 'restore',
+    rule: 'user/undo-compaction',
+    numbers: {}
+  };
   render(
+    <CoveredTurnsProvider value={{ lookUnderneath }}>
+      <Strip decisions={[REPORT, undo]} />
+    </CoveredTurnsProvider>
+  );
+
+  fireEvent.click(screen.getByRole('button', { name: 'Look underneath' }));
+
+  expect(lookUnderneath).toHaveBeenCalledWith(MARK);
+  expect(screen.getByText('Undone')).toBeTruthy();
+  expect(screen.queryByText(/900 → 90/)).toBeNull();
+});
+
+function draw(decisions: Decision[]): void {
+  render(<Strip decisions={decisions} />);
+}
+
+function Strip({ decisions }: { decisions: Decision[] }) {
+  return (
     <HostProvider value={HOST}>
       <Compaction
         summary="We plotted it."

@@ -1,0 +1,55 @@
+/**
+ * Finds what a compaction's summary covers among a session's turns.
+ */
+import type { CompactionPart } from '../../protocol/generated';
+import type { IShownPlace } from './shownPlace';
+import type { ITurn } from './turns';
+
+/**
+ * Returns the newest turn that a summary covers, at its first piece of work, so that the row around it opens;
+ * null where nothing is known of it.
+ */
+export function newestCovered(
+  turns: readonly ITurn[],
+  mark: CompactionPart
+): IShownPlace | null {
+  const { message_id, tail_start_id } = recorded(turns, mark);
+  const ids = turns.flatMap(({ entries }) => entries.map(({ id }) => id));
+  const tail = ids.indexOf(tail_start_id ?? '');
+  const end = tail >= 0 ? tail : ids.indexOf(message_id);
+  let begun = 0;
+  let found: ITurn | null = null;
+  for (const turn of turns) {
+    if (begun >= end) {
+      break;
+    }
+    found = turn;
+    begun += turn.entries.length;
+  }
+  if (found === null) {
+    return null;
+  }
+  const work = found.messages
+    .flatMap(({ parts }) => parts)
+    .find(({ type }) => type === 'tool');
+  return {
+    turn: found.key,
+    line: work?.id ?? found.key,
+    isScrolledTo: true
+  };
+}
+
+/** Returns the marker as the session has it: a cell that asked for a compaction shows only the summary. */
+function recorded(
+  turns: readonly ITurn[],
+  mark: CompactionPart
+): CompactionPart {
+  const all = turns.flatMap(({ entries }) => entries);
+  const info = all.find(({ id }) => id === mark.message_id)?.message.info;
+  const parent = info?.role === 'assistant' ? info.parent_id : mark.message_id;
+  return (
+    all
+      .find(({ id }) => id === parent)
+      ?.message.parts.find(part => part.type === 'compaction') ?? mark
+  );
+}

@@ -1,0 +1,405 @@
+/**
+ * Files, tables and cells that are pasted or dropped into the composer: each becomes a mention or an attachment.
+ */
+import {
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type DragEvent,
+  type RefObject
+} from 'react';
+import type { Attachment, PastedFile } from '../../protocol/generated';
+import { count, short } from '../../state/display/numberFormat';
+import { visible } from '../../state/display/visibleText';
+import { useNotebookActions } from '../actions/notebook';
+import { usePromptActions } from '../actions/prompts';
+import {
+  holdsFiles,
+  isAttachable,
+  transferred,
+  transferredHere,
+  type IMimeData,
+  type ITransferred,
+  type ITransferredFile
+} from '../dom/transferredContent';
+import { useHost, type IWords } from '../host';
+import { filesOf, type IDrafts } from './drafts';
+
+/** Files with one prompt, as from Python (`session/prompts/prompt_files.py`). */
+export const MOST_FILES = 20;
+/** Bytes of one file; the kernel has the same limit (`session/prompts/pasted_files.py`). */
+export const LARGEST_BYTES = 6_000_000;
+/** How often the kernel is asked about one file, and the milliseconds between: it may just begin a session. */
+const MOST_TRIES = 4;
+const AGAIN_MS = 1000;
+/** Tokens above which a person is asked before a file goes along. */
+export const LARGE_TOKENS = 10_000;
+
+/** What is known of the files of a draft, by their URL. */
+export type KnownFiles = ReadonlyMap<string, PastedFile>;
+
+export interface IPastedFiles {
+  known: KnownFiles;
+  /** Large files about which the person has not decided. */
+  asked: readonly PastedFile[];
+  /** How many files are being read. */
+  reading: number;
+  /** Why something was not attached, a sentence each. */
+  problems: readonly string[];
+  /** Whether something is dragged over the composer that would be attached. */
+  isOver: boolean;
+  decide(file: PastedFile, goes: boolean): void;
+  /** Whether a prompt must wait, since what was pasted is not decided yet. */
+  holds(): boolean;
+  forgetProblems: () => void;
+  handlers: {
+    onPaste(event: ClipboardEvent): void;
+    onDragOver(event: DragEvent): void;
+    onDragLeave(event: DragEvent): void;
+    onDrop(event: DragEvent): void;
+  };
+}
+
+/** Returns what is pasted and dropped into a form, and takes it into the draft. */
+export function usePastedFiles(
+  form: RefObject<HTMLFormElement>,
+  drafts: IDrafts,
+  answering: { model: string; agent?: string },
+  readOnly: boolean,
+  onMention: (text: string) => void
+): IPastedFiles {
+  const { words } = useHost();
+  const prompts = usePromptActions();
+  const notebook = useNotebookActions();
+  const [reading, setReading] = useState(0);
+  const [asked, setAsked] = useState<readonly PastedFile[]>([]);
+  const [problems, setProblems] = useState<readonly string[]>([]);
+  const [isOver, setIsOver] = useState(false);
+  const { known, learn } = useKnownFiles(drafts, answering.model);
+  const files = filesOf(drafts.draft.chosen);
+
+  const attach = async (
+    name: string,
+    url: string
+  ): Promise<PastedFile | null> => {
+    const given: Attachment = { mime: 'text/plain', filename: name, url };
+    const found = await prompts.attach(given, answering.model);
+    if (typeof found === 'string') {
+      setProblems(told => [...told, found]);
+      return null;
+    }
+    learn(found);
+    return found;
+  };
+
+  const takePath = async (path: string): Promise<PastedFile | null> => {
+    const mention = notebook.mentionOf(path);
+    const [preview] =
+      mention === null
+        ? []
+        : await prompts.previews(`@${mention}`, answering.agent);
+    if (mention !== null && preview?.kind === 'file') {
+      if (preview.state !== 'unknown') {
+        onMention(`@${mention}`);
+        return null;
+      }
+    }
+    // Outside of the project, or with a name that no prompt can hold.
+    return attach(nameOf(path), await notebook.readFile(path));
+  };
+
+  const takeFile = async (file: ITransferredFile) => {
+    if (file.bytes > LARGEST_BYTES) {
+      setProblems(told => [...told, tooLarge(file, words)]);
+      return null;
+    }
+    return attach(file.name, await file.read());
+  };
+
+  const take = async ({ files: given, paths }: ITransferred) => {
+    const all = [
+      ...paths.map(path => [nameOf(path), () => takePath(path)] as const),
+      ...given.map(file => [file.name, () => takeFile(file)] as const)
+    ];
+    const room = Math.max(0, MOST_FILES - files.length - asked.length);
+    setProblems(
+      all.length > room
+        ? [words.__('At most %1 files go with one prompt.', MOST_FILES)]
+        : []
+    );
+    setReading(before => before + 1);
+    const small: Attachment[] = [];
+    for (const [name, read] of all.slice(0, room)) {
+      const found = await read().catch(() => {
+        setProblems(told => [
+          ...told,
+          words.__('%1 cannot be read.', visible(name))
+        ]);
+        return null;
+      });
+      if (found !== null && found.tokens > LARGE_TOKENS) {
+        setAsked(before => [...before, found]);
+      } else if (found !== null) {
+        small.push(found.attachment);
+      }
+    }
+    drafts.keep({ files: small });
+    setReading(before => before - 1);
+  };
+  useDragsHere(form, readOnly, setIsOver, content => {
+    void take(content);
+  });
+
+  const onTransfer = (
+    event: ClipboardEvent | DragEvent,
+    data: DataTransfer
+  ) => {
+    const found = transferred(data);
+    if (!readOnly && found.files.length > 0) {
+      event.preventDefault();
+      event.stopPropagation();
+      void take(found);
+    }
+  };
+  return {
+    known,
+    asked,
+    reading,
+    problems,
+    isOver,
+    decide: (file, goes) => {
+      setAsked(before => before.filter(one => one !== file));
+      if (goes) {
+        drafts.keep({ files: [file.attachment] });
+      }
+    },
+    holds: () => {
+      form.current
+        ?.querySelector<HTMLElement>('.plm-LargeFile button')
+        ?.focus();
+      return reading > 0 || asked.length > 0;
+    },
+    forgetProblems: () => {
+      setProblems([]);
+    },
+    handlers: {
+      onPaste: event => {
+        onTransfer(event, event.clipboardData);
+      },
+      onDragOver: event => {
+        if (!readOnly && holdsFiles(event.dataTransfer)) {
+          event.preventDefault();
+          event.dataTransfer.dropEffect = 'copy';
+          setIsOver(true);
+        }
+      },
+      onDragLeave: () => {
+        setIsOver(false);
+      },
+      onDrop: event => {
+        setIsOver(false);
+        if (holdsFiles(event.dataTransfer)) {
+          // Even what is refused must not make the browser leave the page.
+          event.preventDefault();
+          onTransfer(event, event.dataTransfer);
+        }
+      }
+    }
+  };
+}
+
+/** Asks the kernel about the files of a draft that are not known yet, such as after a reload or for another model. */
+function useKnownFiles(
+  drafts: IDrafts,
+  model: string
+): { known: KnownFiles; learn: (file: PastedFile) => void } {
+  const prompts = usePromptActions();
+  const [found, setFound] = useState<ReadonlyMap<string, PastedFile>>(
+    new Map()
+  );
+  const asked = useRef(new Map<string, number>());
+  const waiting = useRef(new Set<string>());
+  const [, askAgain] = useState(0);
+  const learn = (file: PastedFile, url = file.attachment.url) => {
+    asked.current.set(`${model} ${url}`, MOST_TRIES);
+    setFound(before => new Map(before).set(`${model} ${url}`, file));
+  };
+  const files = filesOf(drafts.draft.chosen);
+  useEffect(() => {
+    for (const file of files) {
+      const key = `${model} ${file.url}`;
+      const tries = asked.current.get(key) ?? 0;
+      if (tries < MOST_TRIES && !waiting.current.has(key)) {
+        asked.current.set(key, tries + 1);
+        waiting.current.add(key);
+        void prompts.attach(file, model).then(told => {
+          waiting.current.delete(key);
+          if (typeof told !== 'string') {
+            learn(told, file.url);
+          } else {
+            setTimeout(() => {
+              askAgain(before => before + 1);
+            }, AGAIN_MS);
+          }
+        });
+      }
+    }
+  });
+  const known = useMemo(
+    () =>
+      new Map(
+        [...found].flatMap(([key, file]) =>
+          key.startsWith(`${model} `)
+            ? [[key.slice(model.length + 1), file] as const]
+            : []
+        )
+      ),
+    [found, model]
+  );
+  return { known, learn };
+}
+
+/** An event of JupyterLab's own drags. */
+interface IDragHere extends Event {
+  readonly mimeData: IMimeData;
+  readonly proposedAction: string;
+  dropAction: string;
+}
+
+/** Listens to drags of cells and of files from the file browser. */
+function useDragsHere(
+  form: RefObject<HTMLFormElement>,
+  readOnly: boolean,
+  onOver: (isOver: boolean) => void,
+  onDrop: (content: ITransferred) => void
+): void {
+  const newest = useRef({ readOnly, onOver, onDrop });
+  useEffect(() => {
+    newest.current = { readOnly, onOver, onDrop };
+  });
+  useEffect(() => {
+    const node = form.current;
+    const listen = (event: Event) => {
+      const drag = event as IDragHere;
+      const now = newest.current;
+      if (now.readOnly || !isAttachable(drag.mimeData)) {
+        return;
+      }
+      drag.preventDefault();
+      drag.stopPropagation();
+      now.onOver(drag.type === 'lm-dragenter' || drag.type === 'lm-dragover');
+      // What is dragged stays where it is, whatever its source proposes.
+      drag.dropAction =
+        drag.type === 'lm-dragleave' ? 'none' : drag.proposedAction;
+      if (drag.type === 'lm-drop') {
+        now.onDrop(transferredHere(drag.mimeData));
+      }
+    };
+    for (const type of DRAGS) {
+      node?.addEventListener(type, listen);
+    }
+    return () => {
+      for (const type of DRAGS) {
+        node?.removeEventListener(type, listen);
+      }
+    };
+  }, [form]);
+}
+
+const DRAGS = ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop'];
+
+/** Draws what is asked about large files, and why something was not attached. */
+export function PastedFilesStatus({ pasted }: { pasted: IPastedFiles }) {
+  const { words } = useHost();
+  return (
+    <>
+      <span className="plm-Hidden" role="status">
+        {pasted.reading > 0 && words.__('Reading what was pasted')}
+      </span>
+      {pasted.asked.map(file => (
+        <LargeFile
+          key={file.attachment.url}
+          file={file}
+          onDecide={goes => {
+            pasted.decide(file, goes);
+          }}
+        />
+      ))}
+      {pasted.problems.length > 0 && (
+        <div className="plm-LargeFile" role="alert">
+          <span>{visible(pasted.problems.join(' '))}</span>
+          <button
+            type="button"
+            className="plm-Button plm-Button-small"
+            onClick={pasted.forgetProblems}
+          >
+            {words.__('Dismiss')}
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function LargeFile({
+  file: { attachment, tokens },
+  onDecide
+}: {
+  file: PastedFile;
+  onDecide: (goes: boolean) => void;
+}) {
+  const { words } = useHost();
+  const text = words.__(
+    '%1 is large: ~%2 tokens go with this prompt and stay in the context.',
+    visible(attachment.filename ?? attachment.mime),
+    count(tokens)
+  );
+  return (
+    <div className="plm-LargeFile" role="group" aria-label={text}>
+      <span role="alert">{text}</span>
+      <button
+        type="button"
+        className="plm-Button plm-Button-small"
+        onClick={() => {
+          onDecide(true);
+        }}
+      >
+        {words.__('Attach')}
+      </button>
+      <button
+        type="button"
+        className="plm-Button plm-Button-small"
+        onClick={() => {
+          onDecide(false);
+        }}
+      >
+        {words.__('Leave out')}
+      </button>
+    </div>
+  );
+}
+
+/** Returns what is known of a file in a few words: its tokens, and whether the model sees it. */
+export function fileNote(file: PastedFile | undefined, words: IWords): string {
+  if (file === undefined) {
+    return '';
+  }
+  return file.unseen
+    ? words.__('named only: this model sees no pictures')
+    : words.__('~%1 tokens', short(file.tokens));
+}
+
+function tooLarge({ name, bytes }: ITransferredFile, words: IWords): string {
+  return words.__(
+    '%1 has %2 MB; at most %3 MB can be attached. Put it into the project’s folder and name it with @.',
+    visible(name),
+    (bytes / 1_000_000).toFixed(1),
+    LARGEST_BYTES / 1_000_000
+  );
+}
+
+function nameOf(path: string): string {
+  return path.split('/').at(-1) ?? path;
+}

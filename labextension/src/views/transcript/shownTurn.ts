@@ -1,0 +1,68 @@
+/**
+ * Scrolls the transcript to a turn that a reader asked for from elsewhere.
+ */
+import { useEffect, useRef, useSyncExternalStore, type RefObject } from 'react';
+import { shownPlace } from '../../state/display/shownPlace';
+
+/** Milliseconds in which a turn that was just rendered gets its height. */
+const SETTLE_MS = 1500;
+
+/** Scrolls to the turn as soon as it is rendered, and gives it the keyboard. */
+export function useShownTurn(
+  place: RefObject<HTMLElement>,
+  onLeave: () => void
+): void {
+  const shown = useSyncExternalStore(
+    shownPlace.subscribe,
+    shownPlace.getSnapshot
+  );
+  const leave = useRef(onLeave);
+  useEffect(() => {
+    leave.current = onLeave;
+  });
+  useEffect(() => {
+    const node = place.current;
+    if (node === null || shown?.isScrolledTo !== true) {
+      return;
+    }
+    const { turn } = shown;
+    leave.current();
+    let found: HTMLElement | null = null;
+    const scroll = () => {
+      found ??= node.querySelector<HTMLElement>(
+        `.plm-Turn[data-turn="${CSS.escape(turn)}"][data-far="false"]`
+      );
+      if (found !== null && document.activeElement !== found) {
+        found.tabIndex = -1;
+        found.focus({ preventScroll: true });
+      }
+      found?.scrollIntoView({ block: 'start' });
+    };
+    const drawn = new MutationObserver(scroll);
+    drawn.observe(node, {
+      childList: true,
+      subtree: true,
+      attributes: true,
+      attributeFilter: ['data-far']
+    });
+    const end = () => {
+      clearTimeout(timer);
+      drawn.disconnect();
+      document.removeEventListener('focusin', scroll);
+      for (const act of ACTS) {
+        document.removeEventListener(act, end, true);
+      }
+    };
+    // From then on, or from the first act of the reader, the place is theirs.
+    const timer = setTimeout(end, SETTLE_MS);
+    for (const act of ACTS) {
+      document.addEventListener(act, end, { capture: true, passive: true });
+    }
+    // A panel that is being opened focuses its composer.
+    document.addEventListener('focusin', scroll);
+    scroll();
+    return end;
+  }, [shown, place]);
+}
+
+const ACTS = ['wheel', 'keydown', 'pointerdown', 'touchmove'] as const;

@@ -1,0 +1,76 @@
+/** What a compaction covers is found at its newest turn. */
+import { describe, expect, it } from 'vitest';
+import type { CompactionPart, Message } from '../../../src/protocol/generated';
+import { newestCovered } from '../../../src/state/display/coveredTurns';
+import { turns } from '../../../src/state/display/turns';
+import * as build from '../../builders';
+
+function mark(message: Message, tail?: Message): CompactionPart {
+  return {
+    id: 'prt_mark',
+    session_id: 'ses_1',
+    message_id: message.info.id,
+    type: 'compaction',
+    auto: false,
+    overflow: false,
+    goes_on: false,
+    ...(tail && { tail_start_id: tail.info.id })
+  };
+}
+
+describe('the newest covered turn', () => {
+  const call = build.ran('read', {}, 'rows');
+  const [first, looks, second, says, marker] = [
+    build.user([build.text('How many?')]),
+    build.assistant([call]),
+    build.user([build.text('And now?')]),
+    build.assistant([build.text('Four.')]),
+    build.user([])
+  ] as const;
+  const all = turns({
+    entries: [first, looks, second, says, marker].map(message => ({
+      id: message.info.id,
+      message
+    }))
+  });
+
+  it.each([
+    ['is the one before the tail, at its first call', second, first, call.id],
+    ['is the one in which the tail begins', says, second, second.info.id],
+    [
+      'is the last one where there is no tail',
+      undefined,
+      second,
+      second.info.id
+    ]
+  ])('%s', (_name, tail, turn, line) => {
+    expect(newestCovered(all, mark(marker, tail))).toEqual({
+      turn: turn.info.id,
+      line,
+      isScrolledTo: true
+    });
+  });
+
+  it('is found from the summary alone, which a cell shows', () => {
+    const asked = build.user([]);
+    asked.parts = [mark(asked, second)];
+    const summary = build.assistant([build.text('We looked.')]);
+    if (summary.info.role === 'assistant') {
+      summary.info.parent_id = asked.info.id;
+    }
+    const whole = turns({
+      entries: [first, looks, second, says, asked, summary].map(message => ({
+        id: message.info.id,
+        message
+      }))
+    });
+
+    expect(newestCovered(whole, mark(summary))?.turn).toBe(first.info.id);
+  });
+
+  it('is unknown where the session does not hold the compaction', () => {
+    const other = build.user([build.text('Elsewhere')]);
+
+    expect(newestCovered(all, mark(other))).toBeNull();
+  });
+});
