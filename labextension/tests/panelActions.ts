@@ -23,17 +23,23 @@ export function cells(): MockedActions['cells'] {
   return {
     insertBelow: vi.fn(nothing),
     replace: vi.fn(nothing),
-    run: vi.fn(nothing)
+    run: vi.fn(nothing),
+    focus: vi.fn(nothing)
   };
 }
 
 export function turn(): MockedActions['turn'] {
-  return { stop: vi.fn(), retry: vi.fn(nothing) };
+  return {
+    stop: vi.fn(),
+    retry: vi.fn(nothing),
+    retryTurn: vi.fn(nothing)
+  };
 }
 
 export function prompts(): MockedActions['prompts'] {
   return {
     send: vi.fn(() => Promise.resolve(null)),
+    replace: vi.fn(() => Promise.resolve(null)),
     sendNow: vi.fn(),
     withdraw: vi.fn(() => Promise.resolve(true)),
     choices: vi.fn(() => Promise.resolve(null)),

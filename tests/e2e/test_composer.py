@@ -157,12 +157,12 @@ def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
     expect(transcript_region(panel).get_by_text("Line 59")).to_be_visible()
     at_rest(panel)
     send(panel, "And what fails?")
-    expect(panel.get_by_role("button", name="Retry")).to_be_visible()
+    expect(panel.get_by_role("button", name="Retry", exact=True)).to_be_visible()
     at_rest(panel)
     for width, theme in zip((900, 1400, 1100), THEMES, strict=True):
         page.set_viewport_size({"width": width, "height": 700 + width // 10})
         choose_theme(page, theme)
-        expect(panel.get_by_role("button", name="Retry")).to_be_in_viewport()
+        expect(panel.get_by_role("button", name="Retry", exact=True)).to_be_in_viewport()
         assert violations(page) == []
     choose_theme(page, THEMES[0])
     transcript = transcript_region(panel)

@@ -42,9 +42,9 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     panel = open_scripted_notebook(page, lab, "again-cell.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(RUN, 1)
     cell = page.locator(OUTPUT).last
-    retry = cell.get_by_role("button", name="Retry")
+    retry = cell.get_by_role("button", name="Retry", exact=True)
     expect(retry).to_be_visible()
-    expect(panel.get_by_role("button", name="Retry")).to_be_visible()
+    expect(panel.get_by_role("button", name="Retry", exact=True)).to_be_visible()
     photograph(page, "again-failed")
 
     retry.click()
@@ -56,7 +56,7 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     expect(panel.locator(".plm-Tool-name", has_text="python")).to_have_count(1)
     transcript_region(panel).get_by_role("button", name="python").click()
     expect(transcript_region(panel).get_by_text("allowed by --yes")).to_be_visible()
-    expect(page.get_by_role("button", name="Retry")).to_have_count(0)
+    expect(page.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
     photograph(page, "again-answered")
     # What was received is saved in the notebook too, for readers without a kernel.
     page.wait_for_function(
@@ -73,7 +73,7 @@ def test_the_panel_tries_again_and_says_what_else_helps(
     panel = open_scripted_notebook(page, lab, "again-panel.ipynb", answers)
     send(panel, "Hello?")
     expect(transcript_region(panel).get_by_text("without a word")).to_be_visible()
-    panel.get_by_role("button", name="Retry").press("Enter")
+    panel.get_by_role("button", name="Retry", exact=True).press("Enter")
     expect(transcript_region(panel).get_by_text("At last.")).to_be_visible()
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Hello?"])
@@ -82,7 +82,7 @@ def test_the_panel_tries_again_and_says_what_else_helps(
     # The first failure has nearly the same text, and stays visible.
     expect(panel.locator(".plm-Failure-advice")).to_have_text("Or choose another model.")
     at_rest(panel)
-    expect(panel.get_by_role("button", name="Retry")).to_have_count(0)
+    expect(panel.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
     photograph(page, "again-key")
     assert seen.errors == []
 

@@ -211,6 +211,31 @@ def test_a_failed_request_is_sent_again(interfaces: ThreeInterfaces, way: str) -
 
 
 @each_way
+def test_the_prompt_of_an_earlier_turn_is_sent_again_in_its_place(
+    interfaces: ThreeInterfaces, way: str
+) -> None:
+    interfaces.begin("says('One.')", "says('Two.')", "says('Three.')")
+    interfaces.says("First?")
+    interfaces.says("Second?")
+    first = interfaces.look("now().messages[0].id")
+
+    match way:
+        case "command":
+            assert "Three." in interfaces.says(f"retry {first} --mode plan")
+        case "Python":
+            interfaces.cell(f"answer = now().retry({first!r}, mode='plan').result()")
+            assert interfaces.look("answer.text") == "Three."
+        case _:
+            interfaces.sends(type="retry", target=first, mode="plan")
+
+    said = (
+        "[p.text for m in now().messages for p in m.parts if p.type == 'text' and not p.synthetic]"
+    )
+    assert interfaces.look(said) == ["First?", "Three."]
+    assert interfaces.look("now().control.mode") == "plan"
+
+
+@each_way
 def test_a_summary_takes_the_place_of_what_was_said(interfaces: ThreeInterfaces, way: str) -> None:
     interfaces.begin(LONG, f"says('{SUMMARY}')", "says('It was 43.92.')")
     interfaces.says("What is the mean?")

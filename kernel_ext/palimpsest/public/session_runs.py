@@ -77,14 +77,27 @@ class SessionRuns(SessionCalls):
         """
         return self._turn("loop")
 
-    def retry(self) -> EngineFuture[Answer]:
+    def retry(
+        self,
+        target: str = "",
+        *,
+        model: str | None = None,
+        mode: str | None = None,
+        overwrite: Sequence[str] = (),
+    ) -> EngineFuture[Answer]:
         """Send the newest turn's failed request again; the answer arrives in a future.
+
+        With a turn (``target``, an id in it or ``"last"``), a model or a mode, the turn and what follows it is
+        reverted with its files, as ``revert`` does, and its prompt is sent again. The mode is the session's from
+        then on.
 
         >>> session.retry().result()
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is nothing to try again: the newest turn did not fail.
         """
-        return self._turn("retry")
+        return self._turn(
+            "retry", target=target, model=model, mode=mode, overwrite=tuple(overwrite)
+        )
 
     def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
@@ -248,9 +261,17 @@ class AsyncRuns:
         """Join the running turn and await its final answer."""
         return await self._of(self._runs.loop())
 
-    async def retry(self) -> Answer:
-        """Send the newest turn's failed request again, and await its answer."""
-        return await self._of(self._runs.retry())
+    async def retry(
+        self,
+        target: str = "",
+        *,
+        model: str | None = None,
+        mode: str | None = None,
+        overwrite: Sequence[str] = (),
+    ) -> Answer:
+        """Send a failed request or a turn's prompt again, and await its answer."""
+        retried = self._runs.retry(target, model=model, mode=mode, overwrite=overwrite)
+        return await self._of(retried)
 
     async def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False

@@ -85,6 +85,21 @@ export function cellEdits(
         void runCells(content, [cell], sessionContext);
         void content.scrollToItem(content.widgets.indexOf(cell), 'smart');
         return '';
+      }),
+    focus: id =>
+      edit(panel => {
+        const { content } = panel;
+        const cell = cellOf(panel, id);
+        if (cell === undefined) {
+          return missing;
+        }
+        showCellAt(panel, content.widgets.indexOf(cell));
+        content.mode = 'edit';
+        // A cell that was out of view gets its editor a little later.
+        void cell.ready.then(() => {
+          cell.editor?.focus();
+        });
+        return '';
       })
   };
 }

@@ -60,12 +60,14 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
             this._inspect({ ...target, notebook: context.path });
           }
         },
-        node =>
-          cellEdits(
+        node => ({
+          ...cellEdits(
             { notebook: () => panel, index: () => indexOf(panel, node) },
             NotebookActions.runCells,
             this._words
-          )
+          ),
+          ownCell: () => cellAt(panel, node)?.model.id ?? ''
+        })
       )
     );
     const stopTelling = link.tellCells(cellReader(panel));
@@ -97,8 +99,15 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
   }
 }
 
+function cellAt({ content }: NotebookPanel, node: HTMLElement) {
+  return content.widgets.find(cell => cell.node.contains(node));
+}
+
 /** Returns the index of the cell that holds an element. */
-function indexOf({ content }: NotebookPanel, node: HTMLElement): number {
-  const index = content.widgets.findIndex(cell => cell.node.contains(node));
-  return index < 0 ? content.activeCellIndex : index;
+function indexOf(panel: NotebookPanel, node: HTMLElement): number {
+  const { content } = panel;
+  const cell = cellAt(panel, node);
+  return cell === undefined
+    ? content.activeCellIndex
+    : content.widgets.indexOf(cell);
 }

@@ -13,6 +13,7 @@ import {
   type ErrorRequest
 } from '../notebook/errorPrompts';
 import { canCompact, isBusy } from '../state/session/status';
+import { selectedText } from '../views/controls/quoteButton';
 import { agentIcon } from './icon';
 import type { PanelModel } from './panelModel';
 import type { PanelWidget } from './panelWidget';
@@ -25,6 +26,7 @@ export const COMMANDS = {
   compact: 'jupyter-palimpsest:compact',
   create: 'jupyter-palimpsest:new-session',
   insert: 'jupyter-palimpsest:insert-cell',
+  quote: 'jupyter-palimpsest:quote-selection',
   fix: 'jupyter-palimpsest:fix-error',
   explain: 'jupyter-palimpsest:explain-error'
 } as const;
@@ -80,6 +82,30 @@ export function addCommands(
         await commands.execute(COMMANDS.open);
       }
       model.search();
+    }
+  });
+  commands.addCommand(COMMANDS.quote, {
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          text: {
+            type: 'string',
+            description: 'The text; by default the selected one'
+          }
+        }
+      }
+    },
+    label: words.__('Quote the Selection in the Prompt'),
+    caption: words.__(
+      'Put the selected text of the transcript or of an answer into the prompt, as a quote'
+    ),
+    isEnabled: args => typeof args.text === 'string' || selectedText() !== '',
+    execute: async args => {
+      const text = typeof args.text === 'string' ? args.text : selectedText();
+      await app.restored;
+      shell.activateById(panel.id);
+      panel.quote(text);
     }
   });
   commands.addCommand(COMMANDS.stop, {
@@ -152,6 +178,9 @@ export function addCommands(
     execute: () => ask('Explain')
   });
   for (const command of Object.values(COMMANDS)) {
+    if (command === COMMANDS.quote) {
+      continue; // the palette takes the keyboard, and with it the selection
+    }
     palette?.addItem({ command, category: words.__('Agent') });
   }
   launcher?.add({

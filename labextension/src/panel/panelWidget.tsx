@@ -19,6 +19,7 @@ import { HostProvider, useHost } from '../views/host';
 import { agentIcon } from './icon';
 import type { PanelModel } from './panelModel';
 import { fitAround, PanelOverlay } from './panelOverlay';
+import { addQuoteButton, insertQuote } from './quotes';
 
 export const PANEL_ID = 'jupyter-palimpsest-panel';
 
@@ -30,6 +31,9 @@ export class PanelWidget extends Widget {
   private readonly _root: Root;
   /** A request for focus that waits for the composer. */
   private _wanted: AbortController | null = null;
+  /** A text that waits for the composer, to be quoted there. */
+  private _quote = '';
+  private readonly _removeQuoteButton: () => void;
   private readonly _wide = window.matchMedia(WIDE);
   private readonly _overlay: PanelOverlay;
 
@@ -43,7 +47,9 @@ export class PanelWidget extends Widget {
     /** Opens the inspectors of two sessions. */
     compare: (session: string, other: string) => void,
     /** Closes the side area of the panel. */
-    close: () => void
+    close: () => void,
+    /** Shows the panel and quotes a text in its prompt. */
+    onQuote: (text: string) => void
   ) {
     super();
     this._overlay = new PanelOverlay(this, close);
@@ -56,10 +62,12 @@ export class PanelWidget extends Widget {
     this.node.setAttribute('aria-label', words.__('Agent'));
     const slots = new SlotLayout();
     this.layout = slots;
+    const host = labHost(registry, slots, words, languages);
+    this._removeQuoteButton = addQuoteButton(host, onQuote);
     this._wide.addEventListener('change', this._measure);
     this._root = createRoot(this.node);
     this._root.render(
-      <HostProvider value={labHost(registry, slots, words, languages)}>
+      <HostProvider value={host}>
         <InspectorOpenerProvider
           value={{
             inspect: target => {
@@ -102,6 +110,7 @@ export class PanelWidget extends Widget {
       drawn.disconnect();
     });
     const give = () => {
+      this._quote = '';
       wanted.abort();
     };
     for (const sign of ['pointerdown', 'keydown'] as const) {
@@ -109,10 +118,25 @@ export class PanelWidget extends Widget {
     }
   }
 
+  /** Quotes a text in the prompt, at the caret; as soon as there is a composer. */
+  quote(text: string): void {
+    this._quote = text;
+    this.focusComposer();
+  }
+
   private _focus(): boolean {
-    const place = this.node.querySelector<HTMLElement>(
-      '.plm-Composer-field, .plm-Panel-notice button'
+    const field = this.node.querySelector<HTMLTextAreaElement>(
+      'textarea.plm-Composer-field'
     );
+    if (this._quote !== '') {
+      if (field?.readOnly === false) {
+        insertQuote(field, this._quote);
+        this._quote = '';
+      }
+      return field !== null;
+    }
+    const place =
+      field ?? this.node.querySelector<HTMLElement>('.plm-Panel-notice button');
     place?.focus();
     return place !== null;
   }
@@ -123,6 +147,7 @@ export class PanelWidget extends Widget {
       this._wide.removeEventListener('change', this._measure);
       this._overlay.dispose();
       this._root.unmount();
+      this._removeQuoteButton();
       this._model.dispose();
     }
     super.dispose();

@@ -79,6 +79,9 @@ export const panel: JupyterFrontEndPlugin<void> = {
       () => {
         // JupyterLab and Notebook 7 have shells of their own, both with this method.
         (app.shell as { collapseRight?: () => void }).collapseRight?.();
+      },
+      text => {
+        void app.commands.execute(COMMANDS.quote, { text });
       }
     );
     app.shell.add(widget, 'right', { rank: RANK });

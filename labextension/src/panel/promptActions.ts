@@ -3,7 +3,10 @@
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { NO_ANSWER, type ILink, type IOutcome } from '../kernel/kernelLink';
-import type { ICommandTarget } from '../notebook/rendering/linkActions';
+import {
+  revertActions,
+  type ICommandTarget
+} from '../notebook/rendering/linkActions';
 import type { Command, PromptAdmitted } from '../protocol/generated';
 import type { IPromptActions } from '../views/actions/prompts';
 import { chosenFor } from '../views/composer/drafts';
@@ -21,6 +24,7 @@ export function promptActions(
     target.report(outcome ?? {});
     return outcome?.answer?.late === false;
   };
+  const reverts = revertActions(target);
   const sendNow = async (prompt: PromptAdmitted) => {
     const { link, session } = target;
     const { prompt_id, text } = prompt;
@@ -33,32 +37,47 @@ export function promptActions(
       fail(words.__('%1 It was not sent: “%2”', sent.error, text));
     }
   };
+  const send: IPromptActions['send'] = async (text, chosen) => {
+    const { link } = target;
+    // What was said of the prompt before is over.
+    fail(null);
+    // A prompt sent right after “New session” belongs to the new session.
+    await switches.over;
+    // The same holds after a cell that switched the session, before a frame was drawn.
+    link?.catchUp();
+    const session = link?.store.getSnapshot().current ?? undefined;
+    const before = newestRecord(link, session);
+    const fields = { ...chosen, text, session };
+    // Without a link nothing was sent, so the prompt returns to the composer.
+    const outcome: IOutcome<'prompt'> = (await link?.outcome(
+      'prompt',
+      fields
+    )) ?? { error: NO_ANSWER };
+    if (outcome.error === undefined) {
+      return outcome.typed ?? null;
+    }
+    target.report(outcome);
+    // An accepted prompt is in the transcript; only one that was not accepted returns to the composer.
+    if (newestRecord(link, session) === before) {
+      throw new Error(outcome.error);
+    }
+    return null;
+  };
   return {
-    send: async (text, chosen) => {
-      const { link } = target;
-      // What was said of the prompt before is over.
-      fail(null);
-      // A prompt sent right after “New session” belongs to the new session.
-      await switches.over;
-      // The same holds after a cell that switched the session, before a frame was drawn.
-      link?.catchUp();
-      const session = link?.store.getSnapshot().current ?? undefined;
-      const before = newestRecord(link, session);
-      const fields = { ...chosen, text, session };
-      // Without a link nothing was sent, so the prompt returns to the composer.
-      const outcome: IOutcome<'prompt'> = (await link?.outcome(
-        'prompt',
-        fields
-      )) ?? { error: NO_ANSWER };
-      if (outcome.error === undefined) {
-        return outcome.typed ?? null;
+    send,
+    replace: async ({ turn, overwrite }, text, chosen) => {
+      const { session } = target;
+      const { error } = await reverts.revert(turn, overwrite);
+      const problem =
+        error ??
+        (target.session === session
+          ? ''
+          : words.__('Another session was chosen; nothing was sent.'));
+      if (problem !== '') {
+        fail(problem);
+        throw new Error(problem);
       }
-      target.report(outcome);
-      // An accepted prompt is in the transcript; only one that was not accepted returns to the composer.
-      if (newestRecord(link, session) === before) {
-        throw new Error(outcome.error);
-      }
-      return null;
+      return send(text, chosen);
     },
     sendNow: prompt => {
       void sendNow(prompt);

@@ -2312,11 +2312,19 @@ export interface Retitle {
   /** None only tells what it is called. */
   title?: string;
 }
-/** Send the newest turn's request again, because it failed. */
+/** Send the newest turn's request again, because it failed; or a turn's prompt, in the place of the turn. */
 export interface Retry {
   id: string;
   session?: string;
   type: 'retry';
+  /** The id of a message or part of the turn that is reverted, with what follows; ``last`` is the newest. */
+  target: string;
+  /** Files to bring back although they were changed outside the session. */
+  overwrite: string[];
+  /** The model that answers this time. */
+  model?: string;
+  /** The permission mode of the session from now on. */
+  mode?: string;
 }
 /** Revert a message and what follows, undo that, make it final, or only preview it. */
 export interface Revert {

@@ -90,6 +90,10 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recordi
         ),
         (lambda s: s.answer("que_1"), AnswerQuestion(question_id="que_1")),
         (lambda s: s.retry().result(), Retry()),
+        (
+            lambda s: s.retry("last", model="a/b", mode="plan", overwrite=["c"]).result(),
+            Retry(target="last", model="a/b", mode="plan", overwrite=("c",)),
+        ),
         (lambda s: s.loop().result(), Join()),
         (
             lambda s: s.compact("the numbers", model="a/b", auto=True).result(),

@@ -39,6 +39,8 @@ OWN = ("review", "git/commit", "v1.2")
         ("/compact the columns", Compact(focus="the columns")),
         ("/compact\nfocus on\nthe columns", Compact(focus="the columns")),
         ("/retry", Retry()),
+        ("/retry last --model a/b", Retry(target="last", model="a/b")),
+        ("/retry --mode=plan msg_1", Retry(target="msg_1", mode="plan")),
         ("/stop", Cancel()),
         ("/new", NewSession()),
         ("/new plot it", NewSession(title="plot it")),

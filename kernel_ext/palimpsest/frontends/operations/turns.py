@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Coroutine
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operations.grammar import OptionError, option_value
+from palimpsest.frontends.operations.grammar import PART, OptionError, option_value
 from palimpsest.frontends.operations.operation import (
     Desk,
     Done,
@@ -15,7 +15,7 @@ from palimpsest.frontends.operations.operation import (
     TurnOperation,
     WithContent,
 )
-from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.values import Reply
@@ -106,14 +106,51 @@ class Join(TurnOperation):
         return session.loop()
 
 
+def _retried(rest: str) -> dict[str, Any] | None:
+    """Read ``[ID or last] [--model NAME] [--mode MODE]``."""
+    values: dict[str, Any] = {}
+    while rest:
+        name = re.split(r"[\s=]", rest, maxsplit=1)[0]
+        left = rest[len(name) :]
+        if name in ("--model", "-m"):
+            values["model"], rest = option_value(name, left.removeprefix("="), "NAME")
+        elif name == "--mode":
+            values["mode"], rest = option_value(name, left.removeprefix("="), "MODE")
+        elif "target" not in values and re.fullmatch(r"(?:msg|prt)_\w+|last", name):
+            values["target"], rest = name, left.lstrip()
+        else:
+            return None
+    return values
+
+
 class Retry(TurnOperation):
-    """Send the newest turn's request again, because it failed."""
+    """Send the newest turn's request again, because it failed; or a turn's prompt, in the place of the turn."""
 
     type: Literal["retry"] = "retry"
-    forms = (Form("retry", "send the newest turn's request again, because it failed"),)
+    target: Annotated[str, PART] = Field(default="", max_length=200)
+    """The id of a message or part of the turn that is reverted, with what follows; ``last`` is the newest."""
+    overwrite: tuple[str, ...] = ()
+    """Files to bring back although they were changed outside the session."""
+    model: str | None = Field(default=None, max_length=200)
+    """The model that answers this time."""
+    mode: str | None = Field(default=None, max_length=40)
+    """The permission mode of the session from now on."""
+    forms = (
+        Form(
+            "retry",
+            "send the newest request again, because it failed; or a turn's prompt, in its place: "
+            "%agent retry [ID or last] [--model NAME] [--mode MODE]",
+            ("target", "model", "mode"),
+            read=_retried,
+            keywords=("last",),
+        ),
+    )
 
-    def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
-        return session.retry()
+    def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
+        if not (self.target or self.model or self.mode):
+            return session.retry()
+        turn = TurnToRetry(self.target, self.overwrite, self.model, self.mode)
+        return session.retry(turn, origin)
 
 
 class Withdrawn(Done):

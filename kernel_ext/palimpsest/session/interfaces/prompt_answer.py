@@ -47,6 +47,20 @@ class PromptOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnToRetry:
+    """A turn whose prompt is sent again, in the place of the turn and of what follows it."""
+
+    target: str = ""
+    """The id of one of its messages or parts; empty means the newest."""
+    overwrite: tuple[str, ...] = ()
+    """Files to bring back although they were changed outside the session."""
+    model: str | None = None
+    """The model that answers this time."""
+    mode: str | None = None
+    """The permission mode of the session from now on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The outcome of a prompt. Returned, never raised: a failed or stopped turn has an answer too."""
 

@@ -21,7 +21,7 @@ from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAc
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.engine import RecordsCallback, Snapshot, runs_on
-from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.prompts.mention_previews import MentionPreviews
@@ -163,9 +163,9 @@ class FollowedSession:
         """Keep a file for the next prompt, if the other kernel has released the session."""
         return await (await self._here()).attach(file, model)
 
-    async def retry(self) -> Answer:
-        """Send the newest turn's failed request again, if the other kernel has released the session."""
-        return await (await self._here()).retry()
+    async def retry(self, of: TurnToRetry | None = None, origin: Origin | None = None) -> Answer:
+        """Send a failed request or a turn's prompt again, if the other kernel has released the session."""
+        return await (await self._here()).retry(of, origin)
 
     async def loop(self) -> Answer:
         """Answer what was left unanswered, if the other kernel has released the session."""

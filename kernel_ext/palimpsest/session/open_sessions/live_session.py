@@ -41,16 +41,18 @@ from palimpsest.session.controls.step_mode import KEY as STEP_MODE
 from palimpsest.session.controls.step_mode import StepMode
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
 from palimpsest.session.engine import CLOSED, Run, Snapshot, off_loop, runs_on
-from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.grants import MOVED
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
+from palimpsest.session.prompts.answers import journaled_options
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.pasted_files import PastedFile, pasted_file
 from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
 from palimpsest.session.prompts.prompt_expansion import Expander
+from palimpsest.session.prompts.repeated_prompt import repeated_prompt
 from palimpsest.session.records.message_pages import message_page
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
@@ -218,12 +220,7 @@ class LiveSession:
         A cancelled wait withdraws the prompt, or stops the turn that it began; so do ``retry``, ``loop`` and
         ``compact``. What others began, or still await, goes on.
         """
-        check_prompt(text, options)
-        session = self.log.state.session
-        refuse_in_recording(session)
-        if session and session.is_child and options.origin.kind in ("cell", "panel"):
-            raise UserError(READ_ONLY.format(parent=session.parent_id))
-        self._refuse_without_log()
+        self._refuse_prompt(text, options)
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
         await self.settle_reverts()
@@ -240,6 +237,15 @@ class LiveSession:
     async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
         """Keep a file for the next prompt and count its tokens; raises UserError for what cannot be attached."""
         return await off_loop(functools.partial(pasted_file, self._services, file, model))
+
+    def _refuse_prompt(self, text: str, options: PromptOptions) -> None:
+        """Raise UserError for a prompt that cannot be sent here."""
+        check_prompt(text, options)
+        session = self.log.state.session
+        refuse_in_recording(session)
+        if session and session.is_child and options.origin.kind in ("cell", "panel"):
+            raise UserError(READ_ONLY.format(parent=session.parent_id))
+        self._refuse_without_log()
 
     def _kept(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
         """Return files as they are journaled: long content is stored as a blob."""
@@ -264,14 +270,29 @@ class LiveSession:
         self._refuse_without_log()
         await self.settle_reverts()
 
-    async def retry(self) -> Answer:
+    async def retry(self, of: TurnToRetry | None = None, origin: Origin | None = None) -> Answer:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
 
         The user's message is not repeated, and what the turn did before is kept. Questions are asked again, even if
-        the prompt came with ``--yes``.
+        the prompt came with ``--yes``. With ``of``, that turn and what follows is reverted instead, and its prompt is
+        sent again; what can be refused is refused before anything is reverted.
         """
-        await self._ready()
-        return await self.runner.retry()
+        if of is None:
+            await self._ready()
+            return await self.runner.retry()
+        self.runner.idle()
+        prompt, is_reverted = await self.reverts.prompt_of(of.target)
+        text, options = repeated_prompt(prompt, of.model)
+        options = dataclasses.replace(options, origin=origin or Origin())
+        self._refuse_prompt(text, options)
+        resolver = self._prompt_resolver
+        resolver.refuse_unchosen(options.agent or "", None if of.model else prompt.info.model)
+        resolver.resolve(journaled_options(options))
+        if of.mode is not None:
+            await asyncio.to_thread(self.control.use_mode, of.mode)
+        if not is_reverted:
+            await self.reverts.revert(prompt.id, of.overwrite)
+        return await self.prompt(text, options)
 
     async def loop(self) -> Answer:
         """Await the end of the run and its final answer; all callers that join get the same one.

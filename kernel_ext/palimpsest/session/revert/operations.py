@@ -23,6 +23,7 @@ from palimpsest.loop.step_snapshots import (
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import subject
 from palimpsest.session.interfaces.services import Services
+from palimpsest.session.prompts.repeated_prompt import prompt_at
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.files import (
     changed_by,
@@ -172,6 +173,14 @@ class LiveReverts:
         """Why files are not restored; None where they are."""
         return self._why_not if self.files is None else self.files.problem or None
 
+    async def prompt_of(self, name: str = "") -> tuple[Message, bool]:
+        """Return the prompt of a turn, named as in ``preview``, and whether a revert from there on is in effect."""
+        async with self.lock:
+            messages, standing, plan = await self._planned(name)
+        prompt = prompt_at(messages, plan.message_id)
+        place = standing and (standing.message_id, standing.part_id)
+        return prompt, place == (prompt.id, None)
+
     async def _planned(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:
         await self._whole()
         messages, session = self._log.state.messages(), self._log.state.session
@@ -285,7 +294,7 @@ class ReadOnlyReverts:
     async def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SessionHeld(self._reason)
 
-    preview = revert = unrevert = cleanup = _refuse
+    preview = prompt_of = revert = unrevert = cleanup = _refuse
 
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
         """Return what a turn, or without a name the whole session, changed in files."""

@@ -187,6 +187,18 @@ class PromptResolver:
         self._services.rules.effective.use(agent, model)
         return agent, model
 
+    def refuse_unchosen(self, agent: str, model: ModelRef | None) -> None:
+        """Raise UserError for an agent or a model that only the log names, and nobody chose in this project."""
+        rules, session = self._services.rules, self._journal.session_id
+        if (
+            model is not None
+            and not rules.locked.by("model")
+            and not rules.effective.may_use(model, session)
+        ):
+            raise UserError(NOT_USED.format(model=model.id))
+        if not rules.effective.may_answer(agent, session):
+            raise UserError(NOT_ANSWERING.format(agent=agent))
+
     async def look_for(self, tools: Iterable[str] | None) -> None:
         """Connect MCP servers to find named tools that are not known yet; raises ConfigError for unknown ones."""
         servers = self._services.agents.servers
@@ -205,11 +217,7 @@ class PromptResolver:
         """Return the setup of a step for a user message; raises UserError or ModelFailed with a sentence."""
         services = self._services
         agent = find_agent(self._agent_of(user.agent), services.agents.known)
-        fixed = services.rules.locked.by("model")
-        if not fixed and not services.rules.effective.may_use(user.model, self._journal.session_id):
-            raise UserError(NOT_USED.format(model=user.model.id))
-        if not services.rules.effective.may_answer(agent.name, self._journal.session_id):
-            raise UserError(NOT_ANSWERING.format(agent=agent.name))
+        self.refuse_unchosen(agent.name, user.model)
         info = self._info(user.model.id, user.model.variant)
         await self.extensions.begin()
         state = self._log.state

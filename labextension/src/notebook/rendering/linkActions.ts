@@ -52,6 +52,18 @@ export function turnActions(target: ICommandTarget): ITurnActions {
     retry: async () => {
       const { session } = target;
       return (await target.link?.outcome('retry', { session }))?.error ?? '';
+    },
+    retryTurn: async (turn, overwrite, choice) => {
+      const { session } = target;
+      const outcome = await target.link?.outcome('retry', {
+        session,
+        target: turn,
+        overwrite: [...overwrite],
+        ...choice
+      });
+      // The turn may be gone by now, and what is drawn of it.
+      target.report(outcome ?? {});
+      return outcome?.error ?? '';
     }
   };
 }

@@ -24,6 +24,7 @@ import {
   UNKNOWN_KERNEL,
   type IKernelView
 } from '../../state/store/kernelStore';
+import { isBusy } from '../../state/session/status';
 import type { TurnOutputs } from '../../state/display/turnRows';
 import { newestCovered } from '../../state/display/coveredTurns';
 import { proposedFix } from '../../state/display/proposedFix';
@@ -43,10 +44,24 @@ import {
   InspectorOpenerProvider,
   type IInspectorTarget
 } from '../../views/actions/inspector';
+import {
+  ResendActionsProvider,
+  type IResendActions
+} from '../../views/actions/resends';
+import {
+  RevertActionsProvider,
+  type IRevertActions
+} from '../../views/actions/reverts';
 import { SessionOpenerProvider } from '../../views/actions/sessions';
 import { TurnActionsProvider } from '../../views/actions/turn';
-import { HostProvider, type IHost } from '../../views/host';
+import {
+  HostProvider,
+  useHost,
+  type IHost,
+  type IWords
+} from '../../views/host';
 import { ProposedFixProvider } from '../../views/parts/codeActions';
+import { ResendButtons } from '../../views/transcript/resendButtons';
 import { SegmentView } from '../../views/transcript/segmentView';
 import { keepButtonKeys } from './buttonKeys';
 import { CellOutputs, outputsOfTurn } from './cellOutputs';
@@ -55,6 +70,7 @@ import {
   answerActions,
   contextEditor,
   heldRequestActions,
+  revertActions,
   turnActions,
   type ICommandTarget
 } from './linkActions';
@@ -73,8 +89,13 @@ const NOWHERE: IOtherPlaces = {
   inspect: () => undefined
 };
 
+interface IOwnCellActions extends ICellActions {
+  /** Returns the id of the cell whose output it is; empty where none is. */
+  ownCell(): string;
+}
+
 /** Returns the actions on cells for an element inside a cell. */
-type CellActionsOf = (node: HTMLElement) => ICellActions;
+type CellActionsOf = (node: HTMLElement) => IOwnCellActions;
 
 /**
  * The widget of one segment in the page.
@@ -85,7 +106,7 @@ type CellActionsOf = (node: HTMLElement) => ICellActions;
 class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   private readonly _root: Root;
   private readonly _host: IHost;
-  private readonly _cells: ICellActions | null;
+  private readonly _cells: IOwnCellActions | null;
   private readonly _outputs = new CellOutputs();
   private _leaveKeys: () => void = () => undefined;
 
@@ -186,7 +207,7 @@ function Live({
   segment: ISegment;
   outputs: CellOutputs;
   link: ILink;
-  cells: ICellActions | null;
+  cells: IOwnCellActions | null;
   places: IOtherPlaces;
 }) {
   const all = useSyncExternalStore(readable.subscribe, readable.getSnapshot);
@@ -232,6 +253,7 @@ function Live({
       },
       heldRequests: heldRequestActions(target),
       opener: { open },
+      reverts: revertActions(target),
       turn: turnActions(target),
       inspector: {
         inspect: (wanted: IInspectorTarget = {}) => {
@@ -245,6 +267,26 @@ function Live({
     const entries = sessions.get(segment.session)?.transcript.entries;
     return entries?.findLast(({ id }) => id === segment.turn);
   });
+  const { words } = useHost();
+  const resends = useMemo(
+    () => (cells === null ? null : cellResends(cells, actions.reverts, words)),
+    [cells, actions, words]
+  );
+  // One object while nothing changes, since a segment that is given another is drawn again.
+  const buttons = useMemo(
+    () =>
+      segment.turn !== '' && (
+        <RevertActionsProvider value={actions.reverts}>
+          <ResendActionsProvider value={resends}>
+            <ResendButtons turn={segment.turn} />
+          </ResendActionsProvider>
+        </RevertActionsProvider>
+      ),
+    [actions, resends, segment.turn]
+  );
+  const canResend = useSyncExternalStore(link.store.subscribe, () =>
+    isCurrentAndIdle(link.store.getSnapshot(), segment.session)
+  );
   const { messages } = shown.segment;
   const fix = useMemo(
     () => proposedFix(prompt?.message.parts ?? [], messages),
@@ -276,6 +318,9 @@ function Live({
                         again={shown.again}
                         taken={shown.taken}
                         stoppable
+                        buttons={
+                          canResend && shown.taken === undefined && buttons
+                        }
                       />
                     </ProposedFixProvider>
                   </CellActionsProvider>
@@ -286,6 +331,39 @@ function Live({
         </SessionOpenerProvider>
       </TurnActionsProvider>
     </AnswerActionsProvider>
+  );
+}
+
+/** Returns the actions of a cell: its prompt is changed in the cell, and sent again by running it. */
+function cellResends(
+  cells: IOwnCellActions,
+  reverts: IRevertActions,
+  words: IWords
+): IResendActions {
+  return {
+    resend: async (turn, overwrite) => {
+      const cell = cells.ownCell();
+      if (cell === '') {
+        return words.__('The cell is no longer in the notebook.');
+      }
+      const { error } = await reverts.revert(turn, overwrite);
+      return error ?? cells.run(cell);
+    },
+    edit: () => {
+      void cells.focus(cells.ownCell());
+    }
+  };
+}
+
+/** Returns whether the notebook's cells go on with a session that does nothing now. */
+function isCurrentAndIdle(view: IKernelView, id: string): boolean {
+  const session = view.sessions.get(id);
+  return (
+    view.link === 'ready' &&
+    view.current === id &&
+    session?.known === true &&
+    !session.head.read_only &&
+    !isBusy(session.transcript)
   );
 }
 

@@ -36,7 +36,7 @@ export function plainText(text: string): string {
     if (FENCE.test(line)) {
       isCode = !isCode;
     } else if (isCode || !(RULE.test(line) || TABLE_RULE.test(line))) {
-      shown.push(isCode ? line : plain(line.replace(LEAD, '')));
+      shown.push(isCode ? line : plainWords(line.replace(LEAD, '')));
     }
   }
   return shown.join('\n');
@@ -83,7 +83,7 @@ function spoken(line: string, isWhole: boolean): string {
   }
   const begun = isWhole ? line.replace(LEAD, '') : line;
   const isRow = /^\s*\|.*\|\s*$/.test(begun);
-  const words = plain(isRow ? cells(begun) : begun);
+  const words = plainWords(isRow ? cells(begun) : begun);
   // A screen reader pauses after a line that is a block of its own.
   const isOwn = isRow || begun.length < line.trimEnd().length;
   return isOwn && /[\p{L}\p{N})]$/u.test(words) ? `${words}.` : words;
@@ -98,7 +98,8 @@ function cells(row: string): string {
     .join(', ');
 }
 
-function plain(text: string): string {
+/** Returns a line of Markdown without its markup. */
+export function plainWords(text: string): string {
   return text
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/!?\[([^\]]*)\]\[[^\]]*\]/g, '$1')

@@ -10,6 +10,8 @@ export interface ICellActions {
   replace(cellId: string, expected: string, code: string): Promise<string>;
   /** Begins to run a cell. */
   run(cellId: string): Promise<string>;
+  /** Puts the keyboard into a cell's editor. */
+  focus(cellId: string): Promise<string>;
 }
 
 export const { Provider: CellActionsProvider, useIfOffered: useCellActions } =

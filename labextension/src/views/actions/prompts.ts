@@ -24,12 +24,25 @@ export type IPromptOptions = Partial<
   >
 >;
 
+/** A turn that a changed prompt replaces. */
+export interface IReplacedTurn {
+  turn: string;
+  /** Files to overwrite although they were changed elsewhere. */
+  overwrite: readonly string[];
+}
+
 export interface IPromptActions {
   /**
    * Sends a prompt; during a running turn it is queued. Resolves to the answer of a command, else to null.
    * Rejects if the kernel did not accept it.
    */
   send(text: string, chosen: IPromptOptions): Promise<TypedAnswer | null>;
+  /** Sends the changed prompt of a turn, which is reverted before; rejects if that failed, too. */
+  replace(
+    replaced: IReplacedTurn,
+    text: string,
+    chosen: IPromptOptions
+  ): Promise<TypedAnswer | null>;
   /** Moves a queued prompt into the running turn. */
   sendNow(prompt: PromptAdmitted): void;
   /** Withdraws a queued prompt; false if it was too late. */

@@ -1,13 +1,20 @@
 /**
  * Actions on a turn.
  */
+import type { IRetryChoice } from './resends';
 import { createActionContext } from './actionContext';
 
 export interface ITurnActions {
   /** Stops the running turn. */
   stop(): void;
-  /** Retries the failed request; resolves to the error, or to an empty string. */
+  /** Retries the failed request; resolves to the error, or to an empty string. So does the next: */
   retry(): Promise<string>;
+  /** Sends a turn's prompt again, in the place of the turn and of what follows it. */
+  retryTurn(
+    turn: string,
+    overwrite: readonly string[],
+    choice: IRetryChoice
+  ): Promise<string>;
 }
 
 export const {

@@ -3,18 +3,21 @@
  */
 import {
   useEffect,
+  useMemo,
   useRef,
   useState,
   type KeyboardEvent,
   type ReactNode,
   type RefObject
 } from 'react';
+import type { Message } from '../../protocol/generated';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy, windowUsage } from '../../state/session/status';
 import { CellActionsProvider } from '../actions/cells';
 import { ContextEditorProvider } from '../actions/contextEdits';
 import { useInspectorOpener } from '../actions/inspector';
 import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
+import { ResendActionsProvider, type IResendActions } from '../actions/resends';
 import { RevertActionsProvider } from '../actions/reverts';
 import { useHost } from '../host';
 import { buttonOfKey } from '../parts/answerKeys';
@@ -24,6 +27,7 @@ import { Composer } from '../composer/composer';
 import { chosenFor, useDrafts } from '../composer/drafts';
 import { PanelHeader, type HeaderView } from './panelHeader';
 import type { IPanelState } from './panelState';
+import { EditedPrompt } from './editedPrompt';
 import { EmptyState, GettingStarted } from './emptyState';
 import { MissingAnswersProvider } from '../transcript/missingAnswerButton';
 import { QueuedPrompts } from '../composer/queuedPrompts';
@@ -83,108 +87,144 @@ export function ChatPanel({
   const taken = revertedMessages(transcript);
   const putAway = usePutAway(transcript);
   const canRevert = !state.readOnly && !isBusy(transcript);
+  const edit = useLatest((prompt: Message) => {
+    drafts.edit(prompt, transcript.session);
+    focusComposer(place.current);
+  });
+  // The same value while nothing changes, since every turn reads it.
+  const resends = useMemo(
+    (): IResendActions | null =>
+      canRevert
+        ? {
+            resend: (turn, overwrite, choice) =>
+              actions.turn.retryTurn(turn, overwrite, choice),
+            edit: (_, prompt) => {
+              if (prompt !== undefined) {
+                edit.current(prompt);
+              }
+            },
+            choices: () => actions.prompts.choices()
+          }
+        : null,
+    [actions, canRevert, edit]
+  );
   return (
     <PanelActionsProvider actions={actions}>
-      <div
-        className="plm-Panel"
-        ref={place}
-        onKeyDown={event => {
-          answerByKey(event, place.current);
-        }}
-      >
-        {above}
-        {ready ? (
-          <>
-            <PanelHeader transcript={transcript} view={view} onView={setView}>
-              <TodoChip transcript={transcript} putAway={putAway} />
-            </PanelHeader>
-            <RevertActionsProvider value={canRevert ? actions.reverts : null}>
-              <ContextEditorProvider
-                value={state.readOnly ? null : actions.contextEdits}
-              >
-                <CellActionsProvider
-                  value={state.readOnly ? null : actions.cells}
+      <RevertActionsProvider value={canRevert ? actions.reverts : null}>
+        <div
+          className="plm-Panel"
+          ref={place}
+          onKeyDown={event => {
+            answerByKey(event, place.current);
+          }}
+        >
+          {above}
+          {ready ? (
+            <>
+              <PanelHeader transcript={transcript} view={view} onView={setView}>
+                <TodoChip transcript={transcript} putAway={putAway} />
+              </PanelHeader>
+              <ResendActionsProvider value={resends}>
+                <ContextEditorProvider
+                  value={state.readOnly ? null : actions.contextEdits}
                 >
-                  <MissingAnswersProvider value={state.missingAnswers ?? null}>
-                    <Transcript
-                      key={state.key}
-                      transcript={transcript}
-                      readOnly={state.readOnly}
-                      search={state.search}
-                      onSearchEnd={onSearchEnd}
-                      empty={state.loading === true ? null : <GettingStarted />}
-                    />
-                  </MissingAnswersProvider>
-                </CellActionsProvider>
-              </ContextEditorProvider>
-              {taken !== null && <RevertBanner taken={taken} />}
-            </RevertActionsProvider>
-            <Announcements transcript={transcript} />
-          </>
-        ) : (
-          <EmptyState where={status} notebook={state.notebook} />
-        )}
-        {ready && notice !== '' && (
-          <div className="plm-Panel-failure plm-Panel-notice" role="status">
-            <span>{notice}</span>
-            <button
-              type="button"
-              className="plm-Link"
-              onClick={onDismissNotice}
-            >
-              {words.__('Dismiss')}
-            </button>
-          </div>
-        )}
-        {failure !== '' && (
-          <div className="plm-Panel-failure" role="alert">
-            <span>{failure}</span>
-            <button
-              type="button"
-              className="plm-Link"
-              onClick={onDismissFailure}
-            >
-              {words.__('Dismiss')}
-            </button>
-          </div>
-        )}
-        {ready && <TodoStrip transcript={transcript} putAway={putAway} />}
-        {ready && answer !== null && (
-          <CommandAnswer
-            answer={answer}
-            onClose={() => {
-              setAnswer(null);
-              focusComposer(place.current);
-            }}
-          />
-        )}
-        {ready && (
-          <QueuedPrompts
-            key={`queue ${state.key}`}
-            transcript={transcript}
-            readOnly={state.readOnly}
-            onStopped={(text, chosen) => {
-              drafts.giveBack(text, chosen);
-            }}
-            onEdit={prompt => {
-              drafts.giveBack(prompt.text, chosenFor(prompt));
-              focusComposer(place.current);
-            }}
-          />
-        )}
-        {ready && (
-          <Composer
-            draftKey={state.key}
-            drafts={drafts}
-            session={transcript.session}
-            stepping={transcript.stepping}
-            busy={isBusy(transcript)}
-            readOnly={state.readOnly}
-            sendKey={state.sendKey}
-            onAnswered={onAnswered}
-          />
-        )}
-      </div>
+                  <CellActionsProvider
+                    value={state.readOnly ? null : actions.cells}
+                  >
+                    <MissingAnswersProvider
+                      value={state.missingAnswers ?? null}
+                    >
+                      <Transcript
+                        key={state.key}
+                        transcript={transcript}
+                        readOnly={state.readOnly}
+                        search={state.search}
+                        onSearchEnd={onSearchEnd}
+                        empty={
+                          state.loading === true ? null : <GettingStarted />
+                        }
+                      />
+                    </MissingAnswersProvider>
+                  </CellActionsProvider>
+                </ContextEditorProvider>
+                {taken !== null && <RevertBanner taken={taken} />}
+              </ResendActionsProvider>
+              <Announcements transcript={transcript} />
+            </>
+          ) : (
+            <EmptyState where={status} notebook={state.notebook} />
+          )}
+          {ready && notice !== '' && (
+            <div className="plm-Panel-failure plm-Panel-notice" role="status">
+              <span>{notice}</span>
+              <button
+                type="button"
+                className="plm-Link"
+                onClick={onDismissNotice}
+              >
+                {words.__('Dismiss')}
+              </button>
+            </div>
+          )}
+          {failure !== '' && (
+            <div className="plm-Panel-failure" role="alert">
+              <span>{failure}</span>
+              <button
+                type="button"
+                className="plm-Link"
+                onClick={onDismissFailure}
+              >
+                {words.__('Dismiss')}
+              </button>
+            </div>
+          )}
+          {ready && <TodoStrip transcript={transcript} putAway={putAway} />}
+          {ready && answer !== null && (
+            <CommandAnswer
+              answer={answer}
+              onClose={() => {
+                setAnswer(null);
+                focusComposer(place.current);
+              }}
+            />
+          )}
+          {ready && (
+            <QueuedPrompts
+              key={`queue ${state.key}`}
+              transcript={transcript}
+              readOnly={state.readOnly}
+              onStopped={(text, chosen) => {
+                drafts.giveBack(text, chosen);
+              }}
+              onEdit={prompt => {
+                drafts.giveBack(prompt.text, chosenFor(prompt));
+                focusComposer(place.current);
+              }}
+            />
+          )}
+          {ready && (
+            <EditedPrompt
+              drafts={drafts}
+              onCancel={() => {
+                drafts.end();
+                focusComposer(place.current);
+              }}
+            />
+          )}
+          {ready && (
+            <Composer
+              draftKey={state.key}
+              drafts={drafts}
+              session={transcript.session}
+              stepping={transcript.stepping}
+              busy={isBusy(transcript)}
+              readOnly={state.readOnly}
+              sendKey={state.sendKey}
+              onAnswered={onAnswered}
+            />
+          )}
+        </div>
+      </RevertActionsProvider>
     </PanelActionsProvider>
   );
 }
@@ -193,6 +233,15 @@ function focusComposer(panel: HTMLElement | null): void {
   panel
     ?.querySelector<HTMLElement>('.plm-Composer-field')
     ?.focus({ preventScroll: true });
+}
+
+/** Returns a reference to the newest of a function that each drawing makes anew. */
+function useLatest<T>(value: T) {
+  const latest = useRef(value);
+  useEffect(() => {
+    latest.current = value;
+  });
+  return latest;
 }
 
 /** Lets digit keys answer the first question, from anywhere in the panel except text fields. */

@@ -59,7 +59,7 @@ export function Composer({
   const prompts = usePromptActions();
   const opener = useSessionOpener();
   const notebook = useNotebookActions();
-  const { text: draft, chosen } = drafts.draft;
+  const { text: draft, chosen, replaced } = drafts.draft;
   const field = useRef<HTMLTextAreaElement>(null);
   const hint = useId();
   const named = useId();
@@ -135,11 +135,14 @@ export function Composer({
     if (text === '' || readOnly || pasted.holds()) {
       return;
     }
-    drafts.write('');
-    drafts.choose({});
+    drafts.end();
     history.sent(text);
     onAnswered(null);
-    prompts.send(text, chosen).then(
+    const sent =
+      replaced === undefined
+        ? prompts.send(text, chosen)
+        : prompts.replace(replaced, text, chosen);
+    sent.then(
       typed => {
         if (typed !== null) {
           const { agent, model } = typed;
@@ -154,7 +157,7 @@ export function Composer({
       },
       () => {
         // The panel shows the error; the draft is restored.
-        drafts.giveBack(text, chosen);
+        drafts.giveBack(text, chosen, replaced);
       }
     );
   };

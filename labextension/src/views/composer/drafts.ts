@@ -2,9 +2,20 @@
  * Drafts of prompts, kept for each session, also over a reload.
  */
 import { useEffect, useState } from 'react';
-import type { Attachment, PromptAdmitted } from '../../protocol/generated';
+import type {
+  Attachment,
+  Message,
+  PromptAdmitted,
+  SessionInfo
+} from '../../protocol/generated';
 import type { IPromptOptions } from '../actions/prompts';
-import { keepDraft, keptDraft, type IDraft } from './keptDrafts';
+import { chosenOf, promptExcerpt, promptText } from './editedTurn';
+import {
+  keepDraft,
+  keptDraft,
+  type IDraft,
+  type IEditedTurn
+} from './keptDrafts';
 
 export interface IDrafts {
   draft: IDraft;
@@ -12,8 +23,14 @@ export interface IDrafts {
   choose(chosen: IPromptOptions): void;
   /** Adds options that are not chosen since, such as those that a command left as they were. */
   keep(chosen: IPromptOptions): void;
-  /** Puts text and its options back, before the present draft. */
-  giveBack(text: string, chosen: IPromptOptions): void;
+  /** Puts text and its options back, before the present draft; the changed prompt of a turn in its place. */
+  giveBack(text: string, chosen: IPromptOptions, replaced?: IEditedTurn): void;
+  /** Begins to change the prompt of a turn. */
+  edit(prompt: Message, session: SessionInfo | undefined): void;
+  /** Chooses the files to overwrite when the changed prompt is sent. */
+  overwrite(files: readonly string[]): void;
+  /** Ends a draft that was sent or given up; the one of before a changed prompt comes back. */
+  end(): void;
 }
 
 const EMPTY_DRAFT: IDraft = { text: '', chosen: {} };
@@ -33,7 +50,13 @@ export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
   if (last !== key) {
     setLast(key);
     const left = of(drafts, last);
-    if (isSameNotebook(last, key) && !isSwitchedHere && left.text !== '') {
+    if (
+      isSameNotebook(last, key) &&
+      !isSwitchedHere &&
+      left.text !== '' &&
+      // A changed prompt belongs to the turn that it replaces.
+      left.replaced === undefined
+    ) {
       shown = {
         ...drafts,
         [last]: EMPTY_DRAFT,
@@ -67,15 +90,51 @@ export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
         chosen: { ...chosen, ...draft.chosen, ...files(chosen, draft.chosen) }
       }));
     },
-    giveBack: (text, chosen) => {
+    giveBack: (text, chosen, replaced) => {
+      if (replaced !== undefined) {
+        change(before => ({
+          text,
+          chosen,
+          replaced: { ...replaced, before: withoutTurn(before) }
+        }));
+        return;
+      }
       change(draft => before({ text, chosen }, draft));
+    },
+    edit: (prompt, session) => {
+      const text = promptText(prompt);
+      change(before => ({
+        text,
+        chosen: chosenOf(prompt, session),
+        replaced: {
+          turn: prompt.info.id,
+          overwrite: [],
+          excerpt: promptExcerpt(text),
+          before: withoutTurn(before)
+        }
+      }));
+    },
+    overwrite: overwritten => {
+      change(({ replaced, ...draft }) => ({
+        ...draft,
+        replaced: replaced && { ...replaced, overwrite: overwritten }
+      }));
+    },
+    end: () => {
+      change(({ replaced }) => replaced?.before ?? EMPTY_DRAFT);
     }
   };
+}
+
+/** Returns a draft as it was before a turn's prompt was changed in its place. */
+function withoutTurn(draft: IDraft): IDraft {
+  return draft.replaced?.before ?? draft;
 }
 
 /** Returns two drafts as one. */
 function before(one: IDraft, other: IDraft): IDraft {
   return {
+    ...other,
     text: other.text === '' ? one.text : `${one.text}\n\n${other.text}`,
     chosen: {
       ...other.chosen,

@@ -1,11 +1,20 @@
 /**
  * Drafts in the browser's own storage, so that a reload does not lose them; nothing of them reaches a server.
  */
-import type { IPromptOptions } from '../actions/prompts';
+import type { IPromptOptions, IReplacedTurn } from '../actions/prompts';
 
 export interface IDraft {
   text: string;
   chosen: IPromptOptions;
+  replaced?: IEditedTurn;
+}
+
+/** The turn that a draft replaces, since the draft is its changed prompt. */
+export interface IEditedTurn extends IReplacedTurn {
+  /** The first words of its prompt. */
+  excerpt: string;
+  /** The draft of before, which comes back. */
+  before: IDraft;
 }
 
 const PREFIX = 'palimpsest:draft:';
@@ -18,9 +27,9 @@ const MOST_CHARS = 300_000;
 export function keptDraft(name: string): IDraft | null {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(PREFIX + name) ?? '');
-    const { text, chosen } = kept as Partial<IDraft>;
+    const { text, chosen, replaced } = kept as Partial<IDraft>;
     return typeof text === 'string' && typeof chosen === 'object'
-      ? { text, chosen }
+      ? { text, chosen, ...(replaced && { replaced }) }
       : null;
   } catch {
     return null; // none, or the browser keeps nothing for this page
@@ -28,19 +37,25 @@ export function keptDraft(name: string): IDraft | null {
 }
 
 /** Keeps a draft under a name; an empty one is forgotten. */
-export function keepDraft(name: string, { text, chosen }: IDraft): void {
+export function keepDraft(name: string, draft: IDraft): void {
+  const { text, chosen, replaced } = draft;
   try {
-    if (text === '' && Object.keys(chosen).length === 0) {
+    if (
+      text === '' &&
+      Object.keys(chosen).length === 0 &&
+      replaced === undefined
+    ) {
       localStorage.removeItem(PREFIX + name);
       return;
     }
     const at = Date.now();
-    const whole = JSON.stringify({ text, chosen, at });
-    const { files, ...options } = chosen;
+    const whole = JSON.stringify({ ...draft, at });
     const kept =
-      files === undefined || whole.length <= MOST_CHARS
+      whole.length <= MOST_CHARS
         ? whole
-        : JSON.stringify({ text, chosen: options, at });
+        : JSON.stringify({ ...draft, at }, (name, value: unknown) =>
+            name === 'files' ? undefined : value
+          );
     localStorage.setItem(PREFIX + name, kept);
     forgetOldest();
   } catch {

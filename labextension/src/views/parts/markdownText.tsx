@@ -11,9 +11,16 @@ import {
   withoutOpenSurrogate,
   withoutLoneSurrogates
 } from '../../protocol/surrogatePairs';
-import { mayBePython, wholeListing } from '../../state/display/codeListing';
+import {
+  listingsInside,
+  mayBePython,
+  splitAtListings,
+  wholeListing
+} from '../../state/display/codeListing';
+import { tableIn } from '../../state/display/markdownTable';
+import { Copyable } from '../controls/copyButton';
 import { Disclosure } from '../controls/disclosure';
-import { useHost } from '../host';
+import { useHost, type IWords } from '../host';
 import { CodeActions } from './codeActions';
 
 interface IMarkdownTextProps {
@@ -93,39 +100,63 @@ interface IBlockProps {
 
 /** Draws a block: the open one becomes a closed one without being drawn anew. */
 const Block = memo(function Block({ text, live, part }: IBlockProps) {
-  const { Code, Markdown } = useHost();
   const shown = text.replace(/\n+$/, '');
   const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
   if (code !== null) {
     return <pre className="plm-Listing">{code}</pre>;
   }
-  const listing = wholeListing(shown);
+  const pieces = live ? [shown] : splitAtListings(shown);
+  return pieces.map((piece, index) => (
+    <CopyableBlock key={index} text={piece} live={live} part={part} />
+  ));
+});
+
+/** Draws a listing or other Markdown; what is written to its end has buttons that copy its code and its table. */
+function CopyableBlock({ text, live, part }: IBlockProps) {
+  const { Code, Markdown, words } = useHost();
+  const listing = wholeListing(text);
   if (listing !== null) {
-    return (
+    const code = <Code text={listing.code} language={listing.language} />;
+    return !live && part !== undefined && mayBePython(listing) ? (
       <>
-        <Code text={listing.code} language={listing.language} />
-        {!live && part !== undefined && mayBePython(listing) && (
-          <CodeActions code={listing.code} part={part} />
-        )}
+        {code}
+        <CodeActions code={listing.code} part={part} />
       </>
+    ) : (
+      <Copyable copies={live ? [] : codeCopies([listing.code], words)}>
+        {code}
+      </Copyable>
     );
   }
-  if (shown.startsWith(REHEARSES)) {
+  if (text.startsWith(REHEARSES)) {
     return (
       <Disclosure
         className="plm-ModelNotice"
         head={
-          <span className="plm-Work-words" title={plain(shown)}>
-            {plain(shown)}
+          <span className="plm-Work-words" title={plain(text)}>
+            {plain(text)}
           </span>
         }
       >
-        <Markdown text={shown} />
+        <Markdown text={text} />
       </Disclosure>
     );
   }
-  return shown.trim() === '' ? null : <Markdown text={shown} />;
-});
+  return text.trim() === '' ? null : (
+    <Copyable
+      copies={
+        live
+          ? []
+          : [
+              ...codeCopies(listingsInside(text), words),
+              ...tableCopies(text, words)
+            ]
+      }
+    >
+      <Markdown text={text} />
+    </Copyable>
+  );
+}
 
 /** How the rehearsal model begins its first answer; drawn as one line, which opens to the whole. */
 const REHEARSES = '*No language model is configured, ';
@@ -133,6 +164,38 @@ const REHEARSES = '*No language model is configured, ';
 /** Returns a paragraph without its signs of emphasis and code. */
 function plain(text: string): string {
   return text.trim().replaceAll(/^\*|\*$|`/g, '');
+}
+
+function codeCopies(codes: readonly string[], words: IWords) {
+  return codes.map((code, index) => ({
+    label: codes.length > 1 ? words.__('Copy %1', index + 1) : words.__('Copy'),
+    name:
+      codes.length > 1
+        ? words.__('Copy %1: code', index + 1)
+        : words.__('Copy the code'),
+    title: words.__('Copies this code to the clipboard'),
+    text: () => code
+  }));
+}
+
+function tableCopies(text: string, words: IWords) {
+  const table = tableIn(text);
+  return table === null
+    ? []
+    : [
+        {
+          label: words.__('Copy as TSV'),
+          title: words.__(
+            'Copies the table as tab-separated values, for a spreadsheet'
+          ),
+          text: () => table.tsv
+        },
+        {
+          label: words.__('Copy as Markdown'),
+          title: words.__('Copies the table as it was written'),
+          text: () => table.markdown
+        }
+      ];
 }
 
 /** A longer listing is coloured only when it is complete. */

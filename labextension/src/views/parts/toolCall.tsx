@@ -32,6 +32,7 @@ import { visible } from '../../state/display/visibleText';
 import { TextEnd } from '../controls/textEnd';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
+import { Copyable } from '../controls/copyButton';
 import { ElapsedTime } from '../controls/elapsedTime';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
 import { Attachments, Thumbnails } from './attachments';
@@ -246,7 +247,18 @@ function Input({ part }: { part: ToolPart }) {
       role="group"
       aria-label={words.__('Input')}
     >
-      <Code text={text} language={language} />
+      <Copyable
+        copies={[
+          {
+            label: words.__('Copy'),
+            name: words.__('Copy the input'),
+            title: words.__('Copies this input to the clipboard'),
+            text: () => text
+          }
+        ]}
+      >
+        <Code text={text} language={language} />
+      </Copyable>
     </section>
   );
 }

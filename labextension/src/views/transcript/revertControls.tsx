@@ -1,12 +1,12 @@
 /**
  * Reverts: a button on each prompt, a preview, and a way to undo it.
  */
-import { useEffect, useId, useRef, useState } from 'react';
-import type { RevertedFile, RevertPreview } from '../../protocol/generated';
+import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import type { RevertPreview } from '../../protocol/generated';
 import type { IRevertedMessages } from '../../state/session/reverts';
 import { useRevertActions, type IRevertActions } from '../actions/reverts';
-import { FileChange } from '../parts/fileChanges';
-import { useHost, type IWords } from '../host';
+import { useHost } from '../host';
+import { Preview } from './revertPreview';
 
 /** Draws the button of a prompt; nothing in a read-only view. */
 export function RevertButton({ target }: { target: string }) {
@@ -35,6 +35,11 @@ export function RevertButton({ target }: { target: string }) {
         <RevertDialog
           target={target}
           actions={actions}
+          title={words.__('Revert to here?')}
+          verb={words.__('Revert')}
+          take={async overwrite =>
+            (await actions.revert(target, overwrite)).error ?? ''
+          }
           onClose={() => {
             setOpen(false);
           }}
@@ -46,16 +51,38 @@ export function RevertButton({ target }: { target: string }) {
 
 interface IRevertDialogProps {
   target: string;
-  actions: IRevertActions;
+  actions: Pick<IRevertActions, 'preview'>;
+  title: string;
+  /** The label of the button that does it. */
+  verb: string;
+  /** Whether a prompt follows at once. */
+  isFinal?: boolean;
+  /** What hindered it before, if anything. */
+  hindered?: string;
+  /** Does it, with the files to overwrite; resolves to the error, or to an empty string. */
+  take: (overwrite: readonly string[]) => Promise<string>;
   onClose: () => void;
+  /** What can be chosen. */
+  children?: ReactNode;
 }
 
-function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
+/** Draws what a revert would do, and does it when the user says so. */
+export function RevertDialog({
+  target,
+  actions,
+  title: said,
+  verb,
+  isFinal = false,
+  hindered = '',
+  take: carryOut,
+  onClose,
+  children
+}: IRevertDialogProps) {
   const { words } = useHost();
   const place = useRef<HTMLDialogElement>(null);
   const title = useId();
   const [preview, setPreview] = useState<RevertPreview | null>(null);
-  const [problem, setProblem] = useState('');
+  const [problem, setProblem] = useState(hindered);
   const [overwrite, setOverwrite] = useState<readonly string[]>([]);
   const [waits, setWaits] = useState(false);
   useEffect(() => {
@@ -72,7 +99,7 @@ function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
     void actions.preview(target).then(outcome => {
       if (!gone) {
         setPreview(outcome.revert ?? null);
-        setProblem(outcome.error ?? '');
+        setProblem(before => outcome.error ?? before);
       }
     });
     return () => {
@@ -81,12 +108,11 @@ function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
   }, [actions, target]);
   const take = async () => {
     setWaits(true);
-    const { error } = await actions.revert(target, overwrite);
+    const error = await carryOut(overwrite);
     setWaits(false);
-    if (error === undefined) {
+    setProblem(error);
+    if (error === '') {
       onClose();
-    } else {
-      setProblem(error);
     }
   };
   return (
@@ -100,13 +126,15 @@ function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
         event.stopPropagation();
       }}
     >
-      <h2 id={title}>{words.__('Revert to here?')}</h2>
+      <h2 id={title}>{said}</h2>
+      {children}
       {preview === null && problem === '' && (
         <p className="plm-Muted">{words.__('Looking at the files…')}</p>
       )}
       {preview !== null && (
         <Preview
           preview={preview}
+          isFinal={isFinal}
           overwrite={overwrite}
           onOverwrite={setOverwrite}
         />
@@ -126,116 +154,25 @@ function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
             void take();
           }}
         >
-          {words.__('Revert')}
+          {verb}
         </button>
-        <button type="button" className="plm-Button" onClick={onClose}>
+        <button
+          type="button"
+          className="plm-Button"
+          onClick={() => {
+            // Closed by the browser it gives the keyboard back to the button that opened it.
+            if (typeof place.current?.close === 'function') {
+              place.current.close();
+            } else {
+              onClose();
+            }
+          }}
+        >
           {words.__('Cancel')}
         </button>
       </div>
     </dialog>
   );
-}
-
-interface IPreviewProps {
-  preview: RevertPreview;
-  overwrite: readonly string[];
-  onOverwrite: (files: readonly string[]) => void;
-}
-
-/** The maximum number of named messages; the rest is counted. */
-const MOST = 6;
-
-function Preview({ preview, overwrite, onOverwrite }: IPreviewProps) {
-  const { words } = useHost();
-  const { messages, problem } = preview;
-  const files = preview.files.filter(({ action }) => action !== 'nothing');
-  return (
-    <>
-      <p>
-        {words._n(
-          '%1 message is reverted:',
-          '%1 messages are reverted:',
-          messages.length,
-          messages.length
-        )}
-      </p>
-      <ul className="plm-Revert-messages">
-        {messages.slice(0, MOST).map(({ id, role, excerpt }) => (
-          <li key={id} data-role={role}>
-            <span className="plm-Hidden">
-              {role === 'user' ? words.__('You:') : words.__('The agent:')}{' '}
-            </span>
-            {excerpt === '' ? words.__('(no words)') : excerpt}
-          </li>
-        ))}
-        {messages.length > MOST && (
-          <li className="plm-Muted">
-            {words.__('and %1 more', messages.length - MOST)}
-          </li>
-        )}
-      </ul>
-      {problem !== undefined && <p className="plm-Muted">{problem}</p>}
-      {files.length > 0 && (
-        <>
-          <p>{words._n('%1 file:', '%1 files:', files.length, files.length)}</p>
-          <ul className="plm-FileChanges-files">
-            {files.map(file => (
-              <li key={file.file} data-action={file.action}>
-                <FileChange
-                  change={
-                    file.diff ?? {
-                      file: file.file,
-                      status: 'modified',
-                      additions: 0,
-                      deletions: 0
-                    }
-                  }
-                  says={becomes(file, words)}
-                />
-                {file.action === 'conflict' && (
-                  <label className="plm-Revert-overwrite">
-                    <input
-                      type="checkbox"
-                      checked={overwrite.includes(file.file)}
-                      onChange={({ target }) => {
-                        const others = overwrite.filter(
-                          one => one !== file.file
-                        );
-                        onOverwrite(
-                          target.checked ? [...others, file.file] : others
-                        );
-                      }}
-                    />
-                    {words.__('Overwrite it all the same')}
-                  </label>
-                )}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      <p className="plm-Muted">
-        {words.__(
-          'Variables in the kernel and cells of the notebook stay as they are. You can undo this until your next prompt.'
-        )}
-      </p>
-    </>
-  );
-}
-
-function becomes({ action, reason }: RevertedFile, words: IWords): string {
-  switch (action) {
-    case 'restore':
-      return words.__('is brought back');
-    case 'delete':
-      return words.__('is deleted');
-    case 'conflict':
-      return words.__('is left alone: %1', reason ?? '');
-    case 'impossible':
-      return words.__('can’t be brought back: %1', reason ?? '');
-    case 'nothing':
-      return '';
-  }
 }
 
 /** Draws a banner about reverted messages, with the possible actions. */

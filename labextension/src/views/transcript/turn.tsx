@@ -5,6 +5,7 @@ import { memo, useMemo } from 'react';
 import type {
   Ask,
   Decision,
+  Message,
   ProposedRequest,
   QuestionAsked,
   Status
@@ -21,6 +22,7 @@ import { ContextEditState } from '../modelContext/editButtons';
 import { ForkButton } from './forkButton';
 import { PromptHead } from './promptHead';
 import { MissingAnswerButton } from './missingAnswerButton';
+import { ResendButtons } from './resendButtons';
 import { RevertButton } from './revertControls';
 
 interface ITurnProps {
@@ -122,6 +124,10 @@ export const Turn = memo(
                 turn.prompt !== null &&
                 taken !== 'whole' && (
                   <>
+                    <ResendButtons
+                      turn={turn.key}
+                      prompt={turn.entries[0]?.message as Message | undefined}
+                    />
                     <ForkButton session={session} target={turn.key} />
                     <RevertButton target={turn.key} />
                   </>

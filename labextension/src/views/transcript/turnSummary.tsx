@@ -1,13 +1,14 @@
 /**
  * The line under a turn that has ended: its figures, and what can be done with it.
  */
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import type { Message } from '../../protocol/generated';
 import { densityChoice, type Density } from '../../state/display/density';
 import { figureWords, turnFigures } from '../../state/display/turnFigures';
 import { count } from '../../state/display/numberFormat';
 import { Gauge } from '../modelContext/gauge';
 import { InspectButton } from '../modelContext/inspectButton';
+import { CopyButton } from '../controls/copyButton';
 import { useHost } from '../host';
 
 interface ITurnSummaryProps {
@@ -87,35 +88,19 @@ export function TurnSummary({
         <Gauge used={figures.used} window={figures.window} brief />
       )}
       <span className="plm-TurnSummary-actions">
-        {text !== '' && <CopyButton text={text} />}
+        {text !== '' && (
+          <CopyButton
+            label={words.__('Copy')}
+            name={words.__('Copy the answer')}
+            title={words.__('Copy the answer as Markdown')}
+            text={() => text}
+          />
+        )}
         {last !== undefined && (
           <InspectButton target={{ request: last.info.id }} quiet />
         )}
         {children}
       </span>
     </div>
-  );
-}
-
-function CopyButton({ text }: { text: string }) {
-  const { copy, words } = useHost();
-  const [done, setDone] = useState(false);
-  return copy === undefined ? null : (
-    <button
-      type="button"
-      className="plm-Link"
-      aria-label={done ? words.__('Copied') : words.__('Copy the answer')}
-      title={words.__('Copy the answer as Markdown')}
-      onClick={() => {
-        void copy(text).then(() => {
-          setDone(true);
-        });
-      }}
-      onBlur={() => {
-        setDone(false);
-      }}
-    >
-      {done ? words.__('Copied') : words.__('Copy')}
-    </button>
   );
 }

@@ -29,6 +29,7 @@ import {
   tool,
   user
 } from '../../builders';
+import { turn } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 const BUSY: Status = { type: 'busy' };
@@ -203,7 +204,7 @@ describe('an answer that is being written', () => {
   function show(messages: Message[], status: Status, stop = vi.fn()) {
     render(
       <HostProvider value={HOST}>
-        <TurnActionsProvider value={{ stop, retry: vi.fn() }}>
+        <TurnActionsProvider value={{ ...turn(), stop }}>
           <SegmentView
             segment={open({ messages })}
             live={true}
@@ -316,7 +317,7 @@ describe('a turn that failed', () => {
     const retry = vi.fn(() => Promise.resolve(''));
     render(
       <HostProvider value={HOST}>
-        <TurnActionsProvider value={{ stop: vi.fn(), retry }}>
+        <TurnActionsProvider value={{ ...turn(), retry }}>
           <SegmentView segment={saved()} again />
         </TurnActionsProvider>
       </HostProvider>

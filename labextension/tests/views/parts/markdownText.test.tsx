@@ -35,6 +35,10 @@ describe('words of the model', () => {
     ]);
     expect(listings('~~~\nplain\n~~~')).toEqual([['', 'plain']]);
     expect(listings('```\n```')).toEqual([['', '']]);
+    expect(listings('So:\n```a\nx\n```\n```b\ny\n```\nDone.')).toEqual([
+      ['a', 'x'],
+      ['b', 'y']
+    ]);
     // JupyterLab draws a diagram before anything is sanitized, so it stays code.
     expect(listings('```mermaid\ngraph TD\n```')).toEqual([
       ['mermaid', 'graph TD']
@@ -44,7 +48,6 @@ describe('words of the model', () => {
   it('leaves everything else to Markdown', () => {
     expect(listings('- one\n  ```\n  a\n  ```')).toEqual([]);
     expect(listings('```python\nnever closed')).toEqual([]);
-    expect(listings('```a\nx\n```\n```b\ny\n```')).toEqual([]);
   });
 
   it('folds what the rehearsal says of itself into one line that opens', () => {

@@ -1,0 +1,115 @@
+/**
+ * A button beside selected text of a transcript, which quotes it in the prompt.
+ */
+import { useEffect, useState } from 'react';
+import { useHost } from '../host';
+
+/** Where text can be quoted from: the panel's transcript, and the agent's answers in cells. */
+const QUOTABLE = '.plm-Transcript, .plm-Segment';
+
+/** Returns the selection, if all of it is in one transcript or answer. */
+function quotableSelection(): { text: string; range: Range } | null {
+  const selection = document.getSelection();
+  if (selection === null || selection.rangeCount === 0) {
+    return null;
+  }
+  const range = selection.getRangeAt(0);
+  const { commonAncestorContainer: node } = range;
+  const element = node instanceof Element ? node : node.parentElement;
+  const text = selection.toString().trim();
+  return text === '' || (element?.closest(QUOTABLE) ?? null) === null
+    ? null
+    : { text, range };
+}
+
+/** Returns the selected text; empty where none is selected that can be quoted. */
+export function selectedText(): string {
+  return quotableSelection()?.text ?? '';
+}
+
+/** Returns a text as a Markdown quote. */
+export function quoted(text: string): string {
+  return text
+    .trim()
+    .split('\n')
+    .map(line => `> ${line}`.trimEnd())
+    .join('\n');
+}
+
+/** The space that the button takes, in CSS pixels. */
+const HEIGHT = 28;
+const WIDTH = 72;
+const GAP = 4;
+
+/** Draws the button where a selection ends; nothing where none is. */
+export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
+  const { words } = useHost();
+  const [place, setPlace] = useState<{ top: number; left: number } | null>(
+    null
+  );
+  useEffect(() => {
+    let isDragging = false;
+    const look = () => {
+      setPlace(isDragging ? null : placeOf(quotableSelection()?.range));
+    };
+    const onDown = () => {
+      isDragging = true;
+    };
+    const onUp = () => {
+      isDragging = false;
+      look();
+    };
+    document.addEventListener('selectionchange', look);
+    document.addEventListener('scroll', look, { capture: true, passive: true });
+    document.addEventListener('pointerdown', onDown, true);
+    document.addEventListener('pointerup', onUp, true);
+    document.addEventListener('pointercancel', onUp, true);
+    return () => {
+      document.removeEventListener('selectionchange', look);
+      document.removeEventListener('scroll', look, { capture: true });
+      document.removeEventListener('pointerdown', onDown, true);
+      document.removeEventListener('pointerup', onUp, true);
+      document.removeEventListener('pointercancel', onUp, true);
+    };
+  }, []);
+  return place === null ? null : (
+    <button
+      type="button"
+      className="plm-Quote"
+      style={place}
+      title={words.__('Quote the selected text in your prompt')}
+      // A press would end the selection, and hide the button before it is clicked.
+      onPointerDown={event => {
+        event.stopPropagation();
+      }}
+      onMouseDown={event => {
+        event.preventDefault();
+      }}
+      onClick={() => {
+        const text = selectedText();
+        setPlace(null);
+        if (text !== '') {
+          onQuote(text);
+        }
+      }}
+    >
+      {words.__('Quote')}
+    </button>
+  );
+}
+
+/** Returns where the button stands: below the end of the selection, or above it at the end of the page. */
+function placeOf(
+  range: Range | undefined
+): { top: number; left: number } | null {
+  const last = [...(range?.getClientRects() ?? [])].at(-1);
+  if (last === undefined || last.bottom < 0 || last.top > window.innerHeight) {
+    return null;
+  }
+  const below = last.bottom + GAP;
+  const isLow = below + HEIGHT > window.innerHeight;
+  return {
+    top: isLow ? Math.max(0, last.top - GAP - HEIGHT) : below,
+    left: Math.max(0, Math.min(last.right, window.innerWidth - WIDTH))
+  };
+}

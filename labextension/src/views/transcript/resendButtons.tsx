@@ -1,0 +1,208 @@
+/**
+ * Buttons below a turn that send its prompt again: as it was, otherwise answered, or changed.
+ */
+import { useEffect, useState } from 'react';
+import type { Choices, Message } from '../../protocol/generated';
+import {
+  useResendActions,
+  type IResendActions,
+  type IRetryChoice
+} from '../actions/resends';
+import { useRevertActions } from '../actions/reverts';
+import { modeName } from '../controls/modeNames';
+import { useHost } from '../host';
+import { RevertDialog } from './revertControls';
+import { changedFiles, laterTurns } from './revertPreview';
+
+interface IResendButtonsProps {
+  /** The id of the turn's prompt. */
+  turn: string;
+  prompt?: Message;
+}
+
+/** Draws the buttons; nothing in a read-only view. */
+export function ResendButtons({ turn, prompt }: IResendButtonsProps) {
+  const { words } = useHost();
+  const resends = useResendActions();
+  return resends === null ? null : (
+    <>
+      <RetryControl turn={turn} resends={resends} />
+      <button
+        type="button"
+        className="plm-Link"
+        aria-label={words.__('Edit and resend')}
+        title={words.__(
+          'Change this prompt; this turn is reverted when it is sent'
+        )}
+        onClick={() => {
+          resends.edit(turn, prompt);
+        }}
+      >
+        {words.__('Edit')}
+      </button>
+    </>
+  );
+}
+
+/** Sends the prompt at once where nothing but the turn's own answer is lost; otherwise shows what is. */
+function RetryControl({
+  turn,
+  resends
+}: {
+  turn: string;
+  resends: IResendActions;
+}) {
+  const { Icon, words } = useHost();
+  const reverts = useRevertActions();
+  const [open, setOpen] = useState(false);
+  const [waits, setWaits] = useState(false);
+  const [problem, setProblem] = useState('');
+  const [choice, setChoice] = useState<IRetryChoice>({});
+  if (reverts === null) {
+    return null;
+  }
+  const show = (hindered = '') => {
+    setProblem(hindered);
+    setChoice({});
+    setOpen(true);
+  };
+  const retry = async () => {
+    const { revert } = await reverts.preview(turn);
+    if (
+      revert === undefined ||
+      laterTurns(revert) > 0 ||
+      changedFiles(revert).length > 0
+    ) {
+      show();
+      return;
+    }
+    const hindered = await resends.resend(turn, [], {});
+    if (hindered !== '') {
+      show(hindered);
+    }
+  };
+  return (
+    <span className="plm-Retry">
+      <button
+        type="button"
+        className="plm-Link"
+        aria-label={words.__('Retry this turn')}
+        aria-disabled={waits}
+        title={words.__(
+          'Send the same prompt again, in the place of this turn'
+        )}
+        onClick={() => {
+          if (!waits) {
+            setWaits(true);
+            void retry().then(() => {
+              setWaits(false);
+            });
+          }
+        }}
+      >
+        {words.__('Retry')}
+      </button>
+      {resends.choices !== undefined && (
+        <button
+          type="button"
+          className="plm-Link plm-Retry-with"
+          aria-haspopup="dialog"
+          aria-label={words.__('Retry with another model or mode…')}
+          title={words.__('Retry with another model or mode…')}
+          onClick={() => {
+            show();
+          }}
+        >
+          <Icon name="unfold" />
+        </button>
+      )}
+      {open && (
+        <RevertDialog
+          target={turn}
+          actions={reverts}
+          title={words.__('Retry this turn?')}
+          verb={words.__('Retry')}
+          isFinal
+          hindered={problem}
+          take={overwrite => resends.resend(turn, overwrite, choice)}
+          onClose={() => {
+            setOpen(false);
+          }}
+        >
+          {resends.choices !== undefined && (
+            <RetryChoices
+              look={resends.choices}
+              choice={choice}
+              onChoose={setChoice}
+            />
+          )}
+        </RevertDialog>
+      )}
+    </span>
+  );
+}
+
+/** Lets the user choose another model and another permission mode. */
+function RetryChoices({
+  look,
+  choice,
+  onChoose
+}: {
+  look: NonNullable<IResendActions['choices']>;
+  choice: IRetryChoice;
+  onChoose: (choice: IRetryChoice) => void;
+}) {
+  const { words } = useHost();
+  const [choices, setChoices] = useState<Choices | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    void look().then(found => {
+      if (isWanted) {
+        setChoices(found);
+      }
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [look]);
+  const field = (
+    name: keyof IRetryChoice,
+    label: string,
+    same: string,
+    options: readonly (readonly [string, string])[]
+  ) => (
+    <label className="plm-Retry-choice">
+      {label}
+      <select
+        className="plm-Field"
+        value={choice[name] ?? ''}
+        onChange={({ target }) => {
+          onChoose({ ...choice, [name]: target.value || undefined });
+        }}
+      >
+        <option value="">{same}</option>
+        {options.map(([value, shown]) => (
+          <option key={value} value={value}>
+            {shown}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <div className="plm-Retry-choices">
+      {field(
+        'model',
+        words.__('Model'),
+        words.__('the same as before'),
+        (choices?.models ?? []).map(({ id }) => [id, id])
+      )}
+      {field(
+        'mode',
+        words.__('Permission mode'),
+        words.__('as it is now'),
+        (choices?.modes ?? []).map(({ name }) => [name, modeName(name, words)])
+      )}
+    </div>
+  );
+}

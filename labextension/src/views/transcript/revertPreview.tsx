@@ -1,0 +1,130 @@
+/**
+ * What a revert would do: the messages that it hides and the files that it changes.
+ */
+import type { RevertedFile, RevertPreview } from '../../protocol/generated';
+import { FileChange } from '../parts/fileChanges';
+import { useHost, type IWords } from '../host';
+
+interface IPreviewProps {
+  preview: RevertPreview;
+  /** Whether a prompt follows at once, so that it cannot be undone. */
+  isFinal: boolean;
+  overwrite: readonly string[];
+  onOverwrite: (files: readonly string[]) => void;
+}
+
+/** The maximum number of named messages; the rest is counted. */
+const MOST = 6;
+
+/** Draws the messages and files; a file that somebody else changed can be ticked. */
+export function Preview({
+  preview,
+  isFinal,
+  overwrite,
+  onOverwrite
+}: IPreviewProps) {
+  const { words } = useHost();
+  const { messages, problem } = preview;
+  const files = changedFiles(preview);
+  return (
+    <>
+      <p>
+        {words._n(
+          '%1 message is reverted:',
+          '%1 messages are reverted:',
+          messages.length,
+          messages.length
+        )}
+      </p>
+      <ul className="plm-Revert-messages">
+        {messages.slice(0, MOST).map(({ id, role, excerpt }) => (
+          <li key={id} data-role={role}>
+            <span className="plm-Hidden">
+              {role === 'user' ? words.__('You:') : words.__('The agent:')}{' '}
+            </span>
+            {excerpt === '' ? words.__('(no words)') : excerpt}
+          </li>
+        ))}
+        {messages.length > MOST && (
+          <li className="plm-Muted">
+            {words.__('and %1 more', messages.length - MOST)}
+          </li>
+        )}
+      </ul>
+      {problem !== undefined && <p className="plm-Muted">{problem}</p>}
+      {files.length > 0 && (
+        <>
+          <p>{words._n('%1 file:', '%1 files:', files.length, files.length)}</p>
+          <ul className="plm-FileChanges-files">
+            {files.map(file => (
+              <li key={file.file} data-action={file.action}>
+                <FileChange
+                  change={
+                    file.diff ?? {
+                      file: file.file,
+                      status: 'modified',
+                      additions: 0,
+                      deletions: 0
+                    }
+                  }
+                  says={becomes(file, words)}
+                />
+                {file.action === 'conflict' && (
+                  <label className="plm-Revert-overwrite">
+                    <input
+                      type="checkbox"
+                      checked={overwrite.includes(file.file)}
+                      onChange={({ target }) => {
+                        const others = overwrite.filter(
+                          one => one !== file.file
+                        );
+                        onOverwrite(
+                          target.checked ? [...others, file.file] : others
+                        );
+                      }}
+                    />
+                    {words.__('Overwrite it all the same')}
+                  </label>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p className="plm-Muted">
+        {isFinal
+          ? words.__(
+              'Variables in the kernel and cells of the notebook stay as they are. What is reverted is removed when the prompt is sent.'
+            )
+          : words.__(
+              'Variables in the kernel and cells of the notebook stay as they are. You can undo this until your next prompt.'
+            )}
+      </p>
+    </>
+  );
+}
+
+/** Returns the files that a revert changes, or should. */
+export function changedFiles({ files }: RevertPreview): RevertedFile[] {
+  return files.filter(({ action }) => action !== 'nothing');
+}
+
+/** Returns how many later turns a revert takes along. */
+export function laterTurns({ messages }: RevertPreview): number {
+  return Math.max(0, messages.filter(({ role }) => role === 'user').length - 1);
+}
+
+function becomes({ action, reason }: RevertedFile, words: IWords): string {
+  switch (action) {
+    case 'restore':
+      return words.__('is brought back');
+    case 'delete':
+      return words.__('is deleted');
+    case 'conflict':
+      return words.__('is left alone: %1', reason ?? '');
+    case 'impossible':
+      return words.__('can’t be brought back: %1', reason ?? '');
+    case 'nothing':
+      return '';
+  }
+}
