@@ -112,6 +112,8 @@ def test_selected_words_are_quoted_in_the_prompt(page: Page, lab: Lab, seen: Pag
     at_rest(panel)
     quote = page.get_by_role("button", name="Quote", exact=True)
     composer(panel).fill("Why?")
+    # As a press in it does, before words are selected.
+    transcript_region(panel).focus()
     page.evaluate(SELECT, ["#jupyter-palimpsest-panel .plm-Text", "Two is"])
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         choose_theme(page, theme)

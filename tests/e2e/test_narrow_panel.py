@@ -213,7 +213,7 @@ def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: P
     send(panel, "And what else?")
     expect(told.locator(".plm-QuestionForm")).to_be_visible()
     send(panel, f"Then this. {WHY}")
-    expect(panel.get_by_role("group", name="Waiting prompt")).to_be_visible()
+    expect(panel.locator(".plm-Queue", has_text="1 waiting")).to_be_visible()
     read("question")
     told.locator(".plm-Option").first.click()
     expect(told.locator(".plm-TurnFooter", has_text="Attempt")).to_be_visible()

@@ -101,6 +101,8 @@ def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_else_text(
     assert seen.errors == []
 
 
+QUICK = {"penguins", "mended", "refused", "task"}
+"""Turns whose parts are reached by keys in each run: thoughts and looks, a failure, a refusal, a subagent; the others in ``make soak``."""
 DEPTHS = """([where, parts]) => {
   const bare = text => text.replaceAll(/\\s/g, '');
   const place = document.querySelector(where);
@@ -128,7 +130,13 @@ FOCUSED = """where => {
 }"""
 
 
-@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: turn.name)
+@pytest.mark.parametrize(
+    "turn",
+    [
+        pytest.param(turn, marks=() if turn.name in QUICK else pytest.mark.soak, id=turn.name)
+        for turn in TURNS
+    ],
+)
 def test_each_part_of_a_turn_is_reached_with_two_presses_of_a_key(
     page: Page, lab: Lab, seen: PageErrors, turn: RecordedTurn
 ) -> None:

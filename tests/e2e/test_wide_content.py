@@ -1,5 +1,6 @@
 """Content wider than its container scrolls inside it, also by keyboard, and shows that there is more."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,9 @@ def test_in_a_cell_it_is_reached_scrolled_and_left_by_keys(
     page.keyboard.press("ArrowRight")
     expect(table).to_have_attribute("data-scrolls", "left right")
     photograph(page, "wide-focused")
+    for _ in range(4):  # two tables
+        page.keyboard.press("Tab")
+        expect(page.locator(":focus")).to_have_text(re.compile("^Copy as"))
     page.keyboard.press("Tab")
     expect(named(drawn, "Code")).to_be_focused()
     assert seen.errors == []

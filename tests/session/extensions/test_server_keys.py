@@ -54,7 +54,7 @@ def everything_shown(made: SessionHarness, session: LiveSession) -> str:
     exports = [
         piece
         for form in FORMS
-        for piece in _pieces(made.store, session.id, form, environment, "markdown")
+        for piece in _pieces(made.store, session.id, form, environment, "markdown", "quiet")
     ]
     return "".join([*exports, *page_html(made.store, session.id, environment)])
 
