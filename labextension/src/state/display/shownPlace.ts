@@ -9,7 +9,7 @@ export interface IShownPlace {
   turn: string;
   /** The key of the line in it; that of the turn for its prompt. */
   line: string;
-  /** Whether the transcript scrolls to the turn, and gives it the keyboard. */
+  /** Whether the transcript that holds the turn scrolls to it once, and gives it the keyboard. */
   isScrolledTo?: boolean;
 }
 

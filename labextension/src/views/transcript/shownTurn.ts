@@ -3,26 +3,35 @@
  */
 import { useEffect, useRef, useSyncExternalStore, type RefObject } from 'react';
 import { shownPlace } from '../../state/display/shownPlace';
+import type { ITurn } from '../../state/display/turns';
 
 /** Milliseconds in which a turn that was just rendered gets its height. */
 const SETTLE_MS = 1500;
 
-/** Scrolls to the turn as soon as it is rendered, and gives it the keyboard. */
+/**
+ * Scrolls to the turn as soon as it is rendered, and gives it the keyboard.
+ *
+ * What was asked for is done once, and by the transcript that holds the turn: another one that is opened later stays
+ * where it is.
+ */
 export function useShownTurn(
   place: RefObject<HTMLElement>,
+  turns: readonly ITurn[],
   onLeave: () => void
 ): void {
   const shown = useSyncExternalStore(
     shownPlace.subscribe,
     shownPlace.getSnapshot
   );
+  const isHere =
+    shown?.isScrolledTo === true && turns.some(({ key }) => key === shown.turn);
   const leave = useRef(onLeave);
   useEffect(() => {
     leave.current = onLeave;
   });
   useEffect(() => {
     const node = place.current;
-    if (node === null || shown?.isScrolledTo !== true) {
+    if (node === null || shown === null || !isHere) {
       return;
     }
     const { turn } = shown;
@@ -45,13 +54,17 @@ export function useShownTurn(
       attributes: true,
       attributeFilter: ['data-far']
     });
-    const end = () => {
+    const stop = () => {
       clearTimeout(timer);
       drawn.disconnect();
       document.removeEventListener('focusin', scroll);
       for (const act of ACTS) {
         document.removeEventListener(act, end, true);
       }
+    };
+    const end = () => {
+      stop();
+      shownPlace.show(null);
     };
     // From then on, or from the first act of the reader, the place is theirs.
     const timer = setTimeout(end, SETTLE_MS);
@@ -61,8 +74,8 @@ export function useShownTurn(
     // A panel that is being opened focuses its composer.
     document.addEventListener('focusin', scroll);
     scroll();
-    return end;
-  }, [shown, place]);
+    return stop;
+  }, [shown, isHere, place]);
 }
 
 const ACTS = ['wheel', 'keydown', 'pointerdown', 'touchmove'] as const;

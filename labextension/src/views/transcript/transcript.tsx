@@ -55,7 +55,7 @@ export function Transcript({
     [entries, session]
   );
   const { place, atEnd, toEnd, leaveEnd } = useEndScroll();
-  useShownTurn(place, leaveEnd);
+  useShownTurn(place, all, leaveEnd);
   const covered = useCovered(all);
   return (
     <div className="plm-Transcript-frame">

@@ -1,0 +1,91 @@
+// @vitest-environment jsdom
+/** A turn that was asked for is scrolled to once, by the transcript that holds it. */
+import { act, cleanup, fireEvent, render } from '@testing-library/react';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { shownPlace } from '../../../src/state/display/shownPlace';
+import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
+import { Transcript } from '../../../src/views/transcript/transcript';
+import { HostProvider } from '../../../src/views/host';
+import * as build from '../../builders';
+import { HOST } from '../../plainHost';
+
+const scrolled = vi.fn();
+
+beforeEach(() => {
+  scrolled.mockClear();
+  Element.prototype.scrollIntoView = scrolled;
+});
+afterEach(() => {
+  cleanup();
+  shownPlace.show(null);
+});
+
+function show(...ids: string[]) {
+  const entries = ids.map(id => ({
+    id,
+    message: build.user([build.text(`About ${id}.`)])
+  }));
+  const { container, unmount } = render(
+    <HostProvider value={HOST}>
+      <Transcript
+        transcript={{ ...EMPTY_TRANSCRIPT, entries }}
+        readOnly={true}
+        empty={null}
+      />
+    </HostProvider>
+  );
+  return {
+    followsItsEnd: () =>
+      container.querySelector('.plm-Transcript')?.getAttribute('data-end') ===
+      'true',
+    unmount
+  };
+}
+
+function askFor(turn: string): void {
+  act(() => {
+    shownPlace.show({ turn, line: turn, isScrolledTo: true });
+  });
+}
+
+it('is scrolled to, and the transcript lets go of its end', () => {
+  const { followsItsEnd } = show('one', 'two');
+  expect(followsItsEnd()).toBe(true);
+
+  askFor('one');
+
+  expect(followsItsEnd()).toBe(false);
+  expect(scrolled).toHaveBeenCalled();
+  expect(document.activeElement?.getAttribute('data-turn')).toBe('one');
+});
+
+it('waits for a transcript that is opened for it', () => {
+  askFor('one');
+
+  show('one', 'two');
+
+  expect(document.activeElement?.getAttribute('data-turn')).toBe('one');
+});
+
+it('leaves a transcript of another session at its end', () => {
+  askFor('one');
+
+  const { followsItsEnd } = show('three');
+
+  expect(followsItsEnd()).toBe(true);
+  expect(scrolled).not.toHaveBeenCalled();
+});
+
+it('is done with the first act of the reader, and not again when the session is opened later', () => {
+  const before = show('one', 'two');
+  askFor('one');
+  fireEvent.wheel(document.body);
+  before.unmount();
+  scrolled.mockClear();
+
+  const { followsItsEnd } = show('one', 'two');
+
+  expect(shownPlace.getSnapshot()).toBeNull();
+  expect(followsItsEnd()).toBe(true);
+  expect(scrolled).not.toHaveBeenCalled();
+});
