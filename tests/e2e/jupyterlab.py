@@ -62,7 +62,9 @@ READY = """async () => {
   for (let answered = false; !answered; ) {
     const kernel = sessionContext.session?.kernel;
     const changed = new Promise(done => {
-      sessionContext.kernelChanged.connect(() => done(false));
+      for (const signal of ['kernelChanged', 'statusChanged', 'connectionStatusChanged']) {
+        sessionContext[signal].connect(() => done(false));
+      }
     });
     answered = await Promise.race([changed, ...(kernel ? [kernel.info.then(() => true)] : [])]);
   }
@@ -79,9 +81,9 @@ DRAWN = """async () => {
     one.addEventListener('error', done);
   })));
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
-  await new Promise(done => requestIdleCallback(done));
+  await new Promise(done => requestIdleCallback(done, { timeout: 10_000 }));
 }"""
-"""Resolves when two frames were painted and nothing waits to be done."""
+"""Resolves when two frames were painted and nothing waits to be done, or after 10 s of work."""
 
 RECORD = """where => {
   const told = window.told = new Set();

@@ -228,7 +228,9 @@ def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: P
 
     told.get_by_role("button", name="Revert to here…").last.press("Enter")
     dialog = page.get_by_role("dialog", name="Revert to here?")
-    dialog.get_by_role("button", name="Revert", exact=True).press("Enter")
+    revert = dialog.get_by_role("button", name="Revert", exact=True)
+    expect(revert).to_be_enabled()  # until then Enter is for the other button
+    revert.press("Enter")
     expect(panel.locator(".plm-RevertBanner")).to_be_visible()
     read("reverted")
     panel.get_by_role("button", name="Undo", exact=True).press("Enter")

@@ -152,7 +152,9 @@ def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     composer(panel).fill("Second, but better?")
     # Meanwhile the turn goes.
     button(panel, "Revert to here…", 1).press("Enter")
-    page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True).press("Enter")
+    revert = page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True)
+    expect(revert).to_be_enabled()  # until then Enter is for the other button
+    revert.press("Enter")
     panel.get_by_role("button", name="Remove for good").press("Enter")
     expect(prompts(panel)).to_have_text(["First?"])
     composer(panel).press("Enter")

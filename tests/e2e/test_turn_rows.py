@@ -79,6 +79,9 @@ def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_else_text(
             assert page.evaluate(VIOLATIONS, answer) == [], (name, theme)
 
     for name, place in places.items():
+        # What is far from the viewport is drawn as mere words.
+        place.locator(".plm-TurnSummary").last.scroll_into_view_if_needed()
+        expect(place.locator('.plm-LineGroup[data-far="true"]')).to_have_count(0)
         rows = place.locator(".plm-Segment").evaluate_all(ROWS)
         assert len(rows) == turn.rows, (name, rows)
         if turn.works:
