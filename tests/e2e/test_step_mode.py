@@ -24,6 +24,9 @@ STEPS = "Permission mode: ask, step by step"
 
 
 WIDTHS = (1440, 320)
+CUT_CHIPS = """() => [...document.querySelectorAll('.plm-PermissionMode .plm-Picker-value')]
+  .filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"""
+"""Names of the mode that are cut."""
 
 
 def in_widths(page: Page, name: str) -> None:
@@ -35,6 +38,7 @@ def in_widths(page: Page, name: str) -> None:
             page.set_viewport_size({"width": width, "height": 900})
             photograph(page, f"{name}-{theme.lower()}-{width}")
             assert violations(page) == []
+            assert page.evaluate(CUT_CHIPS) == [], width
     if before is not None:
         page.set_viewport_size(before)
 
