@@ -79,6 +79,7 @@ def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_else_text(
             assert page.evaluate(VIOLATIONS, answer) == [], (name, theme)
 
     for name, place in places.items():
+        alone(page, name, 1440)
         # What is far from the viewport is drawn as mere words.
         place.locator(".plm-TurnSummary").last.scroll_into_view_if_needed()
         expect(place.locator('.plm-LineGroup[data-far="true"]')).to_have_count(0)
