@@ -77,7 +77,7 @@ export function Picker(props: IPickerProps) {
         aria-expanded={open}
         aria-controls={open ? list : undefined}
         aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}${also}`}
-        title={value}
+        title={`${value}${also}`}
         disabled={options.length === 0}
         onClick={() => {
           setOpen(!open);
