@@ -103,6 +103,11 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Page
             )
     page.set_viewport_size(SIZE)  # type: ignore[arg-type]
     choose_theme(page, THEMES[0])
+    page.emulate_media(forced_colors="active")
+    photograph(page, "compaction-strip-forced")
+    dashed = "node => getComputedStyle(node.closest('.plm-Reduced')).border"
+    assert re.match(r"[1-9].*px dashed", strip.evaluate(dashed))
+    page.emulate_media(forced_colors="none")
 
     strip.click()
     photograph(page, "panel-undo")

@@ -8,6 +8,7 @@ from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph, wait
 from tests.e2e.test_composer import violations
 from tests.e2e.test_panel import (
     BEGIN,
+    COMMAND,
     RUN,
     at_rest,
     composer,
@@ -179,7 +180,7 @@ TODO = [{"content": f"Compare the islands. {WHY}", "status": "in_progress"}, {"c
 CARDS = (
     f"calls('write', path='a/{'deep/' * 8}notes.txt', content={WHY!r}), says({WHY!r}), "
     f"calls('question', questions={[CHOICES]!r}), calls('todowrite', todos={TODO!r}), says({WHY!r}), "
-    f"fails(503, {WHY!r}, retry_after=600), *[fails(503, {WHY!r}, retry_after=0.02)] * 6, says('Yes.'), snapshots=True"
+    f"fails(503, {WHY!r}, retry_after=600), *[fails(503, {WHY!r}, retry_after=0.02)] * 6, says('In the cell.'), says('Yes.'), snapshots=True"
 )
 
 
@@ -234,6 +235,12 @@ def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: P
     expect(panel.locator(".plm-RevertBanner")).to_be_visible()
     read("reverted")
     panel.get_by_role("button", name="Undo", exact=True).press("Enter")
+
+    page.evaluate(RUN, 2)
+    at_rest(panel)
+    page.evaluate(COMMAND, "notebook:clear-cell-output")
+    expect(told.get_by_role("button", name="Insert the answer again")).to_be_visible()
+    read("missing")
 
     page.evaluate(BEGIN, 1)
     send(panel, WHY)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import READY, ROOT, Lab, PageErrors, open_notebook, photograph
+from tests.e2e.test_narrow_panel import LETTERS, PANEL, SQUEEZED
 from tests.e2e.test_panel import (
     RUN,
     at_rest,
@@ -93,11 +94,14 @@ def test_a_folder_that_is_gone_is_told_of_with_the_way_out(
     alert = panel.get_by_role("alert").filter(has_text="so nothing was sent")
     expect(alert).to_be_visible()
     expect(alert).to_contain_text("New session in the panel")
+    page.set_viewport_size({"width": 900, "height": 900})
+    assert page.evaluate(SQUEEZED, [PANEL, LETTERS]) == []
     photograph(page, "opening-gone")
     composer(panel).fill("/new")
     composer(panel).press("Enter")
     notice = panel.get_by_role("status").filter(has_text="so a new one was made")
     expect(notice).to_be_visible()
+    assert page.evaluate(SQUEEZED, [PANEL, LETTERS]) == []
     photograph(page, "opening-new")
     notice.get_by_role("button", name="Dismiss").click()
     expect(notice).to_have_count(0)
