@@ -24,7 +24,7 @@ ANSWERS = ", ".join(f"says('Answer {n}.')" for n in range(9))
 @pytest.fixture
 def panel(page: Page, lab: Lab, request: pytest.FixtureRequest) -> Locator:
     """The panel of a notebook with two sessions, of which the second is shown."""
-    panel = open_scripted_notebook(page, lab, f"shelf-{len(request.node.name)}.ipynb", ANSWERS)
+    panel = open_scripted_notebook(page, lab, f"shelf-{request.node.name}.ipynb", ANSWERS)
     send(panel, "Count the penguins by island")
     expect(transcript_region(panel).get_by_text("Answer 0.")).to_be_visible()
     at_rest(panel)
