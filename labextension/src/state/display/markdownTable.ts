@@ -10,7 +10,8 @@ interface ITable {
   tsv: string;
 }
 
-const RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+/** The line below a table's head, without the space around it; like all patterns here it reads a long line once. */
+const RULE = /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/;
 
 /** Returns the table of a block; null where it holds none. */
 export function tableIn(text: string): ITable | null {
@@ -19,7 +20,8 @@ export function tableIn(text: string): ITable | null {
     (line, index) =>
       index > 0 &&
       line.includes('|') &&
-      RULE.test(line) &&
+      /^ {0,3}\S/.test(line) &&
+      RULE.test(line.trim()) &&
       cells(line).length === cells(lines[index - 1] ?? '').length
   );
   if (rule < 0) {
@@ -51,13 +53,14 @@ function cells(line: string): string[] {
   return inner.split(/(?<!\\)\|/).map(cell => cell.trim());
 }
 
-const NUMBER = /^[+-]?[\d.,\s]*\d[\d.,]*(?:e[+-]?\d+)?\s*%?$/i;
+const NUMBER = /^[+-]?[\d., ]+(?:e[+-]?\d+)?%?$/i;
 
 /** Returns a cell as plain text. A spreadsheet would run what looks like a formula, and the model wrote it. */
 function value(cell: string): string {
   const words = plainWords(
     cell.replace(/\\\|/g, '|').replace(/<br\s*\/?>/gi, ' ')
   ).replace(/\s+/g, ' ');
-  const isFormula = /^[=@+-]./.test(words) && !NUMBER.test(words);
+  const isFormula =
+    /^[=@+-]./.test(words) && !(NUMBER.test(words) && /\d/.test(words));
   return isFormula ? `'${words}` : words;
 }

@@ -86,4 +86,27 @@ describe('the table of a block', () => {
       expect(tableIn(text)).toBeNull();
     }
   );
+
+  it.each([
+    ['a rule of many spaces', `a | b\n-${' '.repeat(200_000)}x|`, null],
+    [
+      'a cell of many digits',
+      `a | b\n- | -\n+${'1'.repeat(200_000)}x | 2`,
+      `a\tb\n'+${'1'.repeat(200_000)}x\t2`
+    ]
+  ])('is read once, also %s', (_name, text, tsv) => {
+    // In time that grows with the square, this would take minutes.
+    expect(tableIn(text)?.tsv ?? null).toBe(tsv);
+  });
+
+  it.each([
+    ['-1,234.5 %', '-1,234.5 %'],
+    ['+.5e-3', '+.5e-3'],
+    ['-a1', "'-a1"],
+    ['+,', "'+,"]
+  ])('keeps a number as it is, and quotes a formula: %s', (cell, copied) => {
+    expect(tableIn(`a | b\n- | -\n${cell} | c`)?.tsv).toBe(
+      `a\tb\n${copied}\tc`
+    );
+  });
 });
