@@ -5,6 +5,9 @@
 /** Milliseconds that the work takes before the browser may draw a frame, which costs about as much again. */
 const SHARE_MS = 12;
 
+/** Milliseconds after which the next job begins all the same: a renderer that never ends holds nothing back. */
+export const PATIENCE_MS = 2000;
+
 type Job = () => Promise<void>;
 
 const jobs: Job[] = [];
@@ -29,7 +32,7 @@ async function work(): Promise<void> {
   let began = performance.now();
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
     try {
-      await job();
+      await ended(job);
     } catch {
       // A renderer shows its own errors; the next job still runs.
     }
@@ -39,4 +42,17 @@ async function work(): Promise<void> {
     }
   }
   works = false;
+}
+
+/** Resolves when a job has ended, or when it was waited for long enough; rejects as it does. */
+async function ended(job: Job): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, PATIENCE_MS);
+  });
+  try {
+    await Promise.race([job(), patience]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,6 +1,6 @@
 /** The pace of updates: mere words of an answer wait, the longer the more drawing takes. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runInFrames } from '../../../src/state/store/frameQueue';
+import { PATIENCE_MS, runInFrames } from '../../../src/state/store/frameQueue';
 import {
   LONGEST_MS,
   PAUSES,
@@ -69,6 +69,22 @@ describe('the pace of updates', () => {
     expect(await pauseAfter(LONGEST_MS)).toBeLessThan(
       LONGEST_MS + 2 * FRAME_MS
     );
+  });
+
+  it('goes on where a renderer never ends', async () => {
+    const schedule = updatePace();
+    schedule(() => {
+      runInFrames(() => new Promise(() => undefined));
+    }, true);
+    await vi.advanceTimersByTimeAsync(1);
+    const [job, words] = [vi.fn(() => Promise.resolve()), vi.fn()];
+    runInFrames(job);
+    schedule(words, true);
+
+    await vi.advanceTimersByTimeAsync(PATIENCE_MS + LONGEST_MS);
+
+    expect(job).toHaveBeenCalledOnce();
+    expect(words).toHaveBeenCalledOnce();
   });
 
   it('lets nothing but words wait', async () => {
