@@ -155,28 +155,19 @@ export function ChatPanel({
             <EmptyState where={status} notebook={state.notebook} />
           )}
           {ready && notice !== '' && (
-            <div className="plm-Panel-failure plm-Panel-notice" role="status">
-              <span>{notice}</span>
-              <button
-                type="button"
-                className="plm-Link"
-                onClick={onDismissNotice}
-              >
-                {words.__('Dismiss')}
-              </button>
-            </div>
+            <DismissibleNotice
+              className="plm-Panel-notice"
+              role="status"
+              text={notice}
+              onDismiss={onDismissNotice}
+            />
           )}
           {failure !== '' && (
-            <div className="plm-Panel-failure" role="alert">
-              <span>{failure}</span>
-              <button
-                type="button"
-                className="plm-Link"
-                onClick={onDismissFailure}
-              >
-                {words.__('Dismiss')}
-              </button>
-            </div>
+            <DismissibleNotice
+              role="alert"
+              text={failure}
+              onDismiss={onDismissFailure}
+            />
           )}
           {ready && <TodoStrip transcript={transcript} putAway={putAway} />}
           {ready && answer !== null && (
@@ -226,6 +217,29 @@ export function ChatPanel({
         </div>
       </RevertActionsProvider>
     </PanelActionsProvider>
+  );
+}
+
+/** Draws a sentence that can be dismissed. */
+function DismissibleNotice({
+  className = '',
+  role,
+  text,
+  onDismiss
+}: {
+  className?: string;
+  role: 'alert' | 'status';
+  text: string;
+  onDismiss: (() => void) | undefined;
+}) {
+  const { words } = useHost();
+  return (
+    <div className={`plm-Panel-failure ${className}`} role={role}>
+      <span>{text}</span>
+      <button type="button" className="plm-Link" onClick={onDismiss}>
+        {words.__('Dismiss')}
+      </button>
+    </div>
   );
 }
 

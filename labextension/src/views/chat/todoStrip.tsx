@@ -126,19 +126,31 @@ export function usePutAway({ session, todos }: ITranscript): IPutAway {
     key: '',
     list: null
   });
-  const kept = known.key === key ? known.list : sessionStorage.getItem(key);
+  const kept = known.key === key ? known.list : keptList(key);
   if (known.key !== key) {
     setKnown({ key, list: kept });
   }
   return {
     isAway: kept === list,
     putAway: isAway => {
-      if (isAway) {
-        sessionStorage.setItem(key, list);
-      } else {
-        sessionStorage.removeItem(key);
-      }
       setKnown({ key, list: isAway ? list : null });
+      try {
+        if (isAway) {
+          sessionStorage.setItem(key, list);
+        } else {
+          sessionStorage.removeItem(key);
+        }
+      } catch {
+        // The browser keeps nothing for this page: a reload brings the list back.
+      }
     }
   };
+}
+
+function keptList(key: string): string | null {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null; // the browser keeps nothing for this page
+  }
 }

@@ -44,8 +44,17 @@ const EMPTY_DRAFT: IDraft = { text: '', chosen: {} };
 export function useDrafts(key: string, isSwitchedHere = false): IDrafts {
   const [drafts, setDrafts] = useState<Partial<Record<string, IDraft>>>({});
   const [last, setLast] = useState(key);
-  const of = (known: typeof drafts, name: string): IDraft =>
-    known[name] ?? keptDraft(sessionOf(name)) ?? EMPTY_DRAFT;
+  // The panel is drawn often while an answer streams: the browser's storage is read once a session.
+  const [kept] = useState(() => new Map<string, IDraft>());
+  const of = (known: typeof drafts, name: string): IDraft => {
+    const found =
+      known[name] ??
+      kept.get(name) ??
+      keptDraft(sessionOf(name)) ??
+      EMPTY_DRAFT;
+    kept.set(name, found);
+    return found;
+  };
   let shown = drafts;
   if (last !== key) {
     setLast(key);

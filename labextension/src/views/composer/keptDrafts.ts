@@ -1,6 +1,7 @@
 /**
  * Drafts in the browser's own storage, so that a reload does not lose them; nothing of them reaches a server.
  */
+import { isObject } from '../../protocol/jsonValues';
 import type { IPromptOptions, IReplacedTurn } from '../actions/prompts';
 
 export interface IDraft {
@@ -28,7 +29,7 @@ export function keptDraft(name: string): IDraft | null {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(PREFIX + name) ?? '');
     const { text, chosen, replaced } = kept as Partial<IDraft>;
-    return typeof text === 'string' && typeof chosen === 'object'
+    return typeof text === 'string' && isObject(chosen)
       ? { text, chosen, ...(replaced && { replaced }) }
       : null;
   } catch {

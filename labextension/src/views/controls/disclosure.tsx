@@ -1,9 +1,9 @@
 /**
  * A disclosure: a button that shows and hides content below it.
  */
-import { useId, useState, type ReactNode } from 'react';
+import { useId, type ReactNode } from 'react';
 import { useHost } from '../host';
-import { useIsShown } from './shownLine';
+import { useChosenOpen } from './shownLine';
 
 interface IDisclosureProps {
   /** The button's content; text, icons and numbers, nothing that can be clicked. */
@@ -31,17 +31,9 @@ export function Disclosure({
   holds = []
 }: IDisclosureProps) {
   const { Icon } = useHost();
-  const [chosen, setChosen] = useState<boolean | null>(null);
-  const isWanted = useIsShown(
+  const [chosen, setChosen] = useChosenOpen(
     place => place.line === line || holds.includes(place.line)
   );
-  const [wasWanted, setWasWanted] = useState(false);
-  if (isWanted !== wasWanted) {
-    setWasWanted(isWanted);
-    if (isWanted) {
-      setChosen(true);
-    }
-  }
   const shown = chosen ?? open;
   const body = useId();
   return (

@@ -1,9 +1,9 @@
 /**
  * The text of a prompt, in the direction of its script; long text is collapsed.
  */
-import { useId, useState } from 'react';
+import { useId } from 'react';
 import { useHost } from '../host';
-import { useIsShown } from './shownLine';
+import { useChosenOpen } from './shownLine';
 
 /** Text with more words or more lines is collapsed. */
 const LONG_WORDS = 150;
@@ -19,9 +19,8 @@ export function PromptText({
   line?: string;
 }) {
   const { words } = useHost();
-  const [isOpen, setOpen] = useState(false);
-  const isWanted = useIsShown(place => place.line === line);
-  const open = isOpen || isWanted;
+  const [chosen, setOpen] = useChosenOpen(place => place.line === line);
+  const open = chosen === true;
   const place = useId();
   const count = text.split(/\s+/, LONG_WORDS * 100).filter(Boolean).length;
   const isLong = count > LONG_WORDS || text.split('\n').length > LONG_LINES;

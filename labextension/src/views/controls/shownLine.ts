@@ -1,7 +1,7 @@
 /**
  * Whether a reader asked for what a view draws.
  */
-import { useSyncExternalStore } from 'react';
+import { useState, useSyncExternalStore } from 'react';
 import { shownPlace, type IShownPlace } from '../../state/display/shownPlace';
 
 /** Returns whether the place that a reader asked for passes the test; the view is drawn again when that changes. */
@@ -10,4 +10,23 @@ export function useIsShown(test: (place: IShownPlace) => boolean): boolean {
     const place = shownPlace.getSnapshot();
     return place !== null && test(place);
   });
+}
+
+/**
+ * Returns whether something is open, null where the user has not chosen, and a function to choose. It opens, and stays
+ * open, when a reader asks for what is in it.
+ */
+export function useChosenOpen(
+  test: (place: IShownPlace) => boolean
+): [boolean | null, (isOpen: boolean) => void] {
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const isWanted = useIsShown(test);
+  const [wasWanted, setWasWanted] = useState(false);
+  if (isWanted !== wasWanted) {
+    setWasWanted(isWanted);
+    if (isWanted) {
+      setChosen(true);
+    }
+  }
+  return [chosen, setChosen];
 }

@@ -245,6 +245,25 @@ describe('the list over the composer', () => {
     expect(away()).not.toBeNull();
     expect(chip()).toBeNull();
   });
+
+  it('is put away also where the browser keeps nothing for the page', () => {
+    const closed = () => {
+      throw new DOMException('denied', 'SecurityError');
+    };
+    vi.stubGlobal('sessionStorage', {
+      getItem: closed,
+      setItem: closed,
+      removeItem: closed
+    });
+    render(<Strip todos={TODOS} busy />);
+
+    fireEvent.click(screen.getByRole('button', { name: /away/ }));
+
+    expect(screen.queryByRole('button', { name: /away/ })).toBeNull();
+    fireEvent.click(screen.getByRole('button', { name: /^Show the todo/ }));
+    expect(screen.queryByRole('button', { name: /away/ })).not.toBeNull();
+    vi.unstubAllGlobals();
+  });
 });
 
 describe('a call that is still being written', () => {

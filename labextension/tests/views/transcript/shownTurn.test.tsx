@@ -10,6 +10,8 @@ import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
 const scrolled = vi.fn();
+/** So many that a prompt is folded. */
+const WORDS = 'word '.repeat(200);
 
 beforeEach(() => {
   scrolled.mockClear();
@@ -23,7 +25,7 @@ afterEach(() => {
 function show(...ids: string[]) {
   const entries = ids.map(id => ({
     id,
-    message: build.user([build.text(`About ${id}.`)])
+    message: build.user([build.text(`About ${id}. ${WORDS}`)])
   }));
   const { container, unmount } = render(
     <HostProvider value={HOST}>
@@ -88,4 +90,19 @@ it('is done with the first act of the reader, and not again when the session is 
   expect(shownPlace.getSnapshot()).toBeNull();
   expect(followsItsEnd()).toBe(true);
   expect(scrolled).not.toHaveBeenCalled();
+});
+
+it('stays unfolded when the reader goes on', () => {
+  show('one', 'two');
+  const folded = () =>
+    document
+      .querySelector('[data-turn="one"] .plm-TurnPrompt-text')
+      ?.getAttribute('data-folded');
+  expect(folded()).toBe('true');
+
+  askFor('one');
+  fireEvent.wheel(document.body);
+
+  expect(shownPlace.getSnapshot()).toBeNull();
+  expect(folded()).toBe('false');
 });
