@@ -47,14 +47,7 @@ function chainedSanitizer(
   };
 }
 
-/** In every formula of TeX: the typesetter looks for dollars, `\\(`, `\\[` and `\\begin`. */
-const MATHS = /[$\\]/;
-
-/**
- * Wraps a maths typesetter: elements are sanitized in the page before and after it.
- *
- * It is not called for a text without formulas: it reads each drawn text again, at each redraw of a growing answer.
- */
+/** Wraps a maths typesetter: elements are sanitized in the page before and after it. */
 function carefulTypesetter(
   inner: IRenderMime.ILatexTypesetter,
   place: ISanitizeOptions
@@ -62,9 +55,6 @@ function carefulTypesetter(
   return {
     typeset: drawn => {
       sanitizeInPlace(drawn, place);
-      if (!MATHS.test(drawn.textContent)) {
-        return;
-      }
       const typeset = inner.typeset(drawn);
       if (typeset instanceof Promise) {
         return typeset.then(() => {
