@@ -150,3 +150,41 @@ def test_steps_that_follow_each_other_fast_are_shown_together() -> None:
 
     assert 4 <= len(shown) <= 22
     assert "Step 99." in shown[-1]
+
+
+def test_a_long_text_is_closed_while_it_grows_also_where_a_page_watches() -> None:
+    feed, now = GrowingFeed(), [10.0]
+    shown: list[tuple[str, str]] = []
+
+    def publish(data: dict[str, Any], *_: Any, transient: Any, update: bool) -> None:
+        del update
+        shown.append((transient["display_id"][-1], data["text/markdown"]))
+
+    story = CellOutput(
+        feed,  # type: ignore[arg-type]
+        publish,
+        scrub=str,
+        watched=lambda: True,
+        clock=lambda: now[0],
+    )
+    for paragraph in range(1, 40):
+        feed.newest = answer(
+            ENDED, text="\n\n".join(f"No. {n} {'x' * 990}" for n in range(paragraph))
+        )
+        story.refresh()
+        now[0] += SLOW_SECONDS
+    segments = [segment for segment, _ in shown]
+    sent = sum(len(text) for _, text in shown)
+
+    assert segments[:1] == ["0"] and segments[-1] == "4"
+    assert sent < 2 * len(feed.newest.parts[-1].text)  # type: ignore[union-attr]
+
+
+class GrowingFeed(Feed):
+    """A feed in which each look finds more words, and nothing that is shown at once."""
+
+    notable = 1
+
+    def snapshot(self) -> Snapshot:
+        self.changes += 1
+        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)

@@ -4,7 +4,8 @@ Border: publishes displays; their content is made in ``turn_output/mime_bundle.p
 are found in ``turn_output/segments.py``. Everything is published on the cell's own thread and in its
 context while the cell runs, because outputs follow the context (spec/kernel.md A5). Only the open
 segment is refreshed, whole: when its steps have doubled, so that all refreshes together send no more
-than twice its length, and where no page watches also at an interval that grows with it.
+than twice its length, when it is long enough to be closed, and where no page watches also at an
+interval that grows with it.
 """
 
 import contextvars
@@ -78,7 +79,7 @@ class CellOutput:
         """Records, and questions and status changes among them, at the last refresh."""
         self._first_step = self._steps_shown = 0
         """Steps that had ended where the open segment begins, and at its last refresh."""
-        self._shown_at = float("-inf")
+        self._shown_at = self._measured_at = float("-inf")
         self._last: dict[int, dict[str, Any]] = {}
         """The bundles shown last, by segment, for segments that may still change."""
         self._unsettled: list[Segment] = []
@@ -203,8 +204,26 @@ class CellOutput:
         if notable != self._seen[1] or not self._any_words:
             return waited >= FIRST_SECONDS
         if self._watched():
-            return self._has_doubled(self._feed.steps) and waited >= SLOW_SECONDS
+            return waited >= SLOW_SECONDS and (
+                self._has_doubled(self._feed.steps) or self._is_too_long()
+            )
         return self._has_doubled(self._feed.steps) or waited >= self._interval()
+
+    def _is_too_long(self) -> bool:
+        """Return whether the open segment can be closed because of its length; looked for once a second.
+
+        A page draws the text meanwhile, but all of it in the open segment: closed only at the end of the
+        turn, most of a long answer would be drawn a second time, in new outputs.
+        """
+        now = self._clock()
+        if now - self._measured_at < SLOW_SECONDS or self._outputs + 1 >= MOST_OUTPUTS:
+            return False
+        self._measured_at = now
+        snapshot = self._feed.snapshot()
+        return (
+            snapshot is not None
+            and cut_when_long(self._messages(snapshot), self._segment) is not None
+        )
 
     def _has_doubled(self, steps: int) -> bool:
         """Tell whether the open segment has twice as many steps as when it was shown last."""

@@ -6,6 +6,7 @@
  */
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { sanitizeInPlace } from '../../views/dom/inPlaceSanitizer';
+import { typesetAdded } from './keptFormulas';
 import { sanitizeText, type ISanitizeOptions } from '../../views/dom/sanitizer';
 
 /** Returns a notebook's renderers for text of a model or a tool. */
@@ -47,7 +48,7 @@ function chainedSanitizer(
   };
 }
 
-/** Wraps a maths typesetter: elements are sanitized in the page before and after it. */
+/** Wraps a maths typesetter: it typesets what is new, and elements are sanitized in the page before and after it. */
 function carefulTypesetter(
   inner: IRenderMime.ILatexTypesetter,
   place: ISanitizeOptions
@@ -55,13 +56,13 @@ function carefulTypesetter(
   return {
     typeset: drawn => {
       sanitizeInPlace(drawn, place);
-      const typeset = inner.typeset(drawn);
-      if (typeset instanceof Promise) {
-        return typeset.then(() => {
-          sanitizeInPlace(drawn, place);
-        });
-      }
-      sanitizeInPlace(drawn, place);
+      return typesetAdded(
+        drawn,
+        element => inner.typeset(element),
+        added => {
+          sanitizeInPlace(added, place);
+        }
+      );
     }
   };
 }
