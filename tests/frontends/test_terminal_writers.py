@@ -3,18 +3,15 @@
 import ast
 import io
 import json
-import os
-import pty
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from tests.frontends.turn_output.test_terminal_output import Feed
 from tests.harness.kernel import Kernel, Run
+from tests.harness.terminal import ipython
 from tests.hostile_text import HOSTILE, steers
 from tests.render.sample_parts import assistant, failed, ran
 
@@ -310,35 +307,12 @@ def test_a_call_draws_no_other_question_in_ipython(tmp_path: Path) -> None:
         "get_ipython().run_line_magic('agent', '--new go')\n"
     )
     (tmp_path / "begin.py").write_text(begin)
-    options = ["--no-banner", "--simple-prompt", "--colors=nocolor", "--ignore-cwd"]
-    process, ours = pty.fork()
-    if process == 0:  # the child
-        os.chdir(tmp_path)
-        os.environ |= {"IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "dumb"}
-        python = [sys.executable, "-m", "IPython", *options, "-c", "%run -i begin.py"]
-        os.execv(sys.executable, python)
+    with ipython(tmp_path, "begin.py") as terminal:
+        terminal.until("\n> ")
+        terminal.type("3\n")
+        text = terminal.to_the_end()
 
-    shown = b""
-    for piece in _read(ours):
-        shown += piece
-        if shown.rstrip().endswith(b">"):
-            os.write(ours, b"3\n")
-    os.close(ours)
-    os.waitpid(process, 0)
-
-    text = shown.decode()
     assert "# \\x1b[5A\\x1b[0JThe agent wants" in text
     assert "! code, line 2, column 3" in text
     assert "\x1b[5A" not in text
     assert "\x1b[8m" not in text
-
-
-def _read(descriptor: int) -> Iterator[bytes]:
-    while True:
-        try:
-            piece: Any = os.read(descriptor, 4096)
-        except OSError:  # the other end is closed
-            return
-        if not piece:
-            return
-        yield piece

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.process_forks import APPLICATION, forked_python
+from tests.harness.terminal import read_until
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.store.log.store_factory import open_store
@@ -56,16 +57,22 @@ def typed(folder: Path, answers: str, until: str, line: bytes) -> str:
     running = begun(folder, answers, its)
     os.close(its)
     assert running.stdout is not None
-    said = ""
-    while until not in said:
-        one = running.stdout.read(1)
-        assert one, running.communicate()[1]
-        said += one
-    os.write(ours, line)
-    rest, problems = running.communicate()
+    said = bytearray()
+    if read_until(running.stdout.fileno(), said, until.encode()):
+        os.write(ours, line)
+    rest, problems = ended(running)
     os.close(ours)
-    assert problems == ""
-    return said + rest
+    assert (until in said.decode(), problems) == (True, ""), said.decode() + rest
+    return said.decode() + rest
+
+
+def ended(running: "subprocess.Popen[str]") -> tuple[str, str]:
+    """Return the rest of a script's output and errors; one that does not end fails with them."""
+    try:
+        return running.communicate(timeout=LAST_RESORT_SECONDS)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        pytest.fail("The script did not end. It showed: {}{}".format(*running.communicate()))
 
 
 def replies(folder: Path) -> list[PermissionReplied]:
@@ -104,7 +111,7 @@ def test_what_the_model_asks_is_answered_at_the_terminal(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("answers", [WRITES, ASKS], ids=["permission", "question"])
 def test_without_a_terminal_nobody_is_waited_for(tmp_path: Path, answers: str) -> None:
-    said, problems = begun(tmp_path, answers, subprocess.DEVNULL).communicate()
+    said, problems = ended(begun(tmp_path, answers, subprocess.DEVNULL))
 
     assert (said, problems) == ("answer: Over.\n", "")
     assert not (tmp_path / "a.txt").exists()
@@ -128,7 +135,8 @@ def test_a_keyboard_interrupt_stops_the_turn(tmp_path: Path) -> None:
     running = begun(tmp_path, WRITES, its, fresh=True)
     os.close(its)
     assert running.stdout is not None
-    assert running.stdout.read(1)
+    said = bytearray()
+    assert read_until(running.stdout.fileno(), said, b"> "), said.decode()
 
     with pytest.raises(subprocess.TimeoutExpired):
         running.wait(0.2)

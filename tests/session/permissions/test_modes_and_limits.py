@@ -12,6 +12,7 @@ from palimpsest.session.controls.spending_limit import NO_PRICE, spent_text
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
+from palimpsest.store.log.journal import Journal
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
@@ -75,6 +76,29 @@ async def test_accepted_edits_are_made_without_a_question(tmp_path: Path) -> Non
 
     assert (tmp_path / "a.txt").read_text() == "x"
     assert [one.permission for one in asked] == ["bash"]
+
+
+async def test_what_yes_answers_is_never_found_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A front end that found it open between two records asked in the cell, and took a line that was typed ahead."""
+    found: list[tuple[str, ...]] = []
+    append = Journal.append
+
+    def watched(journal: Journal, *events: Any, **options: Any) -> int:
+        last = append(journal, *events, **options)
+        found.append(tuple(journal.state.asks))
+        return last
+
+    monkeypatch.setattr(Journal, "append", watched)
+    model = ScriptedModel(calls("bash", command="true"), says("Done."))
+    session = await SessionHarness(tmp_path, model).session()
+
+    await ask(session, "Do it.", yes=True)
+
+    assert [reply.by for reply in session.snapshot().replies.values()] == ["--yes"]
+    assert found
+    assert set(found) == {()}
 
 
 @pytest.mark.parametrize("path", ["palimpsest.toml", ".git/hooks/pre-commit", "sub/.git/config"])

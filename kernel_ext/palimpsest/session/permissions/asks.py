@@ -344,13 +344,17 @@ class Asks:
         return said.issuperset(patterns)
 
     async def _answer(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         identifier = pending.ask.id
+        asked = PermissionAsked(ask=pending.ask)
+        if yes and pending.ask.permission not in NEVER_BY_YES:
+            given = Reply(answer="once", by="--yes")
+            # Both at once: no front end ever finds the question open, and takes a line that was typed for something else.
+            self._log.append(asked, PermissionReplied(ask_id=identifier, reply=given), sync=True)
+            return given
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         with self._lock:
             self._waiting[identifier] = (pending, future)
-        self._log.append(PermissionAsked(ask=pending.ask), sync=True)
-        if yes and pending.ask.permission not in NEVER_BY_YES:
-            self.reply(identifier, Reply(answer="once", by="--yes"))
+        self._log.append(asked, sync=True)
         cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
         unregister = abort.on_abort(cancel)
         self._pass_on(pending, future, abort)
