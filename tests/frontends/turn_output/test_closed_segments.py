@@ -59,7 +59,7 @@ class Feed:
         self.notable += 1
         return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
 
-    def has_told(self, _snapshot: Snapshot) -> bool:
+    def has_received(self, _snapshot: Snapshot) -> bool:
         return self.is_told
 
     def messages(self, snapshot: Snapshot, _answer: Any = None) -> tuple[Message, ...]:
@@ -176,7 +176,8 @@ def test_a_long_text_is_closed_while_it_grows_also_where_a_page_watches() -> Non
     segments = [segment for segment, _ in shown]
     sent = sum(len(text) for _, text in shown)
 
-    assert segments[:1] == ["0"] and segments[-1] == "4"
+    assert segments[:1] == ["0"]
+    assert segments[-1] == "4"
     assert sent < 2 * len(feed.newest.parts[-1].text)  # type: ignore[union-attr]
 
 
