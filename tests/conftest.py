@@ -20,7 +20,7 @@ sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 # The duration of an example depends more on the machine's load than on the code.
 settings.register_profile(
-    "here", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "here", deadline=None, max_examples=8, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.register_profile("soak", settings.get_profile("here"), max_examples=2_000)

@@ -1,8 +1,12 @@
-"""The number of generated cases in a test: a sample that takes seconds, or all of them."""
+"""The number of cases in a test: a sample that takes seconds, or all of them."""
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
 
 SOAKING = bool(os.environ.get("PALIMPSEST_SOAK"))
 ALIKE = os.environ.get("CI") == "true"
@@ -25,3 +29,45 @@ def seeds(sample: int, all_of_it: int) -> Sequence[int]:
 def fresh() -> int:
     """Return a new random seed; a failing test reports it."""
     return 1_000_000 if ALIKE else random.randrange(1_000_000, 1 << 31)
+
+
+def sampled_cases(cases: Mapping[str, Any] | Iterable[Any], *sample: Any) -> list[ParameterSet]:
+    """Return the cases of a test as parameters, by their names if they have some; ``make soak`` runs those outside the sample.
+
+    A tuple is the values of several parameters.
+    """
+    named: list[tuple[Any, Any, str | None]] = (
+        [(name, case, name) for name, case in cases.items()]
+        if isinstance(cases, Mapping)
+        else [(case, case, None) for case in cases]
+    )
+    unknown = [one for one in sample if one not in [key for key, _, _ in named]]
+    assert not unknown, f"There are no such cases: {unknown}"
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            id=name,
+            marks=() if key in sample else pytest.mark.soak,
+        )
+        for key, case, name in named
+    ]
+
+
+def thinned(cases: Iterable[Any], one_in: int, first: int = 0) -> list[ParameterSet]:
+    """Return the cases of a test as parameters, one in so many of them in the sample; ``make soak`` runs the others too.
+
+    A tuple is the values of several parameters. For cases that go the same way through the code, and only differ in
+    words; tests of several formats begin with different ones, so that each case is in the sample of one of them.
+    """
+    made = [_param(case) for case in cases]
+    return [
+        one if number % one_in == first else one._replace(marks=[*one.marks, pytest.mark.soak])
+        for number, one in enumerate(made)
+    ]
+
+
+def _param(case: Any) -> ParameterSet:
+    """Return a case as a parameter; a plain tuple is several, and one with names is a value."""
+    if isinstance(case, ParameterSet):
+        return case
+    return pytest.param(*case) if type(case) is tuple else pytest.param(case)

@@ -165,6 +165,7 @@ def test_a_script_is_run_to_its_end_and_its_cpu_is_counted() -> None:
     assert cost.peak_megabytes > 10
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_run_that_leaves_an_answer_unused_is_refused() -> None:
     with pytest.raises(RuntimeError, match="1 requests came instead of 2"):

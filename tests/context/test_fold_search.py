@@ -53,7 +53,7 @@ kinds = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=sample_size(300, 5_000))
+@settings(deadline=None, max_examples=sample_size(80, 5_000))
 @given(
     st.lists(kinds, max_size=len(NAMES)), st.sampled_from(["good", "finished", "unfinished-tail"])
 )

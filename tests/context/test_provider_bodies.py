@@ -19,6 +19,7 @@ from tests.context.request_checks import (
     written_history,
     written_session,
 )
+from tests.sample_size import sample_size
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.wire.tool_schema import in_subset
@@ -67,11 +68,11 @@ def test_a_gateway_and_the_model_behind_it_both_take_a_request(
 
 
 def test_every_chat_model_and_every_chain_of_prefixes_is_taken() -> None:
-    models = [*chat_models(), *chained()]
+    models = [*chat_models(), *[*chained()][:: sample_size(35, 1)]]
 
     distinct = {rules(profile(ref)): ref for ref in models}
 
-    assert len(models) > 50_000
+    assert len(models) > sample_size(1_400, 50_000)
     assert len(distinct) < MOST_PROFILES
     refused = {
         ref.id: found

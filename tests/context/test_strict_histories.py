@@ -12,7 +12,7 @@ import pytest
 from tests.context.damaged_histories import flat_history
 from tests.context.random_sessions import session
 from tests.context.request_paths import Body, RequestPath
-from tests.sample_size import sample_size, seeds
+from tests.sample_size import sample_size, seeds, thinned
 
 from palimpsest.model.adapter.litellm_model import wait
 
@@ -27,12 +27,12 @@ REQUEST_PATHS = (
     RequestPath("gemini", "gemini-3-pro-preview"),
     RequestPath("mistral", "mistral-large-latest"),
 )
-SEEDS = seeds(40, 10_000)
+SEEDS = seeds(24, 10_000)
 EACH_SESSION = sample_size(1, 4)
 """In the long run every fourth seed makes a session, too, since sessions are larger."""
 EACH_LIMITED = 4
 """Three of four histories get a history limit, of one to three turns."""
-OVER_HTTP = 8
+OVER_HTTP = sample_size(4, 8)
 REFUSED_SHARE = 0.5
 """At least this share of histories is refused without repair."""
 
@@ -85,7 +85,7 @@ def walk(path: RequestPath, seeds: Sequence[int]) -> tuple[Tally, Tally]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(sample_size(300, 3_600))
-@pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
+@pytest.mark.parametrize("path", thinned(REQUEST_PATHS, 2), ids=repr)
 @pytest.mark.usefixtures("learned")
 def test_a_strict_provider_takes_every_history(path: RequestPath) -> None:
     flat, sessions = walk(path, SEEDS)

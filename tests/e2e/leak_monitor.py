@@ -158,13 +158,13 @@ class LeakMonitor:
         kept = json.loads(PAYLOADS.read_text(encoding="utf-8"))["payloads"]
         return {one["name"]: self.filled(one["text"]) for one in kept}
 
-    def third(self, offset: int) -> dict[str, str]:
-        """Return every third payload, from an offset; all of them in ``make soak``.
+    def sixth(self, offset: int) -> dict[str, str]:
+        """Return every sixth payload, from an offset; all of them in ``make soak``.
 
         For views that draw with what a view with all payloads draws with too, or with JupyterLab's own.
         """
         kept = list(self.payloads().items())
-        return dict(kept if SOAKING else kept[offset % 3 :: 3])
+        return dict(kept if SOAKING else kept[offset % 6 :: 6])
 
     def filled(self, text: str) -> str:
         """Fill the JavaScript statement and the server's address into a payload."""

@@ -317,6 +317,6 @@ def play(page: Page, lab: Lab, turn: RecordedTurn) -> tuple[Notebook, int]:
             panel.get_by_role("button", name="Reject", exact=True).click()
         case "stopped":
             expect(panel.locator(".plm-Tool[data-state='running']").first).to_be_visible()
-            panel.get_by_role("button", name="Stop").click()
+            panel.get_by_role("button", name="Stop", exact=True).click()
     notebook.ended()
     return notebook, last

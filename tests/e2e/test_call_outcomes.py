@@ -137,6 +137,7 @@ def test_a_deceptive_question_says_so_and_a_circle_is_answered_by_go_on_or_stop(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the panel does
 def test_a_cell_shows_the_same_ends(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = "calls('python', code='1/0'), says('It failed.')"
     open_scripted_notebook(page, lab, "outcomes-cell.ipynb", answers, "%%agent -y\nwork")
@@ -149,6 +150,7 @@ def test_a_cell_shows_the_same_ends(page: Page, lab: Lab, seen: PageErrors) -> N
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit it is in the panel
 def test_a_circle_is_answered_by_go_on_or_stop_in_a_cell_too(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

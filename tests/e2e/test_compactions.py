@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
+    THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_inspector import INSPECT, OPEN_FILE, close, inspected, unpacked
 from tests.e2e.test_panel import (
@@ -21,7 +29,6 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
-from tests.e2e.test_saved_answer import THEMES
 
 import palimpsest
 
@@ -125,7 +132,7 @@ def test_the_view_shows_the_numbers_of_python_and_leads_to_what_needed_a_lost_na
 
 
 def in_themes_and_widths(page: Page, region: Locator) -> None:
-    for theme in THEMES:
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         wait_until_drawn(page)
         region.scroll_into_view_if_needed()
@@ -149,6 +156,7 @@ def in_themes_and_widths(page: Page, region: Locator) -> None:
     page.set_viewport_size(SIZE)  # type: ignore[arg-type]
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_views.py has compactions
 def test_a_recorded_file_shows_its_compaction(page: Page, lab: Lab, seen: PageErrors) -> None:
     path = unpacked(lab, "claude_code/compaction_session.jsonl", "claude-compacted.jsonl")
     with palimpsest.open_recording(lab.folder / path) as recording:
@@ -191,7 +199,7 @@ def test_a_new_summary_is_graded_and_refused_on_the_card_of_the_request_that_wou
     expect(new).to_contain_text("Likely to be needed, by the last 5 answers (an estimate): ")
     new.get_by_role("button", name="What it does not keep: 4 names").press("Enter")
     expect(new.get_by_text("data/penguins.csv likely to be needed")).to_be_visible()
-    for theme in THEMES[:2]:
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         new.scroll_into_view_if_needed()
         photograph(page, f"new-summary-{theme.removeprefix('JupyterLab ').lower()}")

@@ -2,7 +2,15 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import (
+    READY,
+    SECOND_LOOK,
+    Lab,
+    PageErrors,
+    choose_theme,
+    open_notebook,
+    photograph,
+)
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -34,7 +42,7 @@ def test_an_agent_is_completed_and_a_prompt_is_forked(
     options = panel.get_by_role("option")
     expect(options.first).to_be_visible()
     photograph(page, "panel-complete")
-    choose_theme(page, "JupyterLab Dark")
+    choose_theme(page, SECOND_LOOK)
     composer(panel).fill("")
     composer(panel).press_sequentially("ask @")
     expect(options.first).to_be_visible()

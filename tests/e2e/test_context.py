@@ -8,6 +8,8 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
+    THEMES,
     Lab,
     PageErrors,
     choose_theme,
@@ -19,7 +21,7 @@ from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.saved_notebooks import XSS
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import AXE, VIOLATIONS
-from tests.e2e.test_saved_answer import RUNS, THEMES
+from tests.e2e.test_saved_answer import RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -83,7 +85,7 @@ def in_every_theme_and_width(page: Page, drawn: Locator) -> None:
     expect(drawn).to_contain_text("Summary of older turns")
     assert abs(sum(bar_widths(drawn)) - 1) < 0.02
     page.set_viewport_size({"width": 1280, "height": 1300})
-    for theme in THEMES:
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         drawn.evaluate("node => node.scrollIntoView({ block: 'start' })")
         name = theme.removeprefix("JupyterLab ").replace(" ", "-").lower()

@@ -5,6 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
+    SECOND_LOOK,
+    THEMES,
     Lab,
     PageErrors,
     choose_theme,
@@ -21,7 +24,6 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
-from tests.e2e.test_saved_answer import THEMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -49,13 +51,13 @@ def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Page
     ).to_be_visible()
     row.scroll_into_view_if_needed()
     photograph(page, "panel-left-out")
-    transcript_region(panel).get_by_role("button", name="Restore").click()
+    transcript_region(panel).get_by_role("button", name="Restore", exact=True).click()
     expect(row).not_to_contain_text("excluded")
     transcript_region(panel).get_by_role("button", name="Pin", exact=True).click()
     expect(row).to_contain_text("pinned")
     row.scroll_into_view_if_needed()
     photograph(page, "panel-pinned")
-    choose_theme(page, "JupyterLab Dark")
+    choose_theme(page, SECOND_LOOK)
     photograph(page, "panel-pinned-dark")
 
     page.add_script_tag(path=AXE)
@@ -92,7 +94,7 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Page
         place.get_by_role("button", name="Look underneath").click()
         expect(first).to_be_focused()
         expect(first.get_by_text("First", exact=True)).to_be_in_viewport()
-    for theme in THEMES[:2]:
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         for width in (1440, 420):
             page.set_viewport_size({"width": width, "height": 900})
@@ -120,6 +122,7 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Page
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit a call is left out and restored, above
 def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors) -> None:
     chooses = (
         "session = next(iter(harness.workspace._open.values()))\n"
@@ -136,7 +139,7 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors)
 
     page.evaluate(RUN, 1)
 
-    restore = transcript_region(panel).get_by_role("button", name="Restore")
+    restore = transcript_region(panel).get_by_role("button", name="Restore", exact=True)
     expect(restore).to_have_count(2)
     photograph(page, "panel-words-left-out")
     restore.first.click()
@@ -144,7 +147,9 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors)
     assert seen.errors == []
 
 
-@pytest.mark.parametrize("way", ["gauge", "keys", pytest.param("palette", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "way", ["gauge", *(pytest.param(way, marks=pytest.mark.soak) for way in ("keys", "palette"))]
+)
 def test_a_summary_is_asked_for_in_the_panel(
     page: Page, lab: Lab, seen: PageErrors, way: str
 ) -> None:

@@ -9,6 +9,8 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     READY,
+    SAMPLED_THEMES,
+    THEMES,
     Lab,
     PageErrors,
     choose_theme,
@@ -28,13 +30,19 @@ from tests.e2e.test_panel import (
     open_panel,
     transcript_region,
 )
+from tests.sample_size import SOAKING
 
 from palimpsest.model.script import calls, fails, says, thinks
 from palimpsest.testing import FaultServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+ONE_MORE = THEMES if SOAKING else THEMES[1:2]
+"""Themes for what is drawn with what was looked at in all of them."""
+MOVING = """document.getAnimations().filter(one => one.playState === 'running' && (
+  one.effect.target.closest('.plm-Segment, .plm-Panel')
+)).length"""
+"""The number of things that move in an answer and in the panel."""
 CELL, PANEL = ".jp-Notebook .plm-SegmentWidget", "#jupyter-palimpsest-panel"
 ANSWERS = (
     thinks("First I look.")
@@ -73,7 +81,7 @@ def allow(panel: Locator) -> Locator:
 
 
 def stop(panel: Locator) -> None:
-    panel.get_by_role("button", name="Stop").click()
+    panel.get_by_role("button", name="Stop", exact=True).click()
     at_rest(panel)
 
 
@@ -95,8 +103,8 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     panel = begin(page, lab, server, "contrast.ipynb")
     page.add_script_tag(path=AXE)
 
-    def accessible(state: str) -> None:
-        for theme in THEMES:
+    def accessible(state: str, themes: tuple[str, ...] = THEMES) -> None:
+        for theme in themes:
             choose_theme(page, theme)
             photograph(page, f"contrast-{state}-{theme.rpartition(' ')[2].lower()}")
             for where in (CELL, PANEL):
@@ -107,13 +115,14 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     allow(panel).click()
     for place in (panel, page.locator(CELL)):
         expect(place.get_by_text("in 59", exact=False).first).to_be_visible()
-    accessible("wait")
+    accessible("wait", ONE_MORE)
+    assert page.evaluate(MOVING) == 0, "a person asked for less motion"
     stop(panel)
     page.evaluate(BEGIN, 2)
     for place in (panel, page.locator(CELL)):
         expect(place.get_by_text("The request is wrong.").first).to_be_visible()
     at_rest(panel)
-    accessible("error")
+    accessible("error", ONE_MORE)
     choose_theme(page, THEMES[0])
     page.set_viewport_size({"width": 1280, "height": 480})
     assert page.locator(PANEL).evaluate("node => node.scrollHeight <= node.clientHeight"), (
@@ -121,8 +130,8 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     )
 
 
-@pytest.mark.usefixtures("own_page")
-@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
+@pytest.mark.soak  # with each commit the next test looks at the same lines
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_a_colour_says_is_said_by_lines_where_the_system_paints(
     page: Page, lab: Lab, server: FaultServer, scheme: str
 ) -> None:
@@ -134,19 +143,28 @@ def test_what_a_colour_says_is_said_by_lines_where_the_system_paints(
     for where in (CELL, PANEL):
         assert page.evaluate(VIOLATIONS, where) == []
 
-    answer, other = allow(panel), panel.get_by_role("button", name="Reject")
-    assert ground(answer) != ground(other)
+    has_lines(page, panel)
+    allow(panel).click()
+    expect(panel.get_by_text("tries again")).to_be_visible()
+    stop(panel)
+    tells_parts_of_the_window(page, panel, f"forced-{scheme}-window")
+
+
+def has_lines(page: Page, panel: Locator) -> None:
+    """Hold a question and the prompt above it to the lines and grounds that stand for colours."""
+    assert ground(allow(panel)) != ground(panel.get_by_role("button", name="Reject…"))
     card = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
     assert card.evaluate("node => getComputedStyle(node).borderTopWidth") == "2px"
     said = panel.locator(".plm-TurnPrompt").first
     assert said.evaluate("node => getComputedStyle(node).borderTopStyle") == "solid"
     pie = panel.locator(".plm-Tool .plm-StatusIcon[data-state='waiting'] .plm-StatusIcon-picture")
     assert "conic" in pie.evaluate("node => getComputedStyle(node).backgroundImage")
-    answer.click()
-    expect(panel.get_by_text("tries again")).to_be_visible()
-    stop(panel)
+
+
+def tells_parts_of_the_window(page: Page, panel: Locator, name: str) -> None:
+    """Open the table of the context window: each of its parts has a ground of its own."""
     panel.get_by_role("button", name="Context window").click()
-    photograph(page, f"forced-{scheme}-window")
+    photograph(page, name)
     swatches = panel.locator(".plm-WindowTable .plm-Swatch").all()
     grounds = [ground(swatch) for swatch in swatches]
     assert len(set(grounds)) == len(grounds) > 5
@@ -200,7 +218,6 @@ SYSTEM = """name => {
 }"""
 
 
-@pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
     page: Page, lab: Lab, seen: PageErrors, scheme: str
@@ -220,6 +237,7 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
 
     allow(panel).click()
     expect(panel.locator(".plm-Tool-name", has_text="write")).to_be_visible()
+    has_lines(page, panel)
     question = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
     added = question.locator(".plm-Diff > [data-change='added']").first
     assert added.inner_text().startswith("+")
@@ -303,10 +321,10 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
     notebook.ended()
     stopped = said.locator(".plm-Failure .plm-StatusIcon[data-state='stopped']")
     assert contrast(stopped) > 4.5
+    tells_parts_of_the_window(page, panel, f"signs-{scheme}-window")
     assert seen.errors == []
 
 
-@pytest.mark.usefixtures("own_page")
 def test_axe_finds_nothing_in_a_turn_that_is_folded_or_open_nor_in_the_composers_chips(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -323,29 +341,37 @@ def test_axe_finds_nothing_in_a_turn_that_is_folded_or_open_nor_in_the_composers
     page.add_script_tag(path=AXE)
     places = (notebook.cell(2), transcript_region(panel))
 
-    def accessible(state: str) -> None:
-        for theme in THEMES:
-            choose_theme(page, theme)
-            photograph(page, f"axe-{state}-{theme.rpartition(' ')[2].lower()}")
-            for where in (CELL, PANEL):
-                assert page.evaluate(VIOLATIONS, where) == [], (state, theme, where)
-        choose_theme(page, THEMES[0])
-        for scheme in ("dark", "light"):
-            page.emulate_media(forced_colors="active", color_scheme=scheme)  # type: ignore[arg-type]
-            photograph(page, f"axe-{state}-forced-{scheme}")
-            for where in (CELL, PANEL):
-                assert page.evaluate(VIOLATIONS, where) == [], (state, scheme, where)
-        page.emulate_media(forced_colors="none", color_scheme="null")
-
-    accessible("folded")
+    if SOAKING:  # in each run test_turn_rows.py looks at folded turns
+        accessible(page, "folded", SAMPLED_THEMES)
     for place in places:
         closed = place.locator(".plm-Disclosure-head[aria-expanded='false']")
         while closed.count():
             closed.first.click()
     for place in places:
         place.locator(".plm-TurnSummary").last.hover()
-    accessible("open")
+    accessible(page, "open", THEMES)
     panel.locator(".plm-TurnSummary-steps").click()
     expect(panel.locator(".plm-Step").first).to_be_visible()
-    accessible("all-steps")
+    accessible(page, "all-steps", SAMPLED_THEMES, ("dark", "light") if SOAKING else ())
     assert seen.errors == []
+
+
+def accessible(
+    page: Page,
+    state: str,
+    themes: tuple[str, ...],
+    schemes: tuple[str, ...] = ("dark", "light") if SOAKING else ("dark",),
+) -> None:
+    """Have axe look at cell and panel in themes, and with the system's colours in its schemes."""
+    for theme in themes:
+        choose_theme(page, theme)
+        photograph(page, f"axe-{state}-{theme.rpartition(' ')[2].lower()}")
+        for where in (CELL, PANEL):
+            assert page.evaluate(VIOLATIONS, where) == [], (state, theme, where)
+    choose_theme(page, THEMES[0])
+    for scheme in schemes:
+        page.emulate_media(forced_colors="active", color_scheme=scheme)  # type: ignore[arg-type]
+        photograph(page, f"axe-{state}-forced-{scheme}")
+        for where in (CELL, PANEL):
+            assert page.evaluate(VIOLATIONS, where) == [], (state, scheme, where)
+    page.emulate_media(forced_colors="none", color_scheme="null")

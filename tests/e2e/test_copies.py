@@ -2,7 +2,14 @@
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
 from tests.e2e.running_notebook import begin
 from tests.e2e.test_panel import (
     AXE,
@@ -89,7 +96,7 @@ def test_each_listing_and_table_is_copied_in_cell_and_panel(
         assert copied(page, place.get_by_role("button", name="Copy the input")) == CODE
         assert place.locator(".plm-Tool-input").first.evaluate(FITS), name
     table = notebook.cell(2).locator(".plm-Copyable", has=page.locator("table"))
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         table.hover()
         photograph(page, f"copies-{theme.split()[-1].lower()}")
@@ -115,7 +122,7 @@ def test_selected_words_are_quoted_in_the_prompt(page: Page, lab: Lab, seen: Pag
     # As a press in it does, before words are selected.
     transcript_region(panel).focus()
     page.evaluate(SELECT, ["#jupyter-palimpsest-panel .plm-Text", "Two is"])
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"quote-{theme.split()[-1].lower()}")
     quote.click()

@@ -39,7 +39,7 @@ def doubtful(front_end: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
         return report, recording[0].compare([POLICY]).table.html
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(params=[pytest.param("light", marks=pytest.mark.soak), "dark"])
 def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
     """A page as narrow as half a screen, in a light and a dark theme."""
     scheme: Any = request.param

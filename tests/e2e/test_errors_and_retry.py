@@ -2,12 +2,12 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.e2e.forked_kernels import STARTED
 from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph, record, recorded
 from tests.e2e.test_panel import (
     BEGIN,
@@ -87,31 +87,9 @@ def test_the_panel_tries_again_and_says_what_else_helps(
     assert seen.errors == []
 
 
-def test_the_wait_before_the_next_attempt_is_counted_down(page: Page, lab: Lab) -> None:
-    with FaultServer(fails(429, retry_after=3), says("Here I am.")) as server:
-        setting = (
-            f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n"
-            "%env OPENAI_MODEL=fault\n%env PALIMPSEST_CONFIG_CONTENT=titles = false\n"
-            "%load_ext palimpsest"
-        )
-        open_notebook(page, lab, book(lab, "again-count.ipynb", setting, "%%agent\nHello?"))
-        page.evaluate(READY)
-        panel = open_panel(page)
-        page.evaluate(RUN, 0)
-        expect(composer(panel)).to_be_visible()
-        record(page, f"{OUTPUT} .plm-TurnFooter, #jupyter-palimpsest-panel")
-        page.evaluate(BEGIN, 1)
-
-        expect(panel.get_by_text("tries again")).to_be_visible()
-        photograph(page, "again-counts")
-        expect(transcript_region(panel).get_by_text("Here I am.")).to_be_visible()
-        at_rest(panel)
-        assert len(server.requests) == 2
-        for words in ("Attempt 2 in 2 s", "Attempt 2 in 1 s"):
-            assert any(words in told for told in recorded(page)), words
-
-
-def test_a_retry_is_one_row_that_says_once_what_happened(page: Page, lab: Lab) -> None:
+def test_a_retry_is_one_row_that_counts_down_and_says_once_what_happened(
+    page: Page, lab: Lab
+) -> None:
     with FaultServer(*REFUSALS, says("Here I am.")) as server:
         setting = (
             f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n"
@@ -123,6 +101,7 @@ def test_a_retry_is_one_row_that_says_once_what_happened(page: Page, lab: Lab) -
         panel = open_panel(page)
         page.evaluate(RUN, 0)
         expect(composer(panel)).to_be_visible()
+        record(page, f"{OUTPUT} .plm-TurnFooter, #jupyter-palimpsest-panel")
         page.evaluate(BEGIN, 1)
         places = {"cell": page.locator(OUTPUT).last, "panel": transcript_region(panel)}
         for attempt in (2, 4):
@@ -145,6 +124,9 @@ def test_a_retry_is_one_row_that_says_once_what_happened(page: Page, lab: Lab) -
         photograph(page, "retry-row-answered")
         expect(panel.get_by_role("log")).to_contain_text("Slow down. It is sent again.")
         at_rest(panel)
+        assert len(server.requests) == len(REFUSALS) + 1
+        for words in ("Attempt 2 in 2 s", "Attempt 2 in 1 s"):
+            assert any(words in told for told in recorded(page)), words
 
         # Beside other work it joins the row of work, and is read by opening that.
         server.script(fails(429, "Slow down.", retry_after=1), calls("list"), says("No files."))
@@ -183,9 +165,10 @@ def failing_kernel(lab: Lab) -> Iterator[Path]:
     flag = lab.folder / "mortal.flag"
     folder = lab.folder.parent / "share" / "kernels" / "mortal"
     folder.mkdir(parents=True, exist_ok=True)
-    start = f'test ! -e {flag} && exec {sys.executable} -m ipykernel_launcher -f "$0"'
+    specs = [folder.parent / name / "kernel.json" for name in ("python3", STARTED)]
+    other = json.loads(next(spec for spec in specs if spec.is_file()).read_text())
     spec = {
-        "argv": ["bash", "-c", start, "{connection_file}"],
+        "argv": ["bash", "-c", f'test ! -e {flag} && exec "$@"', "bash", *other["argv"]],
         "display_name": "Mortal",
         "language": "python",
     }
@@ -194,6 +177,7 @@ def failing_kernel(lab: Lab) -> Iterator[Path]:
     flag.unlink(missing_ok=True)
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx restarts one, and tests/e2e/test_step_mode.py loads it again
 @pytest.mark.usefixtures("own_page")
 def test_a_dead_kernel_is_restarted_from_the_panel(
     page: Page, lab: Lab, failing_kernel: Path

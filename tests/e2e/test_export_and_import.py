@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import (
+    READY,
+    SAMPLED_THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    open_notebook,
+    photograph,
+)
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -50,9 +58,9 @@ def begun(page: Page, lab: Lab, name: str) -> Locator:
 
 def checked(page: Page, picture: str) -> None:
     """Take screenshots in light and dark, and check the panel's accessibility."""
-    for theme in ("Light", "Dark"):
-        choose_theme(page, f"JupyterLab {theme}")
-        photograph(page, f"{picture}-{theme.lower()}")
+    for theme in SAMPLED_THEMES:
+        choose_theme(page, theme)
+        photograph(page, f"{picture}-{theme.split()[-1].lower()}")
         assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
 
 
@@ -76,7 +84,7 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
     expect(panel.get_by_role("button", name="What to do with Describe the auks")).to_be_focused()
 
     panel.get_by_role("button", name="What to do with Describe the auks").click()
-    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Delete").click()
+    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Delete", exact=True).click()
     panel.get_by_role("button", name="Delete for good").click()
     rows = panel.locator(".plm-Sessions-row", has_text="Describe the auks")
     expect(rows).to_have_count(0)

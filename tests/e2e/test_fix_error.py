@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import SAMPLED_THEMES, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.test_panel import COMMAND, at_rest, transcript_region
 
@@ -53,8 +53,8 @@ def sources(page: Page) -> list[str]:
 
 
 def look(page: Page, name: str) -> None:
-    """Photograph the page wide and narrow, in a light and a dark theme."""
-    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+    """Photograph the page, in the soak in every theme."""
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"{name}-{theme.split()[-1].lower()}")
     choose_theme(page, "JupyterLab Light")
@@ -107,6 +107,7 @@ def test_a_cell_that_was_changed_meanwhile_is_not_replaced(page: Page, lab: Lab)
     assert sources(page)[2] == "total = 13"
 
 
+@pytest.mark.soak  # with each commit it has them in the panel
 def test_the_answer_in_a_cell_has_the_buttons_too(page: Page, lab: Lab) -> None:
     notebook = begin(page, lab, "fix-magic", SCRIPT, FAILING, "%agent fix", told=True)
     for number in (1, 2, 3):

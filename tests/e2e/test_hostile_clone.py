@@ -83,7 +83,7 @@ def test_opening_it_runs_nothing_and_every_call_asks(
     photograph(page, "hostile-clone-opened")
 
     send(panel, "Please try:bash. now")
-    refuse = panel.get_by_role("button", name="Reject").first
+    refuse = panel.get_by_role("button", name="Reject…").first
     expect(refuse).to_be_visible()
     photograph(page, "hostile-clone-asks")
     assert planted.ran() == []

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, photograph, wait_until_drawn
 from tests.e2e.saved_notebooks import XSS
+from tests.e2e.test_contrast import MOVING
 from tests.e2e.test_panel import (
     AXE,
     BEGIN,
@@ -16,7 +17,6 @@ from tests.e2e.test_panel import (
     waiting_prompts,
 )
 from tests.e2e.test_saved_answer import RUNS
-from tests.sample_size import SOAKING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -39,7 +39,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     page.on("request", lambda request: asked.append(request.url))
     panel = open_scripted_notebook(page, lab, "panel-hostile.ipynb", answers, "%%agent -y\n" + LINE)
     page.evaluate(BEGIN, 1)
-    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     send(panel, XSS)
     waiting = waiting_prompts(panel, 1)
     expect(waiting).to_have_count(1)
@@ -67,6 +67,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     assert [error for error in seen.errors if "404" not in error] == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same states
 @pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_what_is_live_can_be_used_by_everybody(page: Page, lab: Lab, motion: str) -> None:
@@ -83,8 +84,6 @@ def test_what_is_live_can_be_used_by_everybody(page: Page, lab: Lab, motion: str
     page.add_script_tag(path=AXE)
 
     def accessible(state: str) -> None:
-        if motion != "reduce" and not SOAKING:
-            return  # what is said to everybody does not depend on what moves
         for where in (".jp-Notebook .plm-SegmentWidget", "#jupyter-palimpsest-panel"):
             assert page.evaluate(VIOLATIONS, where) == [], (state, where)
 
@@ -93,12 +92,9 @@ def test_what_is_live_can_be_used_by_everybody(page: Page, lab: Lab, motion: str
     cell.get_by_role("button", name="Allow once").press("1")
     expect(cell.get_by_text("I go on")).to_be_visible()
     accessible("streaming")
-    moving = page.evaluate(
-        "document.getAnimations().filter(one => one.playState === 'running' && "
-        "one.effect.target.closest('.plm-Segment, .plm-Panel')).length"
-    )
+    moving = page.evaluate(MOVING)
     assert moving == 0 if motion == "reduce" else moving > 0
-    cell.get_by_role("button", name="Stop").press("Enter")
+    cell.get_by_role("button", name="Stop", exact=True).press("Enter")
     expect(cell.get_by_text("Stopped.").first).to_be_visible()
     accessible("stopped")
     page.evaluate(BEGIN, 2)

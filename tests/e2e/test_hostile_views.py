@@ -85,7 +85,7 @@ def sign(home: Path, path: Path) -> None:
     notary.sign(nbformat.read(path, as_version=4))
 
 
-@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_a_saved_notebook(page: Page, lab: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = saved(lab, f"drawn-saved-{trusted}.ipynb", watch.payloads())
     if trusted:
@@ -120,7 +120,7 @@ harness.script(
 
 
 def test_the_live_cell_the_panel_and_the_view(page: Page, lab: Lab, watch: LeakMonitor) -> None:
-    payloads = watch.third(0)
+    payloads = watch.sixth(0)
     (first, *_) = payloads.values()
     watch.follow(page)
     notebook = begin(
@@ -212,7 +212,7 @@ DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .
 # In an untrusted notebook JupyterLab itself shows less.
 @pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
-    path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.third(1))
+    path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.sixth(1))
     if trusted:
         sign(bare.folder.parent, path)
     watch.follow(page)
@@ -229,10 +229,11 @@ PREVIEW = """path => window.jupyterapp.commands.execute(
 )"""
 
 
+@pytest.mark.soak  # a cell has the same Markdown in test_without_our_extension
 @pytest.mark.usefixtures("own_page")
 def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonitor) -> None:
     path = bare.folder / "drawn.md"
-    export_session(told(watch.third(2)), SESSION, "md", path, cwd=bare.folder, environment={})
+    export_session(told(watch.sixth(2)), SESSION, "md", path, cwd=bare.folder, environment={})
     watch.follow(page)
 
     nbformat.write(nbformat.v4.new_notebook(), bare.folder / "drawn-beside.ipynb")

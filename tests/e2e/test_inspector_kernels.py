@@ -51,6 +51,7 @@ def says_and_keeps(page: Page, views: Locator, name: str, happened: str) -> None
         expect(views.get_by_role("tabpanel")).not_to_be_empty()
 
 
+@pytest.mark.soak  # with each commit one that is restarted from outside is, in tests/e2e/test_inspector_tab.py, and a recording's is killed
 @pytest.mark.usefixtures("own_page")
 def test_a_killed_kernel_that_jupyter_restarts_is_told_of_and_gone_on_with(
     page: Page, lab: Lab
@@ -70,6 +71,7 @@ def test_a_killed_kernel_that_jupyter_restarts_is_told_of_and_gone_on_with(
     goes_on(page, views, name)
 
 
+@pytest.mark.soak  # with each commit an ended one is, in tests/e2e/test_inspector_tab.py
 @pytest.mark.usefixtures("own_page")
 def test_a_killed_kernel_that_cannot_be_restarted_is_told_of_and_started_again(
     page: Page, lab: Lab, failing_kernel: Path
@@ -168,6 +170,7 @@ def is_kernel(process: Path, kernel: str) -> bool:
         return False
 
 
+@pytest.mark.soak  # with each commit a session does, in tests/e2e/test_inspector_tab.py
 @pytest.mark.usefixtures("own_page")
 def test_recorded_files_come_back_with_the_layout_where_they_were_left(
     page: Page, lab: Lab, seen: PageErrors

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.leak_monitor import PAYLOADS, watching
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.review.importers.sample_files import sample
+from tests.sample_size import sample_size
 from tests.waiting import eventually
 
 from palimpsest import open_recording
@@ -19,13 +20,14 @@ from palimpsest.frontends.static_files import STATIC
 pytestmark = pytest.mark.slow
 
 MOST_BYTES = 1_000_000
-"""Of the large pi session with previews and three policies."""
-POLICIES = ["sweagent.last_n", "opencode.prune", "anthropic.clear_tool_uses"]
+"""Of the large pi session with previews, in the soak with three policies."""
+POLICIES = ["sweagent.last_n", "opencode.prune", "anthropic.clear_tool_uses"][: sample_size(1, 3)]
+"""Those of the report; each has the session replayed, which takes seconds."""
 
 
 @pytest.fixture(scope="module")
 def path(front_end: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001  # built
-    """The report of the large pi session, with previews and three policies."""
+    """The report of the large pi session, with previews."""
     assert (STATIC / "report.js").is_file(), "The front end is not built; make front builds it."
     folder = tmp_path_factory.mktemp("report")
     with open_recording(sample("pi_large_session.jsonl", folder)) as recording:
@@ -74,7 +76,7 @@ def test_it_is_small_and_moves_by_keyboard_and_slider_without_network(
     expect(inspector).to_contain_text("40 of 453")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_on_paper_every_view_is_shown_in_a_light_theme(
     quiet: Page, path: Path, scheme: Any
 ) -> None:
@@ -200,7 +202,7 @@ def test_without_scripts_picture_and_tables_are_read(browser: Browser, path: Pat
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_the_fallback_has_landmarks_and_contrast(browser: Browser, path: Path, scheme: Any) -> None:
     context = browser.new_context(bypass_csp=True, color_scheme=scheme)
     page = context.new_page()

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.forked_kernels import STARTED
 from tests.e2e.jupyterlab import (
     ROOT,
+    SAMPLED_THEMES,
     Lab,
     PageErrors,
     choose_theme,
@@ -39,7 +40,7 @@ def test_words_are_seen_before_the_turn_ends(page: Page, lab: Lab, seen: PageErr
     expect(shown.locator("strong", has_text="this")).to_be_visible()
     expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     photograph(page, "live-streams")
-    shown.get_by_role("button", name="Stop").click()
+    shown.get_by_role("button", name="Stop", exact=True).click()
     notebook.ended()
     expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     assert seen.errors == []
@@ -70,7 +71,7 @@ def test_a_question_is_answered_in_its_card(
     card = notebook.cell(2).locator(".plm-Question")
     expect(card).to_be_visible()
     seen_for_a_while(page)
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"live-asks-{theme.rpartition(' ')[2].lower()}")
         assert page.evaluate(POOR_CONTRAST) == []
@@ -115,6 +116,7 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
     assert data["application/vnd.palimpsest.segment+json"]["open"] is False
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py restarts a kernel in mid-cell
 def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
     # A forked kernel starts so soon that the page may miss the last messages of the previous kernel.
     script = "harness.script(says('I begin').stalls())"
@@ -131,6 +133,7 @@ def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
     expect(shown.get_by_text("I begin")).to_be_visible()
 
 
+@pytest.mark.soak  # with each commit the next test kills one
 def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, lab: Lab) -> None:
     code = BLOCKS.format(flag="died.flag") + "\nos.kill(os.getpid(), 9)"
     notebook = begin(
@@ -175,9 +178,13 @@ def test_words_that_only_the_page_received_are_saved_when_the_kernel_dies(
     expect(shown.get_by_text("Last words")).to_be_visible()
     os.kill(kernel, signal.SIGKILL)
     expect(shown.get_by_text("Interrupted: the kernel ended")).to_be_visible()
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
 
     data = notebook.kept(2, "Interrupted")
     assert "Last words" in str(data["application/vnd.palimpsest.segment+json"]["messages"])
+    for form in ("text/markdown", "text/plain"):
+        assert "First words" in data[form]
+        assert "Interrupted: the kernel ended before the answer did." in data[form].splitlines()[-1]
 
 
 def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:
@@ -204,7 +211,8 @@ def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:
 
 
 def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) -> None:
-    plot = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()\nprint('wait_until_drawn')"
+    # A picture, since matplotlib takes seconds to import.
+    plot = "from PIL import Image\ndisplay(Image.new('RGB', (200, 80), 'teal'))\nprint('drawn')"
     notebook = begin(
         page,
         lab,
@@ -225,10 +233,11 @@ def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) 
     assert outputs.nth(2).locator(".plm-Tool").count() == 0
     expect(outputs.nth(0).get_by_text("plotted")).to_have_count(0)
     photograph(page, "live-figures")
-    outputs.get_by_role("button", name="Stop").click()
+    outputs.get_by_role("button", name="Stop", exact=True).click()
     notebook.ended()
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it
 def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = begin(
         page,
@@ -257,11 +266,12 @@ def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: PageE
     expect(shown.locator(RUNS)).to_have_count(0)
     for link in shown.locator("a").all():
         assert not (link.get_attribute("href") or "").startswith("javascript")
-    shown.get_by_role("button", name="Stop").click()
+    shown.get_by_role("button", name="Stop", exact=True).click()
     notebook.ended()
     assert [error for error in seen.errors if "404" not in error] == []
 
 
+@pytest.mark.soak  # with each commit a slow one is, above
 def test_a_fast_answer_is_drawn_while_it_comes(page: Page, lab: Lab) -> None:
     setup = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom tests.e2e.sample_answer import answer\n"
     notebook = begin(

@@ -7,13 +7,14 @@ import pytest
 from playwright.sync_api import CDPSession, Locator, Page, expect
 from tests.e2e.jupyterlab import READY, ROOT, Lab, open_notebook, photograph
 from tests.e2e.running_notebook import Notebook, begin
-from tests.e2e.test_panel import at_rest, book, open_panel
+from tests.e2e.test_panel import at_rest, book, composer, open_panel
+from tests.sample_size import sample_size
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-TURNS = 650
-"""Five messages and fifteen parts each: 9,750 parts."""
+TURNS = sample_size(200, 650)
+"""Five messages and fifteen parts each: 9,750 parts in the soak."""
 SHORT = 3
 MOST_WHOLE = 10
 """Maximum number of rendered turns: two screens around the viewport, and the viewport itself."""
@@ -106,6 +107,13 @@ def counts(page: Page) -> dict[str, Any]:
     return found
 
 
+def are_few(told: dict[str, Any]) -> None:
+    """Assert that few turns are rendered, and that a distant one has hardly any elements."""
+    assert told["whole"] <= MOST_WHOLE
+    assert told["far_nodes"] <= 3
+    assert told["nodes"] < 650 + TURNS
+
+
 def old_sessions(page: Page, lab: Lab, name: str, *cells: str) -> tuple[Notebook, Locator]:
     """Open a notebook whose kernel holds sessions of several lengths, and the panel beside it."""
     open_notebook(page, lab, book(lab, f"{name}.ipynb", OLD, *cells))
@@ -115,6 +123,7 @@ def old_sessions(page: Page, lab: Lab, name: str, *cells: str) -> tuple[Notebook
     return notebook, open_panel(page)
 
 
+@pytest.mark.soak  # with each commit the next test counts the elements
 @pytest.mark.usefixtures("own_page")
 def test_ten_thousand_parts_cost_the_page_no_more_than_a_few(
     page: Page, lab: Lab, cpu: CDPSession
@@ -148,9 +157,7 @@ def test_ten_thousand_parts_cost_the_page_no_more_than_a_few(
     streams_long = streamed(6)
 
     assert of_long - of_short < 0.5
-    assert told["whole"] <= MOST_WHOLE
-    assert told["far_nodes"] <= 3
-    assert told["nodes"] < 2 * TURNS
+    are_few(told)
     assert streams_long < 2 * streams_short + 0.2
 
 
@@ -165,6 +172,7 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     expect(last).to_have_attribute("aria-posinset", str(TURNS))
     expect(last).to_have_attribute("data-far", "false")
     expect(first).to_have_attribute("data-far", "true")
+    are_few(counts(page))
 
     # Distant rows are in the page as text: to find, to copy, to be read aloud.
     assert page.evaluate(COPIED) > 500 * TURNS
@@ -192,9 +200,15 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     expect(last).to_have_attribute("data-far", "false")
     expect(opened).to_have_count(1)
 
+    # The panel's own search finds it too, and leads there.
+    composer(panel).press("ControlOrMeta+f")
+    panel.get_by_role("searchbox", name="Find in this session").fill(words.strip())
+    expect(panel.locator(".plm-SessionSearch-count")).to_have_text("1 of 1")
+    expect(first).to_have_attribute("data-far", "false")
+
 
 def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab) -> None:
-    script = "harness.script(*(says(f'Step {n}.').calls('python', code=f'{n}') for n in range(60)), says('End.'))"
+    script = "harness.script(*(says(f'Step {n}.').calls('python', code=f'{n}') for n in range(40)), says('End.'))"
     notebook = begin(page, lab, "long-cell", script, "%%agent -y\nGo.")
     notebook.run(1)
     notebook.run(2)

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
     Lab,
     PageErrors,
     choose_theme,
@@ -23,6 +24,7 @@ from tests.e2e.test_panel import (
     transcript_region,
 )
 from tests.e2e.test_saved_answer import POOR_CONTRAST
+from tests.sample_size import sampled_cases
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -56,7 +58,7 @@ def interview(place: Locator) -> Locator:
     return place.locator("form.plm-QuestionForm")
 
 
-@pytest.mark.parametrize("way", ["mouse", "keys", "words"])
+@pytest.mark.parametrize("way", sampled_cases(("mouse", "keys", "words"), "keys"))
 def test_a_question_is_answered_in_its_cell(
     page: Page, lab: Lab, seen: PageErrors, way: str
 ) -> None:
@@ -74,7 +76,7 @@ def test_a_question_is_answered_in_its_cell(
     seen_for_a_while(page)
     option = card.get_by_role("button", name="Grey")
     assert option.evaluate("node => getComputedStyle(node).borderRadius") == "6px"
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"asked-cell-{theme.rpartition(' ')[2].lower()}")
         assert page.evaluate(POOR_CONTRAST) == []
@@ -155,7 +157,7 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
     strip.get_by_role("button").click()
     expect(strip.get_by_role("list", name="To do").get_by_role("listitem")).to_have_count(4)
     page.add_script_tag(path=AXE)
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"asked-panel-{theme.rpartition(' ')[2].lower()}")
         assert page.evaluate(POOR_CONTRAST) == []
@@ -184,6 +186,7 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_panel.py stops another question
 def test_a_stop_ends_a_question(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(
         page, lab, "asked-stop.ipynb", f"{asks(COLOUR)}, says('not reached')", "%%agent\nGo."

@@ -53,6 +53,7 @@ def test_the_rehearsal_says_in_one_line_that_it_is_one(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the panel does
 @pytest.mark.usefixtures("own_page")
 def test_a_cell_says_it_in_one_line_too(page: Page, lab: Lab, seen: PageErrors) -> None:
     open_notebook(

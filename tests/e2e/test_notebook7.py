@@ -121,6 +121,7 @@ HIGH = """where => [...document.querySelectorAll(where)].filter(one => one.check
   .map(one => one.getBoundingClientRect().height)"""
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_small_window.py shows it with each commit
 def test_the_line_below_a_turn_is_one_row_and_in_a_narrow_window_the_panel_lies_over_it(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -209,7 +210,7 @@ def test_every_view_of_a_recording_shows_pythons_numbers(
 @pytest.mark.parametrize(
     ("packed", "name"),
     [
-        ("marshmallow-1867.traj.xz", "page.traj"),
+        pytest.param("marshmallow-1867.traj.xz", "page.traj", marks=pytest.mark.soak),
         ("claude_code/compaction_session.jsonl", "page.jsonl"),
     ],
 )
@@ -231,6 +232,7 @@ def test_a_recorded_file_opens_in_a_page_and_comes_back_with_it(
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector_tab.py tells recordings from other files
 @pytest.mark.usefixtures("own_page")
 def test_lines_that_are_no_recording_open_as_text(
     page: Page, classic: Notebook7, seen: PageErrors
@@ -242,6 +244,7 @@ def test_lines_that_are_no_recording_open_as_text(
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_live_cell.py shows it with each commit
 def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -254,7 +257,7 @@ def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
     expect(shown.locator("strong", has_text="this")).to_be_visible()
     expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     photograph(page, "notebook7-streams")
-    shown.get_by_role("button", name="Stop").click()
+    shown.get_by_role("button", name="Stop", exact=True).click()
 
     expect(shown.get_by_text("Stopped.")).to_be_visible()
     expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
@@ -263,6 +266,7 @@ def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_live_cell.py shows it with each commit
 def test_a_question_is_answered_while_its_cell_runs(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -288,6 +292,7 @@ def test_a_question_is_answered_while_its_cell_runs(
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_first_notebook.py shows it with each commit
 def test_restart_and_run_all_shows_what_was_recorded(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -333,6 +338,7 @@ def test_run_all_asks_in_the_card_only(page: Page, classic: Notebook7) -> None:
     expect(cell.locator(".plm-Segment")).to_have_count(1)
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py shows it with each commit
 def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -340,7 +346,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
     panel = open_scripted_notebook(page, classic, "queue.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
-    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     send(panel, "then this")
     waiting = waiting_prompts(panel, 1)
     expect(waiting).to_have_count(1)
@@ -424,6 +430,7 @@ def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
     at_rest(panel)
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py and test_saved_answer.py show it
 def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -455,6 +462,7 @@ def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py renames one
 def test_a_renamed_notebook_keeps_its_session_also_in_its_next_kernel(
     page: Page, classic: Notebook7
 ) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     READY,
     ROOT,
+    SAMPLED_THEMES,
     Lab,
     PageErrors,
     choose_theme,
@@ -223,7 +224,7 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: PageErrors) -> No
     send(panel, "And now?")
     expect(transcript_region(panel).get_by_text("I begin.")).to_be_visible()
     photograph(page, "panel-streams")
-    panel.get_by_role("button", name="Stop").click()
+    panel.get_by_role("button", name="Stop", exact=True).click()
     expect(transcript_region(panel).get_by_text("Stopped.", exact=False).first).to_be_visible()
     at_rest(panel)
     assert seen.errors == []
@@ -293,7 +294,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
     panel = open_scripted_notebook(page, lab, "panel-queue.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
-    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     expect(panel.locator(".plm-TurnPrompt-source", has_text="cell [2]")).to_be_visible()
     send(panel, "not this")
     send(panel, "then this")
@@ -349,6 +350,7 @@ def test_a_stop_gives_the_prompts_that_wait_back_to_the_composer(
     assert seen.errors == []
 
 
+@pytest.mark.soak
 def test_hundreds_of_prompts_that_wait_are_one_row(page: Page, lab: Lab, seen: PageErrors) -> None:
     ask = "for n in range(270):\n    get_ipython().run_line_magic('agent', f'--bg Look {n}.')"
     panel = open_scripted_notebook(page, lab, "panel-270.ipynb", "stalls()", ask)
@@ -374,6 +376,7 @@ def test_hundreds_of_prompts_that_wait_are_one_row(page: Page, lab: Lab, seen: P
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_sessions.py begins and chooses them
 def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(
         page, lab, "panel-sessions.ipynb", "says('One.'), says('Title'), says('Two.')"
@@ -397,6 +400,7 @@ def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: PageErrors)
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py reloads the page in mid-turn
 def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
     code = BLOCKS.format(flag="reload.flag")
     # Sent in several notices, over two connections until the cell has ended.
@@ -412,7 +416,7 @@ def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
     panel = open_panel(page)
 
     expect(transcript_region(panel).get_by_text("Before.")).to_be_visible()
-    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
     expect(transcript_region(panel).locator(".plm-Tool")).to_have_count(11)
     (lab.folder / "reload.flag").touch()
     expect(transcript_region(panel).get_by_text("After.")).to_be_visible()
@@ -442,6 +446,7 @@ def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_wide_content.py shows it at more widths
 def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab) -> None:
     names = "bill_length_mm | bill_depth_mm | flipper_length_mm | body_mass_g | station"
     table = f"| {names} |\n|--:|--:|--:|--:|--:|\n| 47.504878 | 14.98 | 115.2 | 5076.01 | Palmer |"
@@ -486,6 +491,7 @@ def test_it_follows_the_notebook_in_front_also_by_another_name(page: Page, lab: 
     expect(composer(panel)).to_be_visible()
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_errors_and_retry.py and test_step_mode.py load it again
 def test_a_kernel_that_restarts_or_ends_is_told(page: Page, lab: Lab) -> None:
     open_notebook(page, lab, book(lab, "panel-restart.ipynb", "%load_ext palimpsest"))
     page.evaluate(READY)
@@ -519,6 +525,7 @@ def test_a_kernel_is_chosen_from_the_panel(page: Page, lab: Lab, seen: PageError
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at more states
 def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
     answers = (
         f"thinks('First I look.').says('Let me look. ').calls('python', code='6 * 7'), says({MARKDOWN!r}),"
@@ -535,7 +542,7 @@ def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
     expect(waiting_prompts(panel, 1)).to_be_visible()
     page.add_script_tag(path=AXE)
     found = {}
-    for theme in ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"panel-{theme.removeprefix('JupyterLab ').replace(' ', '-').lower()}")
         found[theme] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
@@ -543,6 +550,7 @@ def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
     assert not any(found.values()), json.dumps(found, indent=1)
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py looks at more cards
 def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
     page: Page, lab: Lab
 ) -> None:
@@ -564,7 +572,7 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
     expect(transcript_region(panel).get_by_text("A_long_word")).to_be_visible()
     page.add_script_tag(path=AXE)
     found = {}
-    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         wait_until_drawn(page)
         photograph(page, f"panel-beside-{theme.rpartition(' ')[2].lower()}")
@@ -574,6 +582,7 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
     assert not any(found.values()), json.dumps(found, indent=1)
 
 
+@pytest.mark.soak
 def test_a_window_that_grows_shows_the_panel_whole(page: Page, lab: Lab) -> None:
     panel = open_scripted_notebook(page, lab, "panel-grows.ipynb", "says('Yes.')")
     page.evaluate("window.jupyterapp.shell.collapseRight()")

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import SAMPLED_THEMES, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
     AXE,
@@ -66,7 +66,7 @@ def test_a_prompt_of_the_panel_shows_tables_and_names_widgets(
     # Folded: the call itself stays one row.
     expect(panel.locator(".plm-Tool[data-open='false']")).to_have_count(1)
     page.add_script_tag(path=str(AXE))
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"panel-results-{theme.rpartition(' ')[2].lower()}")
         assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []

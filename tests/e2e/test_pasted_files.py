@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
+    THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
     AXE,
@@ -14,7 +22,6 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     transcript_region,
 )
-from tests.e2e.test_saved_answer import THEMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -108,7 +115,7 @@ def test_what_is_pasted_and_dropped_goes_along(page: Page, lab: Lab, seen: PageE
         re.compile(r"~\d+ tokens")
     )
 
-    for theme in THEMES[:2]:
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         for width in (1440, 420):
             page.set_viewport_size({"width": width, "height": 900})

@@ -2,7 +2,15 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import (
+    READY,
+    SECOND_LOOK,
+    Lab,
+    PageErrors,
+    choose_theme,
+    open_notebook,
+    photograph,
+)
 from tests.e2e.test_composer import violations
 from tests.e2e.test_panel import RUN, at_rest, book, composer, open_panel, send, transcript_region
 
@@ -41,7 +49,7 @@ def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
     page.evaluate(RUN, 1)
     expect(page.locator(".jp-Notebook").get_by_text("Permission mode: plan")).to_be_visible()
     photograph(page, "permits-plan-cell")
-    choose_theme(page, "JupyterLab Dark")  # which may take the focus and close the list
+    choose_theme(page, SECOND_LOOK)  # which may take the focus and close the list
     planned.press("Enter")
     expect(choices).to_be_visible()
     photograph(page, "permits-modes-dark")
@@ -60,7 +68,7 @@ def test_always_in_this_project_is_asked_once_listed_and_taken_back(
     photograph(page, "permits-asks")
     page.set_viewport_size({"width": 760, "height": 800})
     photograph(page, "permits-asks-narrow")
-    choose_theme(page, "JupyterLab Dark")
+    choose_theme(page, SECOND_LOOK)
     photograph(page, "permits-asks-dark")
     choose_theme(page, "JupyterLab Light")
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -112,7 +120,7 @@ def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: PageErro
         transcript_region(panel).get_by_text("The spending limit of 1,000 tokens is reached")
     ).to_be_visible()
     photograph(page, "permits-limit")
-    panel.get_by_role("button", name="Stop").last.click()
+    panel.get_by_role("button", name="Stop", exact=True).last.click()
 
     expect(
         transcript_region(panel).get_by_text("was stopped at its spending limit", exact=False)

@@ -3,7 +3,15 @@
 import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import (
+    READY,
+    SAMPLED_THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    open_notebook,
+    photograph,
+)
 from tests.e2e.test_panel import book
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -53,7 +61,7 @@ def test_a_loaded_cell_is_coloured_and_the_notebook_is_as_it_was(
     expect(rule).to_have_text("---")
     assert weight(words.locator("span", has_text="in").first) >= 600
     is_python(editor(page, 1))
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"prompt-cell-{theme.rpartition(' ')[2].lower()}")
     page.emulate_media(forced_colors="active")

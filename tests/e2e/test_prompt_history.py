@@ -1,7 +1,7 @@
 """Earlier prompts and a draft in the panel's text field, and how high the empty composer is."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, photograph
 from tests.e2e.test_panel import (
     RUN,
@@ -25,6 +25,7 @@ def test_earlier_prompts_are_walked_through_and_the_draft_comes_back(
     panel = open_scripted_notebook(
         page, lab, "history.ipynb", ANSWERS, "%%agent --new\nasked in a cell"
     )
+    is_low_and_whole_at_every_width(page, panel)
     field = composer(panel)
     for words in ("first", "second"):
         send(panel, words)
@@ -49,11 +50,8 @@ def test_earlier_prompts_are_walked_through_and_the_draft_comes_back(
     assert seen.errors == []
 
 
-@pytest.mark.usefixtures("own_page")
-def test_the_empty_composer_is_low_and_whole_at_every_width(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = open_scripted_notebook(page, lab, "height.ipynb", ANSWERS)
+def is_low_and_whole_at_every_width(page: Page, panel: Locator) -> None:
+    """Hold the empty composer to its height, and what stands below its text to one line."""
     expect(composer(panel)).to_have_value("")
     tops = panel.locator(".plm-Composer-chips .plm-Picker-chip, .plm-Composer-foot > .plm-Button")
     # The model is told by the kernel.
@@ -70,4 +68,3 @@ def test_the_empty_composer_is_low_and_whole_at_every_width(
         assert max(middles) - min(middles) <= 2, width
         assert all(one["x"] + one["width"] <= box["x"] + box["width"] for one in shown), width
     page.set_viewport_size({"width": 1280, "height": 800})
-    assert seen.errors == []

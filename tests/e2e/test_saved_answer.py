@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import (
+    THEMES,
     Lab,
     PageErrors,
     choose_theme,
@@ -19,7 +20,6 @@ RUNS = (
     "[data-commandlinker-command]:not(a[data-commandlinker-command='rendermime:handle-local-link'])"
 )
 """Elements that run something; JupyterLab lets a link to a file beside the notebook open that file."""
-THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 MATHS = "The mean is $\\bar x = \\frac{1}{n}\\sum x_i$, see `groupby`:\n\n```python\ndf.mean()\n```"
 
 POOR_CONTRAST = """() => {
@@ -103,7 +103,9 @@ def write_story(lab: Lab) -> str:
     return "story.ipynb"
 
 
-def test_an_answer_is_drawn_as_our_rows(page: Page, lab: Lab, seen: PageErrors) -> None:
+def test_an_answer_is_drawn_as_our_rows_and_a_fold_opens_by_keys(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
     open_notebook(page, lab, write_story(lab))
 
     segments = page.locator(".plm-Segment")
@@ -112,6 +114,11 @@ def test_an_answer_is_drawn_as_our_rows(page: Page, lab: Lab, seen: PageErrors) 
     expect(segments.first.get_by_text("23%")).to_be_visible()
     expect(segments.first.locator("mjx-container").first).to_be_visible()
     expect(page.get_by_text("fallback")).to_have_count(0)
+
+    button = page.get_by_role("button", name="Thought for 3.2 s")
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_text("The user asks for")).to_be_visible()
     assert seen.errors == []
 
 
@@ -129,6 +136,7 @@ def test_an_answer_can_be_read_in_every_theme(page: Page, lab: Lab) -> None:
     choose_theme(page, THEMES[0])
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has a cell with more in it
 def test_an_answer_holds_together_when_narrow(page: Page, lab: Lab) -> None:
     open_notebook(page, lab, write_story(lab))
     shown = page.locator(".plm-Segment").first
@@ -139,15 +147,6 @@ def test_an_answer_holds_together_when_narrow(page: Page, lab: Lab) -> None:
         photograph(page, f"saved-{width}")
 
         assert shown.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
-
-
-def test_a_fold_opens_by_keys(page: Page, lab: Lab) -> None:
-    open_notebook(page, lab, write_story(lab))
-    button = page.get_by_role("button", name="Thought for 3.2 s")
-    button.press("Enter")
-
-    expect(button).to_have_attribute("aria-expanded", "true")
-    expect(page.get_by_text("The user asks for")).to_be_visible()
 
 
 def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: PageErrors) -> None:

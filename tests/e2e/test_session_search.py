@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import SECOND_LOOK, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_long_sessions import TO, TURNS, old_sessions
 from tests.e2e.test_panel import (
@@ -77,7 +77,7 @@ def test_it_finds_what_is_folded_and_keeps_the_place(
     at(panel, "2 of 3")
     page.wait_for_function(SEEN, arg="rockhopper")
 
-    choose_theme(page, "JupyterLab Dark")
+    choose_theme(page, SECOND_LOOK)
     photograph(page, "search-dark")
     page.add_script_tag(path=str(AXE))
     assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
@@ -103,6 +103,7 @@ def test_it_finds_what_is_folded_and_keeps_the_place(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_long_sessions.py searches one
 @pytest.mark.usefixtures("own_page")
 def test_it_reaches_the_first_of_hundreds_of_turns(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook, panel = old_sessions(page, lab, "search-long", "use(long)")

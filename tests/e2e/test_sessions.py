@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import SECOND_LOOK, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
     AXE,
@@ -47,9 +47,31 @@ def unfold(panel: Locator, title: str) -> None:
     panel.get_by_role("button", name=f"What to do with {title}").click()
 
 
-def test_a_session_is_found_named_and_put_away(
+def test_a_session_is_forked_deleted_after_a_second_press_found_named_and_put_away(
     page: Page, panel: Locator, seen: PageErrors
 ) -> None:
+    unfold(panel, "Count the penguins")
+    panel.get_by_role("button", name="Fork", exact=True).click()
+    expect(panel.locator(".plm-Panel-name")).to_have_text("Count the penguins by island (fork #1)")
+    expect(transcript_region(panel).get_by_text("Answer 0.")).to_be_visible()
+
+    panel.locator(".plm-Panel-sessions").click()
+    expect(rows(panel)).to_have_count(3)
+    choose_theme(page, SECOND_LOOK)
+    unfold(panel, "Count the penguins by island (fork #1)")
+    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Delete", exact=True).click()
+    expect(panel.get_by_role("button", name="Keep it")).to_be_focused()
+    photograph(page, "sessions-dark")
+    page.add_script_tag(path=AXE)
+    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
+    panel.get_by_role("button", name="Delete for good").click()
+
+    expect(rows(panel)).to_have_count(2)
+    panel.get_by_role("searchbox").press("Escape")
+    expect(panel.locator(".plm-Panel-name")).not_to_contain_text("fork")
+
+    panel.locator(".plm-Panel-sessions").click()
+    expect(rows(panel)).to_have_count(2)
     field = panel.get_by_role("searchbox")
     field.fill("penguins ISLAND")
     expect(rows(panel)).to_have_count(1)
@@ -65,7 +87,7 @@ def test_a_session_is_found_named_and_put_away(
     expect(rows(panel).filter(has_text="Penguins")).to_have_count(1)
 
     unfold(panel, "Penguins")
-    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Archive").click()
+    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Archive", exact=True).click()
     expect(rows(panel)).to_have_count(1)
     panel.get_by_role("checkbox", name="Archived").check()
     expect(rows(panel)).to_have_text(re.compile("Penguins"))
@@ -75,53 +97,9 @@ def test_a_session_is_found_named_and_put_away(
     assert seen.errors == []
 
 
-def test_a_session_is_forked_and_deleted_after_a_second_press(
+def test_it_is_used_by_keyboard_in_a_narrow_panel_and_shows_and_selects_the_fork_of_a_prompt(
     page: Page, panel: Locator, seen: PageErrors
 ) -> None:
-    unfold(panel, "Count the penguins")
-    panel.get_by_role("button", name="Fork", exact=True).click()
-    expect(panel.locator(".plm-Panel-name")).to_have_text("Count the penguins by island (fork #1)")
-    expect(transcript_region(panel).get_by_text("Answer 0.")).to_be_visible()
-
-    panel.locator(".plm-Panel-sessions").click()
-    expect(rows(panel)).to_have_count(3)
-    choose_theme(page, "JupyterLab Dark")
-    unfold(panel, "Count the penguins by island (fork #1)")
-    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Delete").click()
-    expect(panel.get_by_role("button", name="Keep it")).to_be_focused()
-    photograph(page, "sessions-dark")
-    page.add_script_tag(path=AXE)
-    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
-    panel.get_by_role("button", name="Delete for good").click()
-
-    expect(rows(panel)).to_have_count(2)
-    panel.get_by_role("searchbox").press("Escape")
-    expect(panel.locator(".plm-Panel-name")).not_to_contain_text("fork")
-    assert seen.errors == []
-
-
-def test_the_open_list_shows_and_selects_the_fork_of_a_prompt(
-    page: Page, panel: Locator, seen: PageErrors
-) -> None:
-    titles = panel.locator(".plm-Sessions-title")
-    expect(titles.first).to_have_text(re.compile("^Plot a very long title"))
-
-    # At its first prompt: the fork has no message of its own yet.
-    panel.get_by_role("button", name="Fork here").first.click()
-
-    chosen = panel.locator(".plm-Sessions-row[aria-current='true']")
-    expect(chosen).to_contain_text("a fork")
-    expect(chosen).to_be_in_viewport()
-    expect(rows(panel)).to_have_count(3)
-    expect(panel.locator(".plm-Panel-name")).to_contain_text("(fork #1)")
-    for width in (1440, 420):
-        page.set_viewport_size({"width": width, "height": 900})
-        photograph(page, f"sessions-fork-{width}")
-    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
-    assert seen.errors == []
-
-
-def test_it_is_used_by_keyboard_in_a_narrow_panel(page: Page, panel: Locator) -> None:
     page.set_viewport_size({"width": 720, "height": 700})
     unfold(panel, "Plot a very long title")
     photograph(page, "sessions-narrow")
@@ -139,6 +117,26 @@ def test_it_is_used_by_keyboard_in_a_narrow_panel(page: Page, panel: Locator) ->
     expect(rows(panel)).to_have_count(2)
     page.keyboard.press("Escape")
     expect(rows(panel)).to_have_count(0)
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+
+    panel.locator(".plm-Panel-sessions").click()
+    expect(rows(panel)).to_have_count(2)
+    titles = panel.locator(".plm-Sessions-title")
+    expect(titles.first).to_have_text(re.compile("^Plot a very long title"))
+
+    # At its first prompt: the fork has no message of its own yet.
+    panel.get_by_role("button", name="Fork here").first.click()
+
+    chosen = panel.locator(".plm-Sessions-row[aria-current='true']")
+    expect(chosen).to_contain_text("a fork")
+    expect(chosen).to_be_in_viewport()
+    expect(rows(panel)).to_have_count(3)
+    expect(panel.locator(".plm-Panel-name")).to_contain_text("(fork #1)")
+    for width in (1440, 420):
+        page.set_viewport_size({"width": width, "height": 900})
+        photograph(page, f"sessions-fork-{width}")
+    page.set_viewport_size(SIZE)  # type: ignore[arg-type]
+    assert seen.errors == []
 
 
 SEND_AT_ITS_END = """async ([cell, words]) => {

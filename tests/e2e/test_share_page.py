@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, book, open_panel, send
 from tests.harness.sample_session import everything
+from tests.sample_size import sampled_cases
 
 from palimpsest.session.sharing.share_page import write_page
 from palimpsest.store.log.memory_store import MemoryStore
@@ -41,8 +42,8 @@ def quiet(browser: Browser) -> Iterator[Page]:
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", sampled_cases(("light", "dark"), "dark"))
+@pytest.mark.parametrize("width", sampled_cases(WIDTHS.keys(), "wide", "phone"))
 def test_it_is_read_offline_without_script(
     quiet: Page, path: Path, width: str, scheme: str
 ) -> None:

@@ -4,7 +4,14 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
+    SECOND_LOOK,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+)
 from tests.e2e.test_composer import violations
 from tests.e2e.test_panel import (
     at_rest,
@@ -42,11 +49,11 @@ def test_a_command_is_found_completed_and_answered(page: Page, lab: Lab, seen: P
         expect(panel.get_by_role("option", name=f"/{name}", exact=True)).to_be_attached()
     for name in ("export", "share", "inspect", "help"):
         expect(panel.get_by_role("option", name=f"/{name}", exact=True)).to_be_attached()
-    for theme in ("Light", "Dark"):
-        choose_theme(page, f"JupyterLab {theme}")
+    for theme in SAMPLED_THEMES:
+        choose_theme(page, theme)
         field.focus()
         field.press("ArrowDown")
-        photograph(page, f"slash-list-{theme.lower()}")
+        photograph(page, f"slash-list-{theme.split()[-1].lower()}")
         assert violations(page) == []
     choose_theme(page, "JupyterLab Light")
     field.fill("")
@@ -66,7 +73,7 @@ def test_a_command_is_found_completed_and_answered(page: Page, lab: Lab, seen: P
     expect(field).to_have_value("")
     photograph(page, "slash-answer")
     assert violations(page) == []
-    exported.get_by_role("button", name="Close").click()
+    exported.get_by_role("button", name="Close", exact=True).click()
     expect(exported).to_have_count(0)
     expect(field).to_be_focused()
 
@@ -75,7 +82,7 @@ def test_a_command_is_found_completed_and_answered(page: Page, lab: Lab, seen: P
     expect(panel.get_by_role("button", name="Mode: plan")).to_be_visible()
     typed(panel, "/help")
     expect(answer(panel, "/help").get_by_role("row")).not_to_have_count(0)
-    choose_theme(page, "JupyterLab Dark")
+    choose_theme(page, SECOND_LOOK)
     photograph(page, "slash-help-dark")
     choose_theme(page, "JupyterLab Light")
     typed(panel, "/mode plan please")
@@ -102,7 +109,7 @@ def test_a_command_opens_the_view_that_the_page_has_of_it(
     expect(panel.get_by_role("group", name="Share")).to_be_visible()
     expect(panel.get_by_role("button", name="Make the page")).to_be_focused()
     photograph(page, "slash-share")
-    panel.get_by_role("group", name="Share").get_by_role("button", name="Close").click()
+    panel.get_by_role("group", name="Share").get_by_role("button", name="Close", exact=True).click()
     expect(composer(panel)).to_be_focused()
     typed(panel, "/sessions")
     expect(panel.get_by_role("region", name="Sessions")).to_be_visible()

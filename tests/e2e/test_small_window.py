@@ -4,7 +4,14 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    SAMPLED_THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
 from tests.e2e.test_composer import violations
 from tests.e2e.test_panel import (
     COMMAND,
@@ -54,7 +61,7 @@ def test_the_panel_covers_the_notebook_and_gives_it_back(
     assert covered >= 340
     assert page.evaluate(ON_TOP)
     back = panel.get_by_role("button", name="Back to the notebook")
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"small-window-{theme.rpartition(' ')[2].lower()}")
     assert violations(page) == []
@@ -80,6 +87,12 @@ def test_the_panel_covers_the_notebook_and_gives_it_back(
     expect(panel).to_be_hidden()
     page.wait_for_function(CELL_HAS_FOCUS)
 
+    # What has the focus is never covered.
+    page.evaluate(COMMAND, OPEN)
+    expect(panel).to_be_visible()
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCell.editor.focus()")
+    expect(panel).to_be_hidden()
+
     # A link to a cell shows the cell.
     page.evaluate(COMMAND, OPEN)
     panel.get_by_role("button", name=re.compile(r"^cell \[\d+\]$")).first.click()
@@ -94,15 +107,4 @@ def test_the_panel_covers_the_notebook_and_gives_it_back(
     notebook, now = page.evaluate(WIDTHS)
     assert now >= 320
     assert notebook + now <= sum(beside) + 2
-    assert seen.errors == []
-
-
-@pytest.mark.usefixtures("own_page")
-def test_what_has_the_focus_is_never_covered(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = open_scripted_notebook(page, lab, "small-focus.ipynb", "says('One.')", "1")
-    page.set_viewport_size(NARROW)
-    expect(panel).to_have_class(re.compile("plm-mod-overlay"))
-    page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCell.editor.focus()")
-
-    expect(panel).to_be_hidden()
     assert seen.errors == []

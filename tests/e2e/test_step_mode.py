@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import SAMPLED_THEMES, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.test_composer import violations
 from tests.e2e.test_notebook7 import choose, confirm
 from tests.e2e.test_panel import (
@@ -16,6 +16,7 @@ from tests.e2e.test_panel import (
     transcript_region,
 )
 from tests.e2e.test_permissions import begin
+from tests.sample_size import SOAKING
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -23,20 +24,20 @@ ASKS = "Permission mode: ask"
 STEPS = "Permission mode: ask, step by step"
 
 
-WIDTHS = (1440, 320)
+WIDTHS = (1440, 320) if SOAKING else (320,)
 CUT_CHIPS = """() => [...document.querySelectorAll('.plm-PermissionMode .plm-Picker-value')]
   .filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"""
 """Names of the mode that are cut."""
 
 
 def in_widths(page: Page, name: str) -> None:
-    """Photograph a page in two themes and widths, and look for what a person could not use."""
+    """Look in widths, and in the soak in all themes, for what a person could not use; photograph it."""
     before = page.viewport_size
-    for theme in ("Dark", "Light"):
-        choose_theme(page, f"JupyterLab {theme}")
+    for theme in SAMPLED_THEMES:
+        choose_theme(page, theme)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
-            photograph(page, f"{name}-{theme.lower()}-{width}")
+            photograph(page, f"{name}-{theme.split()[-1].lower()}-{width}")
             assert violations(page) == []
             assert page.evaluate(CUT_CHIPS) == [], width
     if before is not None:
@@ -197,7 +198,7 @@ def test_branches_stand_side_by_side_and_open_in_the_inspector(
     branches.get_by_role("button", name=re.compile("How the answer of")).click()
     expect(branches.locator(".plm-Diff")).to_contain_text("-In Adelie and Gentoo:")
     in_widths(page, "branches")
-    branches.get_by_role("button", name="Close").click()
+    branches.get_by_role("button", name="Close", exact=True).click()
 
     # A branch of the branch stands within it.
     transcript_region(panel).get_by_role("button", name="Fork here").last.click()
@@ -211,7 +212,7 @@ def test_branches_stand_side_by_side_and_open_in_the_inspector(
     branches.get_by_role("button", name=re.compile("beside the first")).first.click()
     expect(page.locator(".plm-Inspector")).to_have_count(2)
     photograph(page, "branches-inspected")
-    branches.get_by_role("button", name="Close").click()
+    branches.get_by_role("button", name="Close", exact=True).click()
     expect(branches).to_have_count(0)
     expect(panel.get_by_role("button", name="Compare branches")).to_be_focused()
     assert seen.errors == []

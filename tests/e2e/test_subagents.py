@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
+from tests.e2e.jupyterlab import SAMPLED_THEMES, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.running_notebook import begin
 from tests.e2e.test_panel import composer, transcript_region
 from tests.e2e.test_saved_answer import POOR_CONTRAST
@@ -30,10 +30,10 @@ def test_the_card_lists_its_calls_asks_and_opens_its_session(
     work = cell.locator(".plm-SubagentCall")
     expect(work.get_by_role("listitem")).to_have_count(3)
     expect(work.get_by_role("listitem").nth(1)).to_contain_text("grep")
-    once = cell.get_by_role("button", name="Once")
+    once = cell.get_by_role("button", name="Allow once")
     expect(once).to_be_visible()
     expect(cell.get_by_text("echo done").first).to_be_visible()
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"task-asks-{theme.rpartition(' ')[2].lower()}")
         assert page.evaluate(POOR_CONTRAST) == []
@@ -51,7 +51,7 @@ def test_the_card_lists_its_calls_asks_and_opens_its_session(
     transcript_region(panel).get_by_role("button", name="Open its session").click()
     expect(panel.get_by_text("it is here to read")).to_be_visible()
     panel.get_by_role("button", name="Back", exact=True).click()
-    expect(panel.get_by_role("button", name="Send")).to_be_visible()
+    expect(panel.get_by_role("button", name="Send", exact=True)).to_be_visible()
     assert seen.errors == []
 
     shown = cell.locator(".plm-Segment")

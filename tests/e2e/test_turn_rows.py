@@ -2,10 +2,19 @@
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, photograph, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    READY,
+    SAMPLED_THEMES,
+    Lab,
+    PageErrors,
+    choose_theme,
+    photograph,
+    wait_until_drawn,
+)
 from tests.e2e.recorded_turns import PANEL, TURNS, RecordedTurn, looks, play, script
 from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.test_panel import AXE, COMMAND, VIOLATIONS
+from tests.sample_size import SOAKING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -36,6 +45,10 @@ SHARE = """([places, texts]) => {
   return { high: sum(({ height }) => height), share: sum(({ height, width }) => height * width) / whole };
 }"""
 """Returns the height of a turn's texts and results, and their share of its pixels: see docs/design/0044."""
+QUICK = {"mended", "figure", "compaction", "task"}
+"""Turns that are played in each run: looks and a failure, a figure, a compaction, a subagent."""
+BY_KEYS = {"mended", "task"}
+"""Turns whose parts are reached by keys in each run."""
 PLACES = {
     "cell": (".jp-OutputArea-output", ".plm-Text, .jp-OutputArea-output:not(.plm-SegmentWidget)"),
     "panel": (".plm-Segment", ".plm-Text, .plm-Figures"),
@@ -65,13 +78,19 @@ def alone(page: Page, name: str, width: int) -> None:
     wait_until_drawn(page)
 
 
-@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: turn.name)
-def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_else_text(
+@pytest.mark.parametrize(
+    "turn",
+    [
+        pytest.param(turn, marks=() if turn.name in QUICK else pytest.mark.soak, id=turn.name)
+        for turn in TURNS
+    ],
+)
+def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_each_part_two_presses_away(
     page: Page, lab: Lab, seen: PageErrors, turn: RecordedTurn
 ) -> None:
     places = shown(page, *play(page, lab, turn))
     page.add_script_tag(path=AXE)
-    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+    for theme in SAMPLED_THEMES:
         choose_theme(page, theme)
         photograph(page, f"turn-{turn.name}-{theme.rpartition(' ')[2].lower()}")
         for name in places:
@@ -102,11 +121,16 @@ def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_else_text(
             page.emulate_media(forced_colors=colours)  # type: ignore[arg-type]
             assert place.locator(".plm-Segment").evaluate_all(BORDERED) == [], (name, colours)
         page.emulate_media(forced_colors="none")
+
+    for name, place in places.items() if SOAKING or turn.name in BY_KEYS else ():
+        alone(page, name, 1440)
+        place.scroll_into_view_if_needed()
+        presses = _by_keys(page, place, name, turn.parts)
+        lost = [part for part, count in presses.items() if count is None or count > 2]
+        assert lost == [], (name, presses)
     assert seen.errors == []
 
 
-QUICK = {"penguins", "mended", "refused", "task"}
-"""Turns whose parts are reached by keys in each run: thoughts and looks, a failure, a refusal, a subagent; the others in ``make soak``."""
 DEPTHS = """([where, parts]) => {
   const bare = text => text.replaceAll(/\\s/g, '');
   const place = document.querySelector(where);
@@ -132,26 +156,6 @@ FOCUSED = """where => {
   return one?.closest(where) == null ? 'outside' : one.matches('.plm-TurnSummary-steps') ? 'steps'
     : one.matches('.plm-Disclosure-head[aria-expanded="false"]') ? 'closed' : 'other';
 }"""
-
-
-@pytest.mark.parametrize(
-    "turn",
-    [
-        pytest.param(turn, marks=() if turn.name in QUICK else pytest.mark.soak, id=turn.name)
-        for turn in TURNS
-    ],
-)
-def test_each_part_of_a_turn_is_reached_with_two_presses_of_a_key(
-    page: Page, lab: Lab, seen: PageErrors, turn: RecordedTurn
-) -> None:
-    places = shown(page, *play(page, lab, turn))
-    for name, place in places.items():
-        alone(page, name, 1440)
-        place.scroll_into_view_if_needed()
-        presses = _by_keys(page, place, name, turn.parts)
-        lost = [part for part, count in presses.items() if count is None or count > 2]
-        assert lost == [], (name, presses)
-    assert seen.errors == []
 
 
 def _by_keys(page: Page, place: Locator, name: str, parts: list[str]) -> dict[str, int | None]:

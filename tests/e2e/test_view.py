@@ -21,6 +21,7 @@ from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.saved_notebooks import XSS
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.e2e.test_saved_answer import RUNS
+from tests.sample_size import SOAKING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -57,7 +58,9 @@ def shown(notebook: Notebook, cell: int = 1) -> Locator:
     return notebook.cell(cell).locator(".plm-View")
 
 
-def test_follows_the_session_and_keeps_words_only(page: Page, bare: Lab, seen: PageErrors) -> None:
+def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
+    page: Page, bare: Lab, seen: PageErrors
+) -> None:
     answers = f"says({MATHS!r}).calls('variables'), says('That is all.')"
     notebook = scripted(page, bare, "view-follows", "%%agent --yes\nGo on", answers=answers)
     notebook.run(1)
@@ -84,6 +87,18 @@ def test_follows_the_session_and_keeps_words_only(page: Page, bare: Lab, seen: P
     assert "widgets" not in saved["metadata"]
     assert seen.errors == []
 
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    expect(view).to_contain_text("The kernel has ended")
+    page.reload()
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    words = notebook.cell(1).locator(".plm-Saved-words")
+    expect(words).to_be_visible()
+    expect(words).to_contain_text("That is all.")
+    expect(words).to_contain_text("2 model requests to test/scripted")
+    expect(page.get_by_text("model not found")).to_have_count(0)
+    words.locator("summary", has_text="variables").click()
+    photograph(page, "view-saved")
+
 
 def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     page: Page, bare: Lab, seen: PageErrors
@@ -104,9 +119,10 @@ def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     (bare.folder / "view.flag").touch()
     notebook.ended()
     expect(view).to_contain_text("Over.")
-    notebook.save()
-    page.reload()
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    if SOAKING:  # in each run the test above reloads the page
+        notebook.save()
+        page.reload()
+        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
 
     expect(view).to_contain_text("Over.")
     expect(view.get_by_role("button", name="python")).to_be_visible()
@@ -139,27 +155,7 @@ def test_stays_as_its_reader_left_it_when_its_words_are_written_anew(page: Page,
     expect(view).to_have_count(1)
 
 
-def test_a_notebook_reopened_without_a_kernel_reads_as_it_did(page: Page, bare: Lab) -> None:
-    answers = f"says({MATHS!r}).calls('variables'), says('That is all.')"
-    notebook = scripted(page, bare, "view-alone", "%%agent --yes\nGo on", answers=answers)
-    notebook.run(1)
-    notebook.run(2)
-    expect(shown(notebook)).to_contain_text("That is all.")
-    notebook.save()
-    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    expect(shown(notebook)).to_contain_text("The kernel has ended")
-    page.reload()
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-
-    words = notebook.cell(1).locator(".plm-Saved-words")
-    expect(words).to_be_visible()
-    expect(words).to_contain_text("That is all.")
-    expect(words).to_contain_text("2 model requests to test/scripted")
-    expect(page.get_by_text("model not found")).to_have_count(0)
-    words.locator("summary", has_text="variables").click()
-    photograph(page, "view-saved")
-
-
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it, live and saved
 def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: PageErrors) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -218,6 +214,7 @@ def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> N
     saved.evaluate("style => style.remove()")
 
 
+@pytest.mark.soak
 def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
     notebook = scripted(
         page,
@@ -236,6 +233,7 @@ def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
     expect(shown(notebook)).to_contain_text("That is all.")
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has them beside each other
 def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = scripted(
         page, lab, "view-both", "%%agent --yes\nGo on", answers="says('That is all.')"

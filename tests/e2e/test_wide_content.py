@@ -23,6 +23,7 @@ from tests.e2e.test_panel import (
     transcript_region,
 )
 from tests.e2e.test_view import scripted, shown
+from tests.sample_size import SOAKING, sampled_cases
 
 from palimpsest.render.content.css import PAGE
 from palimpsest.render.formats.share_page import SharePageHead, share_page
@@ -143,7 +144,7 @@ def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: Pag
     drawn = transcript_region(panel)
     page.add_script_tag(path=AXE)
 
-    for width in WIDTHS:
+    for width in WIDTHS if SOAKING else WIDTHS[::4]:
         page.set_viewport_size({"width": width, "height": 1000})
         wait_until_drawn(page)
         photograph(page, f"wide-panel-{width}")
@@ -156,6 +157,7 @@ def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: Pag
     assert seen.errors == []
 
 
+@pytest.mark.soak  # the same code draws it in a cell
 def test_in_a_view_without_the_extension_it_is_the_same(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:
@@ -190,7 +192,7 @@ def shared(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", sampled_cases(WIDTHS, 280, 1600))
 def test_a_shared_page_never_splits_what_stands_in_a_cell(
     browser: Browser, tmp_path: Path, width: int
 ) -> None:

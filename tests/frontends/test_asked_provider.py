@@ -68,6 +68,7 @@ def test_a_wrong_model_or_variant_is_refused_in_a_line_and_does_not_stay(
     assert "Hello." in kernel.run("%%agent\nhi").markdown()
 
 
+@pytest.mark.soak
 def test_two_runs_of_a_script_go_on_with_the_folders_session(tmp_path: Path) -> None:
     script = (
         "import palimpsest\n"

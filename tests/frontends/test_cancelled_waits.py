@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.harness.unattended_script import ends, script
+from tests.sample_size import sampled_cases
 from tests.waiting import eventually, until
 
 from palimpsest.model.script import calls, fails, says
@@ -149,7 +150,10 @@ def test_a_cancelled_prompt_that_waits_is_withdrawn_and_others_go_on(tmp_path: P
         assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("joins", ["loop", "the same prompt", "a steered prompt"])
+@pytest.mark.parametrize(
+    "joins",
+    sampled_cases(["loop", "the same prompt", "a steered prompt"], "loop", "a steered prompt"),
+)
 def test_who_only_joined_a_turn_leaves_it_running(tmp_path: Path, joins: str) -> None:
     first = calls("bash", command="echo x").says("First.").drips(0.05).in_pieces(1)
     with script(tmp_path, first, says("Done.").drips(0.05).in_pieces(1)) as (session, server):

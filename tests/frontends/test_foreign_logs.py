@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.frontends.foreign_logs import NOTEBOOK, SESSION, plant
 from tests.harness.kernel import Kernel, Run
+from tests.sample_size import sampled_cases
 
 ALL = {"permission": "*", "pattern": "*", "action": "allow"}
 SHELL = 'calls("bash", command="touch marker")'
@@ -123,14 +124,17 @@ def test_a_long_list_is_shown_whole_before_it_is_allowed(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     "claims",
-    [
-        {"tokens": {"input": -(10**9)}},
-        {"below": {"cost": -1e9, "tokens": {"output": -(10**9)}}},
-        {"budget": {"tokens": 500, "tokens_until": 10**9}},
-        {"budget": {"own": True}},
-        {"budget": {"tokens": 10**9, "own": True}},
-        {"budget": {"tokens": -1, "own": True}},
-    ],
+    sampled_cases(
+        {
+            "negative tokens": {"tokens": {"input": -(10**9)}},
+            "negative tokens below": {"below": {"cost": -1e9, "tokens": {"output": -(10**9)}}},
+            "a later end": {"budget": {"tokens": 500, "tokens_until": 10**9}},
+            "no limit": {"budget": {"own": True}},
+            "a higher limit": {"budget": {"tokens": 10**9, "own": True}},
+            "a negative limit": {"budget": {"tokens": -1, "own": True}},
+        },
+        *("negative tokens below", "a later end", "a higher limit"),
+    ),
 )
 def test_the_persons_limit_holds_whatever_the_log_claims(
     tmp_path: Path, claims: dict[str, Any]
@@ -211,6 +215,7 @@ def held(project: Path, state: Path, **more: Any) -> tuple[str, str]:
         return words, told(kernel.client.run("%agent permissions"))
 
 
+@pytest.mark.soak
 def test_a_restart_of_the_kernel_keeps_what_was_granted(project: Path, tmp_path: Path) -> None:
     granted(project, tmp_path / "state")
 
@@ -258,7 +263,11 @@ def restored_from_git(project: Path, state: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize(
-    "change", [copied, fresh_home, lost_home, own_folder_open_to_others, restored_from_git]
+    "change",
+    sampled_cases(
+        [copied, fresh_home, lost_home, own_folder_open_to_others, restored_from_git],
+        *(copied, own_folder_open_to_others),
+    ),
 )
 def test_what_was_granted_does_not_go_along(
     project: Path, tmp_path: Path, change: Callable[[Path, Path], tuple[Path, Path]]
@@ -297,6 +306,7 @@ def test_a_log_under_another_sessions_name_has_nothing_of_it(project: Path, tmp_
     assert not (project / "marker").exists()
 
 
+@pytest.mark.soak
 def test_a_linked_home_and_a_linked_project_are_the_same(project: Path, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "home").symlink_to(tmp_path / "real")
@@ -356,6 +366,7 @@ def test_what_a_person_leaves_behind_is_not_offered_again(project: Path, tmp_pat
     assert "Nothing was always allowed yet" in listed
 
 
+@pytest.mark.soak
 def test_where_nobody_is_there_to_ask_a_moved_project_has_nothing(
     project: Path, tmp_path: Path
 ) -> None:

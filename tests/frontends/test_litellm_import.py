@@ -123,7 +123,7 @@ def asked_through_litellm(tmp_path: Path) -> Iterator[tuple[Kernel, FaultServer]
             "titles": False,
         }
         env = {**KEY, "PALIMPSEST_CONFIG_CONTENT": json.dumps(settings)}
-        with Kernel(cwd=tmp_path, env=env, fresh=True) as kernel:
+        with Kernel(cwd=tmp_path, env=env) as kernel:
             assert kernel.run("%load_ext palimpsest").status == "ok"
             kernel.run(FRONT)
             yield kernel, server

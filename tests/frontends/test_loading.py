@@ -45,18 +45,18 @@ def test_public_names_are_there_when_they_are_used() -> None:
 class TestWithTheRealApplication:
     """``%load_ext palimpsest`` as a user runs it, with the rehearsal model."""
 
-    def kernel(self, folder: Path) -> Kernel:
+    def kernel(self, folder: Path, *, fresh: bool = False) -> Kernel:
         environment = {
             "JPY_SESSION_NAME": str(folder / "analysis" / "penguins.ipynb"),
             "OPENAI_API_KEY": "",
             "ANTHROPIC_API_KEY": "",
         }
-        kernel = Kernel(cwd=folder, env=environment, fresh=True)
+        kernel = Kernel(cwd=folder, env=environment, fresh=fresh)
         assert kernel.run("%load_ext palimpsest").status == "ok"
         return kernel
 
     def test_the_next_kernel_goes_on_with_the_notebooks_session(self, tmp_path: Path) -> None:
-        with self.kernel(tmp_path) as kernel:
+        with self.kernel(tmp_path, fresh=True) as kernel:
             kernel.run("weights = [3, 4, 5]")
             first = kernel.run("answer = %agent -y What is the mean of weights?")
             session = kernel.value("answer.session")

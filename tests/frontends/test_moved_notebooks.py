@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.saved_notebook import OpenNotebook, SavedNotebook
+from tests.sample_size import sampled_cases, thinned
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ def by_zip(project: Path, old: str, new: str) -> None:
 MOVES: tuple[Callable[[Path, str, str], None], ...] = (by_mv, by_git, by_zip)
 
 
-@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("move", sampled_cases(MOVES, by_zip))
 def test_a_moved_notebook_goes_on_with_its_session(
     project: Path, move: Callable[..., None]
 ) -> None:
@@ -80,7 +81,11 @@ def test_a_moved_notebook_goes_on_with_its_session(
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("a.ipynb", "A.ipynb"), ("\u00e4.ipynb", "a\u0308.ipynb")]
+    ("old", "new"),
+    sampled_cases(
+        {"a capital": ("a.ipynb", "A.ipynb"), "an accent": ("\u00e4.ipynb", "a\u0308.ipynb")},
+        "an accent",
+    ),
 )
 def test_a_name_that_differs_in_letters_only_is_the_same_notebook(
     project: Path, old: str, new: str
@@ -91,7 +96,7 @@ def test_a_name_that_differs_in_letters_only_is_the_same_notebook(
     assert opened(project, new)[0] == session
 
 
-@pytest.mark.parametrize("what", ["cleared", "without ids"])
+@pytest.mark.parametrize("what", thinned(["cleared", "without ids"], 2))
 def test_a_moved_notebook_is_known_by_less(project: Path, what: str) -> None:
     notebook, session = asked(project, "a.ipynb", *ONE, with_ids=what != "without ids")
     if what == "cleared":
@@ -118,6 +123,7 @@ def test_a_new_notebook_with_an_old_name_has_a_session_of_its_own(project: Path)
     assert opened(project, "a.ipynb") == (new, "")
 
 
+@pytest.mark.soak
 def test_two_notebooks_that_changed_names_changed_sessions(project: Path) -> None:
     one, first = asked(project, "a.ipynb", *ONE)
     two, second = asked(project, "b.ipynb", *TWO)
@@ -153,7 +159,18 @@ def test_a_file_that_was_not_saved_since_says_nothing(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"cells": 3}', b"\xff\xfe", b"[" * 100_000]
+    "content",
+    sampled_cases(
+        {
+            "nothing": b"",
+            "half": b"{",
+            "a list": b"[]",
+            "no cells": b'{"cells": 3}',
+            "no text": b"\xff\xfe",
+            "deep": b"[" * 100_000,
+        },
+        *("half", "no cells", "deep"),
+    ),
 )
 def test_a_file_that_is_no_notebook_says_nothing(project: Path, content: bytes) -> None:
     _, session = asked(project, "a.ipynb", *ONE)
@@ -191,6 +208,7 @@ def test_a_moved_notebook_whose_session_another_kernel_has_is_said_to_be_held(
         assert first.ask(notebook, "And here?", save=False) == ""
 
 
+@pytest.mark.soak
 def test_a_session_of_another_project_is_not_found(project: Path, tmp_path: Path) -> None:
     notebook, session = asked(project, "a.ipynb", *ONE)
     other = tmp_path / "other"
@@ -200,6 +218,7 @@ def test_a_session_of_another_project_is_not_found(project: Path, tmp_path: Path
     assert opened(other, "a.ipynb")[0] != session
 
 
+@pytest.mark.soak
 def test_a_linked_notebook_is_another_name_as_before(project: Path) -> None:
     _, session = asked(project, "a.ipynb", *ONE)
     (project / "link.ipynb").symlink_to("a.ipynb")

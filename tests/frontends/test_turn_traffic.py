@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel, Message
+from tests.sample_size import thinned
 
 STEPS = 60
 EDGE = 10
@@ -58,7 +59,7 @@ def _ends(message: Message) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["cell", "panel"])
+@pytest.mark.parametrize("way", thinned(["cell", "panel"], 2))
 def test_the_last_steps_of_a_turn_send_no_more_than_its_first(way: str) -> None:
     steps = bytes_by_step(turn_messages(cell=way == "cell"))
 

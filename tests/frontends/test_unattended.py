@@ -18,6 +18,7 @@ from tests.harness.unattended_script import (
     summary_fails,
     writes_anew,
 )
+from tests.sample_size import sampled_cases
 
 from palimpsest.model.script import calls, fails, says
 
@@ -155,6 +156,7 @@ class TestScript:
             assert session.prompt("go").stopped_by == "length"
             assert session.prompt("go").stopped_by == "content_filter"
 
+    @pytest.mark.soak
     def test_a_script_with_a_loop_of_its_own_waits_for_nobody_either(self, tmp_path: Path) -> None:
         with script(tmp_path, *always(A)) as (session, server):
             answer = asyncio.run(session.aio.prompt("go", yes=True))
@@ -200,7 +202,7 @@ def requests(kernel: Kernel) -> int:
 class TestKernel:
     """A kernel whose execute requests do not allow stdin."""
 
-    @pytest.mark.parametrize("loose", ["asking", "bypass", "allow"])
+    @pytest.mark.parametrize("loose", sampled_cases(["asking", "bypass", "allow"], "bypass"))
     def test_a_circle_ends_the_turn_and_the_cell(self, tmp_path: Path, loose: str) -> None:
         with kernel_with(tmp_path, *always(A), **LOOSE[loose]) as kernel:
             run = kernel.run("%%agent -y\ngo")

@@ -98,6 +98,7 @@ ODD: dict[str, Callable[[Case], Any]] = {
 }
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_what_cannot_be_read_fails_alone_and_the_run_goes_on(tmp_path: Path) -> None:
     [good, other, *_] = load("opencode", "loop")["cases"]

@@ -18,27 +18,12 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from tests.harness.kernel_imports import import_all
 from tests.waiting import LAST_RESORT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-IMPORTED = (
-    "IPython.core.completerlib",
-    "IPython.core.debugger",
-    "IPython.core.logger",
-    "IPython.core.magics",
-    "IPython.core.oinspect",
-    "IPython.extensions.storemagic",
-    "ipykernel.debugger",
-    "ipykernel.eventloops",
-    "ipykernel.kernelapp",
-    "ipykernel.zmqshell",
-    "psutil",
-    "palimpsest.model.direct.http_clients",
-    "palimpsest.model.rehearsal.rehearsal_model",
-    "tests.frontends.foreign_logs",
-    "tests.harness.kernel_session",
-)
-"""What a kernel imports at its start, and its agent with the first answer, of a server that is asked directly."""
+IMPORTED = ("palimpsest.model.direct.http_clients", "tests.frontends.foreign_logs")
+"""What kernels of these tests import besides: with the first answer of a server that is asked directly, and by a test."""
 
 
 class KernelForkServer:
@@ -88,7 +73,9 @@ def kernel_fork_server() -> KernelForkServer:
 def main() -> None:
     """Fork a kernel for each order until the tests end."""
     sys.path.remove(str(ROOT))  # python -m put it first; PYTHONPATH names it once more
-    _import_everything()
+    import_all()
+    for name in IMPORTED:
+        import_module(name)
     gc.collect()
     gc.freeze()  # the garbage collector of a kernel skips the objects it inherits
     orders = socket.socket(fileno=int(sys.argv[1]))
@@ -102,21 +89,6 @@ def main() -> None:
             orders.detach()
             _run_kernel(order["file"], order["cwd"], order["environment"])
         orders.sendall(f"{pid}\n".encode())
-
-
-def _import_everything() -> None:
-    for name in IMPORTED:
-        import_module(name)
-    from palimpsest.model import tokenizer  # noqa: PLC0415
-    from palimpsest.tools.calls.json_schema import clean_schema  # noqa: PLC0415
-    from palimpsest.tools.registration.builtin_tools import builtin_tools  # noqa: PLC0415
-    from palimpsest.transcript.redaction.secret_patterns import scrub  # noqa: PLC0415
-    from palimpsest.transcript.redaction.secret_removal import redacted_value  # noqa: PLC0415
-
-    tokenizer.load("o200k_base")
-    for tool in builtin_tools(kernel=True):
-        # A process makes each schema once, and remembers that it holds no secret.
-        redacted_value(clean_schema(tool.arguments), scrub)
 
 
 def _reap(*_: object) -> None:

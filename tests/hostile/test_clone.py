@@ -23,6 +23,7 @@ from tests.hostile.clone import (
     lead_away,
 )
 from tests.hostile.exfiltration_server import ATTEMPTS, ExfiltrationServer
+from tests.sample_size import sampled_cases
 from tests.store.log.test_faults import mounted
 
 from palimpsest.session.config.setting_files import PROJECT_NAMES
@@ -74,25 +75,25 @@ def assert_nothing_won(
     assert not (planted.folder / ".git" / "hooks" / "post-checkout").exists()
 
 
-@pytest.mark.parametrize(
-    "word", ["bash", "python", "write", "edit", "read", "linked", "backup", "outside"]
-)
+CALLS = ("bash", "python", "write", "edit", "read", "linked", "backup", "outside")
+
+
 def test_every_call_still_asks_and_nobody_answers(
-    planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer, word: str
+    planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer
 ) -> None:
     before = (planted.folder / "palimpsest.toml").read_text()
-    # The modules that a folder's kernel imports at its start do not depend on the word.
-    with opened(planted, fresh=word == "bash") as kernel:
-        kernel.client.run(f"%%agent\nPlease try:{word}. now")
-        log = "".join(
-            content.decode("utf-8", "replace")
-            for path, content in everything_below(planted.folder / ".palimpsest" / "sessions")
-            if path.suffix == ".jsonl"
-        )
+    with opened(planted, fresh=True) as kernel:
+        for asked, word in enumerate(CALLS):
+            kernel.client.run(f"%%agent --new\nPlease try:{word}. now")
+            log = "".join(
+                content.decode("utf-8", "replace")
+                for path, content in everything_below(planted.folder / ".palimpsest" / "sessions")
+                if path.suffix == ".jsonl"
+            )
+            assert len(server.requests) > asked, word
+            assert log.replace(" ", "").count('"type":"permission.asked"') > asked, word
+            assert_nothing_won(planted, server, exfiltration_server)
 
-    assert len(server.requests) >= 1
-    assert '"type":"permission.asked"' in log.replace(" ", "")
-    assert_nothing_won(planted, server, exfiltration_server)
     assert (planted.folder / "palimpsest.toml").read_text() == before
     assert not (planted.folder / ".git" / "hooks" / "pre-commit").exists()
 
@@ -121,6 +122,7 @@ def test_reading_needs_no_question_and_sends_no_byte_from_outside(
     assert_nothing_won(planted, server, exfiltration_server)
 
 
+@pytest.mark.soak
 def test_one_notice_says_what_was_held_back(planted: HostileClone, server: FaultServer) -> None:
     with opened(planted) as kernel:
         first = kernel.client.run("%%agent\nHello.")
@@ -193,7 +195,12 @@ def test_a_copy_and_a_move_grant_nothing(
         assert exfiltration_server.heard == []
 
 
-@pytest.mark.parametrize("kind", ["fresh", "a file in its place", "read-only"])
+@pytest.mark.parametrize(
+    "kind",
+    sampled_cases(
+        ["fresh", "a file in its place", "read-only"], "a file in its place", "read-only"
+    ),
+)
 def test_without_a_home_that_remembers_nothing_is_granted(
     planted: HostileClone,
     server: FaultServer,

@@ -18,7 +18,9 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.session_record.events import SessionCompacted
 
-KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", sample_size(80, 10_000))) // 20, 4)
+KILLS = max(
+    int(os.environ.get("PALIMPSEST_KILLS", sample_size(40, 10_000))) // 20, sample_size(2, 4)
+)
 LONGEST_LIFE_SECONDS = 0.2
 """About the duration of all summary parts, drafts, the check of the summary and the answer."""
 SESSION = "ses_victim"
@@ -32,7 +34,7 @@ def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> No
     with VictimForkServer("tests.kill.compaction_workload:compactions") as victims:
         for number in count():
             # How many of the moments are worth something depends on the machine's load.
-            if number >= KILLS and halves >= KILLS // 4 and (between or KILLS < 10):
+            if number >= KILLS and halves >= max(KILLS // 4, 1) and (between or KILLS < 10):
                 break
             project = tmp_path / f"project{number // 3}"
             project.mkdir(exist_ok=True)

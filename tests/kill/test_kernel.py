@@ -21,7 +21,7 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
 
-KILLS = sample_size(3, 50)
+KILLS = sample_size(2, 50)
 
 SCRIPT = """
 import itertools

@@ -7,8 +7,8 @@ import pytest
 from tests.kill.kill_runs import kill_many
 from tests.sample_size import sample_size
 
-KILLS = int(os.environ.get("PALIMPSEST_KILLS", sample_size(25, 10_000)))
-WORTH = sample_size(12, 4)
+KILLS = int(os.environ.get("PALIMPSEST_KILLS", sample_size(5, 10_000)))
+WORTH = sample_size(5, 4)
 """At least one kill in so many must hit running work; the real share depends on the machine's load."""
 
 

@@ -18,7 +18,7 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 
 FILES = 150
-ROUNDS = sample_size(3, 200)
+ROUNDS = sample_size(2, 200)
 OLD, NEW = b"old " * 2_000, b"new " * 3_000
 
 CHILD = """

@@ -10,6 +10,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.model.expected_body import expected_bodies
 from tests.model.valid_bodies import PNG
 from tests.provider_rules.dialects import problems
+from tests.sample_size import sampled_cases
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import DirectModel
@@ -60,7 +61,9 @@ def turn() -> tuple[ModelAnswer, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route[0])
+@pytest.mark.parametrize(
+    "route", sampled_cases({route[0]: (route,) for route in ROUTES}, MODELS[0])
+)
 async def test_a_session_wanders_through_all_providers(
     harness: ProviderHarness, route: tuple[str, ...]
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.provider_rules.dialects import problems
+from tests.sample_size import sampled_cases
 
 from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls, thinks
 from palimpsest.testing import FaultServer
@@ -115,6 +116,7 @@ async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
     assert not (harness.root / "ran").exists()
 
 
+@pytest.mark.parametrize("harness", sampled_cases(PROVIDERS, "openai"), indirect=True)
 async def test_a_silent_server_is_given_up_and_asked_again(
     harness: HttpSessionHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +129,7 @@ async def test_a_silent_server_is_given_up_and_asked_again(
     assert answer.text == "Here."
 
 
+@pytest.mark.parametrize("harness", sampled_cases(PROVIDERS, "openai"), indirect=True)
 async def test_a_slow_drip_is_not_a_stall(harness: HttpSessionHarness) -> None:
     harness.model._read_timeout = 1.0
     harness.server.script(says("one two three four five").drips(0.3))

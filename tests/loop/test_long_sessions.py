@@ -20,8 +20,8 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 
 INFO = ModelInfo(ref=ModelRef(provider="x", name="y"), window=400_000, output_limit=4_000)
 COMPACTED_EVERY = 40
-TURNS = sample_size(600, 2_000)
-"""Five messages each: 3,000 in all, or 10,000; the short session has 200."""
+TURNS = sample_size(200, 2_000)
+"""Five messages each: 1,000 in all, or 10,000; the short session has 200."""
 STEPS = 6
 
 

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 from tests.harness.http_session import WIRES, HttpSessionHarness
 from tests.provider_rules.picture_limits import anthropic, at_most, pictures_of, sides
+from tests.sample_size import thinned
 
 from palimpsest.context.reduction.picture_sizes import size_of_url
 from palimpsest.model.script import ModelAnswer, calls, says
@@ -26,6 +27,8 @@ pytestmark = pytest.mark.slow
 
 FIGURE = (2_800, 1_600)
 """A figure of 14 by 8 inches with 200 dots an inch."""
+PLAIN = (1_600, 900)
+"""A figure of 16 by 9 inches with 100 dots an inch, where limits of pixels and bytes can be lower, too."""
 STRIP = (2_800, 100)
 """As long as a figure, where only sides and numbers of pictures are limited: a sixteenth to write, send and make smaller."""
 
@@ -157,7 +160,7 @@ async def test_a_log_that_no_request_could_hold_any_more_is_answered(tmp_path: P
         await figures.harness.check_requests()
 
 
-@pytest.mark.parametrize("provider", WIRES)
+@pytest.mark.parametrize("provider", thinned(WIRES, 2))
 async def test_what_a_refusal_names_is_kept_from_then_on(provider: str, tmp_path: Path) -> None:
     with FaultServer(check=at_most(5)) as server:
         figures = Figures(provider, tmp_path, server)
@@ -191,25 +194,25 @@ REFUSALS: dict[str, Check] = {
         ["Image resolution too large"] if max(sides(body), default=0) > 1_500 else []
     ),
     "pixels": lambda _path, body: (
-        ["Image exceeds the maximum allowed total pixels. Current dimensions: 2800x1600 = 4480000 pixels. Maximum allowed: 1000000 pixels."]
+        ["Image exceeds the maximum allowed total pixels. Current dimensions: 1600x900 = 1440000 pixels. Maximum allowed: 1000000 pixels."]
         if max(sides(body), default=0) > 1_400
         else []
     ),
     "bytes": lambda _path, body: (
-        ["image exceeds 9 KB maximum"] if max(map(len, pictures_of(body)), default=0) > 9_000 * 3 // 4 else []
+        ["image exceeds 4 KB maximum"] if max(map(len, pictures_of(body)), default=0) > 4_000 * 3 // 4 else []
     ),
     "request": lambda _path, body: (
-        ["request_too_large: Request exceeds the maximum size"] if sum(map(len, pictures_of(body))) > 40_000 else []
+        ["request_too_large: Request exceeds the maximum size"] if sum(map(len, pictures_of(body))) > 15_000 else []
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", REFUSALS)
+@pytest.mark.parametrize("kind", thinned(REFUSALS, 2))
 async def test_a_refusal_that_names_a_limit_is_mended_once(kind: str, tmp_path: Path) -> None:
     with FaultServer(check=REFUSALS[kind]) as server:
         figures = Figures("openai", tmp_path, server)
 
-        answer = await figures.look(6, STRIP if kind.startswith(("count", "sides")) else FIGURE)
+        answer = await figures.look(6, STRIP if kind.startswith(("count", "sides")) else PLAIN)
 
         assert (answer.text, len(told(answer)), len(figures.sides)) == ("Seen.", 1, 3)
         assert "as they are" in told(answer)[0]
@@ -218,13 +221,16 @@ async def test_a_refusal_that_names_a_limit_is_mended_once(kind: str, tmp_path: 
 
 @pytest.mark.parametrize(
     "words",
-    [
-        "Could not process image",
-        "Image input is not supported by this model",
-        "Invalid image: the image data is corrupt",
-        "The image was rejected by our content policy: not allowed",
-        "messages: at least one message is required",
-    ],
+    thinned(
+        [
+            "Could not process image",
+            "Image input is not supported by this model",
+            "Invalid image: the image data is corrupt",
+            "The image was rejected by our content policy: not allowed",
+            "messages: at least one message is required",
+        ],
+        2,
+    ),
 )
 async def test_a_refusal_of_another_kind_is_not_sent_again(words: str, tmp_path: Path) -> None:
     with FaultServer(check=lambda _path, body: [words] if pictures_of(body) else []) as server:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.provider_rules.dialects import problems
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, sampled_cases
 
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.testing import FaultServer, ReceivedRequest
@@ -85,6 +85,7 @@ def worker(request: ReceivedRequest) -> ModelAnswer:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("server", sampled_cases(PROVIDERS, "anthropic"), indirect=True)
 async def test_many_turns_in_a_small_window_are_all_answered(
     server: tuple[str, FaultServer], tmp_path: Path
 ) -> None:

@@ -267,7 +267,10 @@ async def test_stops_at_the_step_limit_with_tools_off(tmp_path: Path) -> None:
     assert "last step" in str(last.messages[-1]["content"])
 
 
-async def test_retries_what_may_pass_and_says_so(tmp_path: Path) -> None:
+async def test_retries_what_may_pass_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     model = ScriptedModel(fails(429, retry_after_ms=1), says("half ").disconnects(), says("Whole."))
     harness = SessionHarness(tmp_path, model)
     session = await harness.session()

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.sample_size import sampled_cases
+
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import ApiError, ContextOverflowError
 from palimpsest.transcript.messages import (
@@ -92,6 +94,8 @@ PAYLOADS = (
     ),
 )
 """The payloads of the front end's tests, and some about our own way of writing Markdown."""
+SOME_PAYLOADS = sampled_cases(PAYLOADS, *PAYLOADS[::4])
+"""For what is drawn with the same escapes as a message, which is tested with all of them."""
 
 
 def text(words: str, **fields: Any) -> TextPart:

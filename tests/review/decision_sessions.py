@@ -8,6 +8,7 @@ from tests.harness.session import SessionHarness, ask, until
 from tests.loop.context_management.test_compaction_model import two_models
 from tests.loop.context_management.test_compaction_parts import grown, part
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
+from tests.sample_size import sampled_cases
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
@@ -279,3 +280,8 @@ SCENES: dict[str, Scene] = {
         steered,
     )
 }
+SOME_SCENES = sampled_cases(
+    [*SCENES],
+    *("truncated", "pruned", "cold_openclaw", "compacted", "edited", "in_parts", "stopped_summary"),
+)
+"""Names of sessions that differ most, for what is checked of every session in several ways."""

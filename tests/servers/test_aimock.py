@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.sample_size import thinned
 from tests.servers.aimock import MODELS, PATHS, Aimock, Fixture, Wire, aimock, settings_for
 from tests.servers.recording_proxy import TrafficRecorder, relaying
 
@@ -190,7 +191,7 @@ REFUSALS: list[tuple[int, dict[str, Any], type, str, str]] = [
 
 
 @every
-@pytest.mark.parametrize(("status", "body", "kind", "said", "do"), REFUSALS)
+@pytest.mark.parametrize(("status", "body", "kind", "said", "do"), thinned(REFUSALS, 2))
 def test_a_refusal_is_one_sentence_with_the_address_and_what_to_do(
     server: Aimock, wire: Wire, status: int, body: dict[str, Any], kind: type, said: str, do: str
 ) -> None:
@@ -239,7 +240,7 @@ CHAOS = {"drop": {"dropRate": 1}, "malformed": {"malformedRate": 1}, "disconnect
 
 
 @every
-@pytest.mark.parametrize("chaos", CHAOS)
+@pytest.mark.parametrize("chaos", thinned(CHAOS, 3))
 def test_a_server_that_fails_is_asked_again_and_named(
     server: Aimock, wire: Wire, chaos: str
 ) -> None:

@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.sample_size import sampled_cases
 
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
@@ -91,7 +92,7 @@ SCRIPT = textwrap.dedent(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("locale", LOCALES)
+@pytest.mark.parametrize("locale", sampled_cases([*LOCALES], "ASCII"))
 def test_in_every_locale_the_same_names(locale: str, tmp_path: Path) -> None:
     project(tmp_path)
     script = tmp_path.with_suffix(".py")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.harness.compacted_sessions import SUMMARY
 from tests.harness.replay_checks import check_log_laws
+from tests.sample_size import sampled_cases
 
 from palimpsest.app.wiring import App
 from palimpsest.context.presets import PRESETS
@@ -45,7 +46,7 @@ def last_prompt(model: ScriptedModel) -> str:
     return str(model.requests[-1].messages[-1]["content"])
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", sampled_cases([*PRESETS], "palimpsest", "openclaw-2026.9"))
 def test_a_huge_prompt_is_sent_whole_under_every_policy(preset: str) -> None:
     model = ScriptedModel(says("Read."), says("Again."))
 

@@ -214,7 +214,7 @@ async def test_ids_of_calls_stay_as_the_provider_gave_them(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @settings(
-    max_examples=sample_size(20, 800),
+    max_examples=sample_size(5, 800),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -77,7 +77,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session,
 
 
 @settings(
-    max_examples=sample_size(10, 150),
+    max_examples=sample_size(4, 150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.sample_size import thinned
 from tests.store.byte_damage import damaged
 from tests.store.conformance import begin
 from tests.store.record_builders import OTHER, SESSION, assistant, records, whole_state
@@ -66,7 +67,7 @@ def store(tmp_path: Path) -> JsonlStore:
 
 
 @pytest.mark.parametrize("put", PUTS)
-@pytest.mark.parametrize("name", ["log-2.jsonl", "log-7.jsonl", "lease.json", "lock"])
+@pytest.mark.parametrize("name", thinned(["log-2.jsonl", "log-7.jsonl", "lease.json", "lock"], 2))
 def test_a_session_opens_whatever_lies_beside_its_log(
     store: JsonlStore, name: str, put: Put
 ) -> None:

@@ -68,7 +68,7 @@ def nearly_valid(draw: st.DrawFn) -> NeutralMessages:
     return tuple(found)
 
 
-@settings(max_examples=sample_size(100, 6_000))
+@settings(max_examples=sample_size(40, 6_000))
 @given(messages=st.one_of(nearly_valid(), histories()), family=st.sampled_from(FAMILIES))
 def test_no_rule_changes_what_is_called_valid(
     messages: NeutralMessages, family: ProviderFamily

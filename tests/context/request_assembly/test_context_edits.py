@@ -113,7 +113,7 @@ POLICIES_TRIED = (
 )
 
 
-@settings(max_examples=sample_size(100, 2_400), deadline=None)
+@settings(max_examples=sample_size(40, 2_400), deadline=None)
 @given(
     turns=st.lists(TURN, min_size=1, max_size=5),
     compacted=st.none() | st.integers(1, 4),
@@ -151,7 +151,7 @@ def test_pins_are_in_every_request_exclusions_in_none_and_restoring_gives_what_w
     assert request(view, policy, family) == before
 
 
-@settings(max_examples=sample_size(60, 1_200), deadline=None)
+@settings(max_examples=sample_size(30, 1_200), deadline=None)
 @given(
     turns=st.lists(TURN, min_size=1, max_size=4),
     gone=st.lists(st.integers(0, 12), min_size=1, max_size=20),

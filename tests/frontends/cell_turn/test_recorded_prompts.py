@@ -191,6 +191,7 @@ def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebo
     assert len(notebook.server.requests) == 2
 
 
+@pytest.mark.soak
 def test_a_changed_prompt_alone_is_sent_at_once(notebook: Notebook) -> None:
     first_run(notebook)
     notebook.server.script(says("Of course."))
@@ -308,6 +309,7 @@ def test_recorded_code_is_shown_to_its_end_before_it_is_approved(
     assert "! call 1, line 1, column 10;" in last
 
 
+@pytest.mark.soak
 def test_recorded_code_that_is_not_as_it_was_approved_says_in_which_line(
     notebook: Notebook,
 ) -> None:
@@ -342,6 +344,7 @@ def test_a_rule_that_denies_python_now_counts(notebook: Notebook) -> None:
     assert "was not run again: a rule denies it" in texts(runs[2])
 
 
+@pytest.mark.soak
 def test_other_inputs_and_another_output_are_told(notebook: Notebook) -> None:
     first_run(notebook)
 
@@ -454,6 +457,7 @@ def test_a_new_notebook_is_run_whole_without_a_question(notebook: Notebook) -> N
     assert ["One." in texts(runs[1]), "Two." in texts(runs[2])] == [True, True]
 
 
+@pytest.mark.soak
 def test_a_loop_in_one_cell_shows_its_answers_in_order(notebook: Notebook) -> None:
     loop = "for _ in range(3):\n    answer = %agent Go on.\n    print(answer.text)"
     cells: Cells = [LOAD, ("loop", loop), ("after", "%agent And now?")]

@@ -9,7 +9,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.frontends.command_line.command_line import PACKAGE, run
+from tests.frontends.command_line.command_line import IMPORTED, PACKAGE, run
+from tests.harness.process_forks import forked_python
 from tests.review.importers.sample_files import sample
 
 from palimpsest.frontends.command_line.main import main
@@ -78,27 +79,37 @@ def test_inspect_in_plain_text_names_the_figures_and_the_breaks(tmp_path: Path) 
     assert "Items by kind" in lines
 
 
-@pytest.mark.slow
-def test_compare_gives_one_row_a_policy_and_markdown_for_a_pull_request(tmp_path: Path) -> None:
-    sample(PI, tmp_path)
-    policies = ("recorded", "opencode.prune", "sweagent.last_n n=10")
+POLICIES = ("recorded", "opencode.prune", "sweagent.last_n n=10")
 
-    told = run("compare", PI, "--json", "--policy", *policies, cwd=tmp_path)
-    shown = run("compare", PI, "--markdown", "--policy", *policies, cwd=tmp_path)
+
+@pytest.mark.slow
+def test_compare_gives_one_row_a_policy_in_markdown_for_a_pull_request(tmp_path: Path) -> None:
+    sample("codex_rollout.jsonl", tmp_path)
+
+    shown = run("compare", "codex_rollout.jsonl", "--markdown", "--policy", *POLICIES, cwd=tmp_path)
+
+    rows = [line for line in shown.out.splitlines() if line.startswith("| ")]
+    # A replay does not reproduce the small recording, which each of its rows says.
+    assert [row.split("|")[1].strip(" ?") for row in rows] == [
+        "policy",
+        "reported (facts)",
+        *POLICIES,
+    ]
+
+
+@pytest.mark.soak
+def test_compare_says_how_much_of_a_large_recording_is_reproduced(tmp_path: Path) -> None:
+    sample(PI, tmp_path)
+
+    told = run("compare", PI, "--json", "--policy", *POLICIES, cwd=tmp_path)
 
     (compared,) = valid(told.json)["comparisons"]
     proof = compared["proof"]
     assert (proof["requests"], proof["reproduced"], proof["taken"]) == (438, 409, 29)
     assert compared["lead"] == [proof["sentence"]]
     assert compared["doubtful"] == []
-    assert [one["policy"] for one in compared["rows"]] == ["reported (facts)", *policies]
+    assert [one["policy"] for one in compared["rows"]] == ["reported (facts)", *POLICIES]
     assert [one["fired"] for one in compared["rows"]] == [None, 0, 1, 362]
-    rows = [line for line in shown.out.splitlines() if line.startswith("| ")]
-    assert [row.split("|")[1].strip() for row in rows] == [
-        "policy",
-        "reported (facts)",
-        *policies,
-    ]
 
 
 @pytest.mark.slow
@@ -183,14 +194,13 @@ def test_a_recording_that_is_not_reproduced_fails_a_condition_on_its_proof(
 def test_the_first_row_of_a_comparison_is_its_baseline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = str(sample(PI, tmp_path))
-    policies = ["--policy", "raw", "sweagent.last_n n=10"]
+    path = str(sample("marshmallow-1867.traj", tmp_path))
+    policies = ["--policy", "raw", "sweagent.last_n n=3"]
 
-    dearer = main(["compare", path, *policies, "--fail-if", "cost > baseline"])
-    broken = main(["compare", path, *policies, "--fail-if", "breaks > baseline + 300"])
+    broken = main(["compare", path, *policies, "--fail-if", "breaks > baseline + 2"])
 
-    assert (dearer, broken) == (0, 1)
-    assert "holds for 'sweagent.last_n n=10': breaks 361, baseline 0." in capsys.readouterr().err
+    assert broken == 1
+    assert "holds for 'sweagent.last_n n=3': breaks " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -263,18 +273,20 @@ def test_a_terminals_commands_in_a_recording_are_not_sent_to_the_terminal(
 
 @pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    path = sample(PI, tmp_path)
-    command = f'"{sys.executable}" -m palimpsest inspect "{path}" | head -1'
+    path = sample("codex_rollout.jsonl", tmp_path)
+    reads, writes = os.pipe()
+    os.close(reads)
 
     ran = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command}"],
-        capture_output=True,
-        text=True,
+        [*forked_python(*IMPORTED), "-m", "palimpsest", "inspect", str(path)],
+        stdout=writes,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
         check=False,
     )
+    os.close(writes)
 
-    assert (ran.stdout.strip(), ran.stderr) == ("/mode", "")
+    assert (ran.returncode, ran.stderr) == (0, b"")
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.harness.kernel import Kernel, Run
+from tests.sample_size import sampled_cases
 
 from palimpsest.frontends.operation_table import TABLE
 
@@ -26,6 +27,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     with Kernel(cwd=tmp_path_factory.mktemp("empty")) as kernel:
         kernel.load_scripted_model()
         yield kernel
+
+
+FORMS = sorted(TABLE.forms)
 
 
 @pytest.mark.parametrize("command", sorted(set(TABLE.forms) - GOES))
@@ -52,7 +56,7 @@ def test_answers_after_a_turn(asked: Kernel, command: str) -> None:
     assert "Traceback" not in words
 
 
-@pytest.mark.parametrize("command", sorted(TABLE.forms))
+@pytest.mark.parametrize("command", sampled_cases(FORMS, *FORMS[::4]))
 def test_an_option_that_no_command_has_is_named_and_sends_nothing(
     kernel: Kernel, command: str
 ) -> None:

@@ -141,6 +141,7 @@ def test_a_line_is_read_by_its_fields_and_a_slip_in_it_is_no_prompt() -> None:
     assert "%agent count             how much was said" in help_text()
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("added")
 def test_the_protocol_of_the_page_has_its_arguments_and_its_answer() -> None:
     schema = protocol().schema()["$defs"]

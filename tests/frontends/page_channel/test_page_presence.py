@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness.kernel import Kernel
 from tests.harness.session import SessionHarness, ask, until
+from tests.sample_size import sampled_cases
 from tests.waiting import eventually
 
 from palimpsest.frontends.page_channel import page_presence
@@ -19,6 +20,7 @@ from palimpsest.session.open_sessions.unattended_refusal import LOOK_SECONDS, re
 from palimpsest.testing import ScriptedModel
 
 ONE = "calls('python', code='x = 6 * 7').says('')"
+AS_BEFORE = f"presence.PING_SECONDS, presence.ANSWER_SECONDS = {PING_SECONDS}, {page_presence.ANSWER_SECONDS}"
 QUESTION = calls("question", questions=[{"question": "Which one?", "options": []}])
 
 
@@ -82,7 +84,13 @@ def test_of_a_page_that_knows_no_pings_the_watch_counts() -> None:
     assert (page.after(15), page.pings) == (True, 0)
 
 
-@pytest.mark.parametrize("asks", [calls("write", path="a.txt", content="x"), QUESTION])
+@pytest.mark.parametrize(
+    "asks",
+    sampled_cases(
+        {"permission": calls("write", path="a.txt", content="x"), "question": QUESTION},
+        "permission",
+    ),
+)
 async def test_who_went_away_is_waited_for_and_then_the_answer_is_a_recorded_no(
     tmp_path: Path, asks: object
 ) -> None:
@@ -113,6 +121,8 @@ class TestInAKernel:
 
     def test_a_dead_page_does_not_hold_a_cell_up(self, kernel: Kernel) -> None:
         kernel.script(ONE, "says('Without it.')")
+        kernel.run(f"import {page_presence.__name__} as presence")
+        kernel.run("presence.PING_SECONDS = presence.ANSWER_SECONDS = 1")
         kernel.request(type="watch", client="dead", pings=True)
 
         run_id = kernel.send("answer = %agent --new hi")
@@ -121,11 +131,13 @@ class TestInAKernel:
 
         assert "Without it." in run.markdown()
         assert "nobody was there to ask" in run.markdown()
+        kernel.run(AS_BEFORE)
 
     def test_a_page_that_answers_pings_is_waited_for(self, kernel: Kernel) -> None:
         kernel.script(ONE, "says('Done.')")
         # This test answers within a second, except on a machine that has more to do than it can.
         kernel.run(f"import {page_presence.__name__} as presence; presence.ANSWER_SECONDS = 60")
+        kernel.run("presence.PING_SECONDS = 1")
         kernel.request(type="watch", client="alive", pings=True)
 
         run_id = kernel.send("answer = %agent --new hi")
@@ -138,7 +150,7 @@ class TestInAKernel:
         kernel.request(type="unwatch", client="alive")
 
         assert "Done." in kernel.finish(run_id).markdown()
-        kernel.run(f"presence.ANSWER_SECONDS = {page_presence.ANSWER_SECONDS}")
+        kernel.run(AS_BEFORE)
 
     @pytest.mark.parametrize("asks", [ONE, "calls('question', questions=[{'question': 'Which?'}])"])
     def test_a_background_turn_of_a_cell_without_input_waits_for_nobody(

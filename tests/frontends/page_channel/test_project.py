@@ -101,6 +101,7 @@ def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path)
         assert python.stream() == "2\n"
 
 
+@pytest.mark.soak
 def test_a_second_kernel_sees_what_the_first_one_changed(tmp_path: Path) -> None:
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
     with Kernel(cwd=tmp_path, env=env) as first, Kernel(cwd=tmp_path, env=env) as second:

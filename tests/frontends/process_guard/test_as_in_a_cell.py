@@ -10,7 +10,7 @@ from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
 from tests.sample_size import sample_size
 
-PIECES = sample_size(16, 200)
+PIECES = sample_size(8, 200)
 IMPORTS = "import asyncio, os, random, signal, sys, threading, time\nfound = []\n"
 
 

@@ -127,7 +127,7 @@ def test_what_a_child_prints_after_the_code_has_ended_is_shown_in_the_notebook(
 
 
 def test_a_flood_of_a_child_is_cut_in_the_middle(kernel: Kernel) -> None:
-    code = "import subprocess\n_ = subprocess.run('yes | head -c 4000000', shell=True)"
+    code = "import subprocess\n_ = subprocess.run('yes | head -c 1000000', shell=True)"
 
     called = call_python(kernel, code)
     length = eventually(lambda: len(called.output))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
+from tests.sample_size import sampled_cases
 from tests.waiting import LAST_RESORT_SECONDS
 
 pytestmark = pytest.mark.slow
@@ -71,7 +72,28 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("code", ENDS.values(), ids=ENDS.keys())
+SAME_WAY = {
+    *(
+        "exit with a code",
+        "quit",
+        "exit in a function",
+        "keeping the kernel",
+        "sys.exit with words",
+        "SystemExit after await",
+    ),
+    *(
+        "in a task that nobody awaits",
+        "soft reset",
+        "reset by its method",
+        "SIGTERM by number",
+        "loop.stop after await",
+    ),
+    *("a timer with its default again", "a timer whose default comes later", "no print"),
+}
+"""Ends that come where another one does."""
+
+
+@pytest.mark.parametrize("code", sampled_cases(ENDS, *(one for one in ENDS if one not in SAME_WAY)))
 def test_the_kernel_and_its_variables_live_on_and_the_call_has_failed(
     kernel: Kernel, code: str
 ) -> None:
@@ -168,7 +190,7 @@ FATAL = {
 }
 
 
-@pytest.mark.parametrize("code", FATAL.values(), ids=FATAL.keys())
+@pytest.mark.parametrize("code", sampled_cases(FATAL, "a crash"))
 def test_the_next_kernel_names_the_code_that_ran_when_the_kernel_ended(
     folder: Path, code: str
 ) -> None:
@@ -256,7 +278,10 @@ NOT_TOLD = {
 }
 
 
-@pytest.mark.parametrize(("code", "what"), ENDS_LATER.values(), ids=ENDS_LATER.keys())
+@pytest.mark.parametrize(
+    ("code", "what"),
+    sampled_cases(ENDS_LATER, "a thread that crashes", "a callback"),
+)
 def test_the_next_kernel_names_the_code_that_had_left_something_running(
     folder: Path, code: str, what: str
 ) -> None:
@@ -280,6 +305,7 @@ def test_the_next_kernel_names_the_code_that_had_left_something_running(
     assert "The kernel ended" not in second.stream("stderr")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("code", "end"), NOT_TOLD.values(), ids=NOT_TOLD.keys())
 def test_what_did_not_run_when_the_kernel_ended_is_not_named(
     folder: Path, code: str, end: str

@@ -1,14 +1,12 @@
 """What a piece of the agent's Python leaves running does not end the kernel, and both are told what was refused."""
 
-import os
-import pty
-import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
+from tests.harness.terminal import ipython
+from tests.sample_size import sampled_cases, thinned
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 pytestmark = pytest.mark.slow
@@ -120,7 +118,24 @@ LATE = {
 }
 
 
-@pytest.mark.parametrize(("code", "words"), LATE.values(), ids=LATE.keys())
+WAYS = (
+    *(
+        "ask_exit",
+        "do_shutdown",
+        "SIGTERM",
+        "a low thread",
+        "a callback",
+    ),
+    *(
+        "loop.stop of a thread",
+        "a handler that raises",
+    ),
+    *("a reader", "text for the next cell", "keys"),
+)
+"""Each way to end a kernel or to ask once; the others go the same ways from another place."""
+
+
+@pytest.mark.parametrize(("code", "words"), sampled_cases(LATE, *WAYS))
 def test_the_kernel_lives_and_user_and_model_are_told(folder: Path, code: str, words: str) -> None:
     with Kernel(cwd=folder) as kernel:
         kernel.load_scripted_model()
@@ -159,14 +174,13 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("asks", ["input('? ')", "getpass.getpass()", "sys.stdin.readline()"])
-def test_a_thread_that_asks_later_takes_no_keys_of_a_terminal(tmp_path: Path, asks: str) -> None:
+def test_a_thread_that_asks_later_takes_no_keys_of_a_terminal(tmp_path: Path) -> None:
     code = (
-        "import getpass, sys, threading\ndef f():\n    late.wait()\n    try: got.append("
-        + asks
-        + ")\n"
+        "import getpass, sys, threading\ndef f(ask):\n    try: got.append(ask())\n"
         "    except BaseException as e: got.append(type(e).__name__)\n"
-        "t = threading.Thread(target=f); t.start()"
+        "def asks():\n    late.wait()\n    f(lambda: input('? '))\n    f(lambda: getpass.getpass())\n"
+        "    f(lambda: sys.stdin.readline())\n"
+        "t = threading.Thread(target=asks); t.start()"
     )
     begin = (
         f"import sys, threading; sys.path.insert(0, {str(Path(__file__).resolve().parents[3])!r})\n"
@@ -179,30 +193,25 @@ def test_a_thread_that_asks_later_takes_no_keys_of_a_terminal(tmp_path: Path, as
         "print('MINE', input('mine: '))\n"
     )
     (tmp_path / "begin.py").write_text(begin)
-    process, ours = pty.fork()
-    if process == 0:  # the child
-        os.chdir(tmp_path)
-        os.environ |= {"IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "dumb"}
-        options = ["--no-banner", "--simple-prompt", "--colors=nocolor", "--ignore-cwd"]
-        python = [sys.executable, "-m", "IPython", *options, "-c", "%run -i begin.py"]
-        os.execv(sys.executable, python)
+    with ipython(tmp_path, "begin.py") as terminal:
+        terminal.type("a key\n")
+        text = terminal.to_the_end()
 
-    os.write(ours, b"a key\n")
-    shown = b""
-    with suppress(OSError):  # the other end is closed
-        while piece := os.read(ours, 4096):
-            shown += piece
-    os.close(ours)
-    os.waitpid(process, 0)
-
-    text = shown.decode()
-    assert "GOT ['NobodyAnswers']" in text
+    assert "GOT ['NobodyAnswers', 'NobodyAnswers', 'NobodyAnswers']" in text
     assert "nobody can answer there" in text
     assert "MINE a key" in text
 
 
-@pytest.mark.parametrize("moment", ["in a cell", "between cells", "and goes on"])
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+MOMENTS = ("in a cell", "between cells", "and goes on")
+
+
+@pytest.mark.parametrize(
+    ("broken", "moment"),
+    sampled_cases(
+        {f"{name}, {one}": (broken, one) for name, broken in BROKEN.items() for one in MOMENTS},
+        *(f"{name}, {MOMENTS[at % 3]}" for at, name in enumerate(BROKEN)),
+    ),
+)
 def test_a_stream_that_a_thread_breaks_is_put_back_and_told(
     folder: Path, broken: str, moment: str
 ) -> None:
@@ -331,7 +340,7 @@ ASKS = {
 }
 
 
-@pytest.mark.parametrize("code", ASKS.values(), ids=ASKS.keys())
+@pytest.mark.parametrize("code", thinned(ASKS.values(), 3), ids=ASKS.keys())
 @pytest.mark.parametrize("cell", ["%%agent -y\nhi"])
 def test_code_that_waits_for_keys_is_a_failed_call_with_one_sentence(
     kernel: Kernel, code: str, cell: str

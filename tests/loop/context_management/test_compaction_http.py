@@ -11,6 +11,7 @@ from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.harness.time_limits import HeldTimeLimits
 from tests.provider_rules.dialects import problems
+from tests.sample_size import sampled_cases
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
@@ -49,7 +50,7 @@ class Small(HttpSessionHarness):
         return [body for body in self.server.bodies if "You write summaries" in str(body)]
 
 
-@pytest.fixture(params=PROVIDERS)
+@pytest.fixture(params=sampled_cases(PROVIDERS, "openai"))
 def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Small]:
@@ -65,6 +66,7 @@ def by_purpose(request: Arrived) -> ModelAnswer:
     return says(SUMMARY if summary else "It is 43.92.")
 
 
+@pytest.mark.parametrize("harness", PROVIDERS, indirect=True)
 async def test_every_part_arrives_as_it_is_rebuilt(harness: Small) -> None:
     await harness.grow()
     harness.narrow()
@@ -142,7 +144,7 @@ async def test_an_attempt_that_failed_leaves_nothing_in_the_summary(
     await harness.check_requests()
 
 
-@pytest.mark.parametrize("part", [1, 2])
+@pytest.mark.parametrize("part", sampled_cases([1, 2], 2))
 async def test_a_stop_hangs_up_in_the_middle_of_a_part(harness: Small, part: int) -> None:
     await harness.grow()
     harness.narrow()

@@ -76,7 +76,7 @@ def remembered(
 
 
 @pytest.mark.slow
-@settings(max_examples=sample_size(100, 2_000), deadline=None)
+@settings(max_examples=sample_size(12, 2_000), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     edits=st.integers(1, 40),
@@ -152,7 +152,7 @@ def test_a_message_more_asks_about_its_own_texts_only() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=sample_size(40, 800), deadline=None)
+@settings(max_examples=sample_size(20, 800), deadline=None)
 @given(seed=st.integers(0, 2**32), model=st.sampled_from(sorted(MODELS)), tidy=st.booleans())
 @example(seed=1173, model="deepseek/deepseek-chat", tidy=True)
 def test_what_was_recorded_of_weights_is_what_counting_gives(

@@ -6,7 +6,7 @@ import pytest
 from tests.model.adapter_requests import info, request, run
 from tests.model.openai_chunks import END, HEAD, chunk
 from tests.model.raw_server import answer, serving
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, sampled_cases
 
 from palimpsest.model.interface import StepFinished, ToolCalled
 
@@ -48,7 +48,7 @@ def _usage() -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("calls", [False, True], ids=["text", "call"])
+@pytest.mark.parametrize("calls", sampled_cases({"text": False, "call": True}, "call"))
 @pytest.mark.parametrize("finish", TRIED)
 async def test_the_finish_is_the_providers_own(*, finish: str, calls: bool) -> None:
     """The library ends most of these streams with a chunk of its own that says "stop"."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.model.adapter_requests import HELLO, SYSTEM, asking_model, info, request, run
+from tests.sample_size import sampled_cases
 
 from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
 from palimpsest.model.interface import (
@@ -379,7 +380,7 @@ async def test_any_openai_compatible_server_answers_without_a_key(
     assert [body["model"] for body in server.bodies] == ["meta-llama-3-8b", "qwen"]
 
 
-@both
+@pytest.mark.parametrize("provider", sampled_cases(["openai", "anthropic"], "openai"))
 @pytest.mark.slow
 async def test_silence_ends_the_request(server: FaultServer, provider: str) -> None:
     server.script(says("One").stalls(), stalls())
@@ -395,7 +396,7 @@ async def test_silence_ends_the_request(server: FaultServer, provider: str) -> N
         assert "said nothing for too long" in found.message
 
 
-@both
+@pytest.mark.parametrize("provider", sampled_cases(["openai", "anthropic"], "openai"))
 @pytest.mark.slow
 async def test_a_slow_drip_outlives_the_read_timeout(server: FaultServer, provider: str) -> None:
     server.script(says("one two three four five six").drips(0.3))

@@ -7,6 +7,7 @@ import re
 import pytest
 from tests.model.adapter_requests import info, request, run
 from tests.model.raw_server import answer, serving
+from tests.sample_size import thinned
 
 from palimpsest.model.interface import TextDelta
 from palimpsest.transcript.errors import ApiError
@@ -66,7 +67,9 @@ def lines(wire: str, events: list[str]) -> str:
 
 
 @pytest.mark.parametrize("begun", [False, True])
-@pytest.mark.parametrize(("wire", "odd"), [(wire, odd) for wire in ODD for odd in ODD[wire]])
+@pytest.mark.parametrize(
+    ("wire", "odd"), thinned([(wire, odd) for wire in ODD for odd in ODD[wire]], 2)
+)
 async def test_an_event_that_cannot_be_read_is_told_in_a_sentence(
     *, wire: str, odd: str, begun: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:  # fmt: skip

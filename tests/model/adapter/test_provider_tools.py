@@ -10,6 +10,7 @@ import pytest
 from tests.model.adapter_requests import info, request, run
 from tests.model.openai_chunks import END, HEAD, chunk
 from tests.model.raw_server import answer, serving
+from tests.sample_size import thinned
 
 from palimpsest.model.adapter.provider_calls import ProviderCalls
 from palimpsest.model.adapter.stream_joiner import StreamJoiner
@@ -98,7 +99,7 @@ def told(events: list[StreamEvent]) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("route", thinned(ROUTES, 2))
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_search_in_any_form_is_one_with_its_sources(
     route: str, form: str, monkeypatch: pytest.MonkeyPatch

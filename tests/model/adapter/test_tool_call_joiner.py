@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sample_size import thinned
 
 from palimpsest.model.adapter.tool_call_joiner import StreamedCalls
 
@@ -162,7 +163,7 @@ DIALECTS: list[Dialect] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: str(one.__name__))
+@pytest.mark.parametrize("dialect", thinned(DIALECTS, 2), ids=lambda one: str(one.__name__))
 @given(told=CALLS, seed=st.integers(0, 2**32))
 def test_a_call_is_what_was_written(
     dialect: Dialect, told: list[tuple[str, dict[str, Any]]], seed: int

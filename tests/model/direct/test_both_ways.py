@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.model.adapter_requests import info, request, run
+from tests.sample_size import thinned
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import AGENT, DirectModel
@@ -138,7 +139,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "provider"), CASES)
+@pytest.mark.parametrize(("name", "provider"), thinned(CASES, 3))
 async def test_an_answer_is_the_same_on_both_ways(name: str, provider: str) -> None:
     litellm = LitellmModel(read_timeout_seconds=20.0)
     ours = DirectModel(litellm, read_timeout_seconds=20.0)

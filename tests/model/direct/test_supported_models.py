@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.sample_size import sampled_cases
 
 from palimpsest.model.adapter.litellm_model import LIBRARY
 from palimpsest.model.catalog.model_check import providers
@@ -129,7 +130,9 @@ print(sorted({"litellm", "openai", "tiktoken"} & set(sys.modules)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "my-server"])
+@pytest.mark.parametrize(
+    "provider", sampled_cases(["openai", "anthropic", "my-server"], "anthropic")
+)
 def test_a_process_that_asks_directly_never_imports_litellm(provider: str, tmp_path: Path) -> None:
     with FaultServer(says("Hello there.")) as server:
         base = server.anthropic_base if provider == "anthropic" else server.openai_base

@@ -15,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from tests.model.adapter_requests import info, request, run
 from tests.model.error_bodies import REFUSALS, Refusal
 from tests.model.raw_server import answer, serving
+from tests.sample_size import thinned
 
 from palimpsest.model.errors.retry import retryable
 from palimpsest.model.interface import StepFinished, TextDelta, ToolCalled
@@ -86,7 +87,7 @@ async def asked(wire: str, base: str) -> ErrorValue | None:
     return error
 
 
-@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.wire}-{case.name}")
+@pytest.mark.parametrize("case", thinned(REFUSALS, 3), ids=lambda case: f"{case.wire}-{case.name}")
 async def test_a_refusal_says_who_answered_what_and_what_to_do(case: Refusal) -> None:
     sent = answer(case.body, status=case.status, kind=case.content, headers=case.headers)
     async with serving(sent) as host:

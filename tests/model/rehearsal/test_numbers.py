@@ -58,6 +58,7 @@ def stated_rows(answer: PlayedTurn) -> dict[str, str]:
     return dict(rows)
 
 
+@pytest.mark.soak
 @given(df=frames(), statistic=st.sampled_from(["mean", "median", "sum", "max", "min"]))
 @settings(
     max_examples=sample_size(8, 300),
@@ -82,6 +83,7 @@ def test_what_is_said_of_groups_is_what_pandas_says(
         assert extremes(answer)
 
 
+@pytest.mark.soak
 @given(df=frames())
 @settings(
     max_examples=sample_size(10, 200),
@@ -302,7 +304,7 @@ CLOSE_AND_LARGE = pd.DataFrame(
 @example(df=CLOSE_AND_LARGE, asked=[*ASKED])
 @given(df=small_frames(), asked=st.lists(st.sampled_from([*ASKED]), min_size=4, max_size=4))
 @settings(
-    max_examples=sample_size(7, 1_000),
+    max_examples=sample_size(2, 1_000),
     phases=PHASES,
     deadline=None,
     suppress_health_check=NOTHING_ELSE,

@@ -6,6 +6,7 @@ import pytest
 from tests.render.active_html import ActiveHtml
 from tests.render.formats.test_html import OUR_OWN
 from tests.render.sample_parts import EVERYTHING, PAYLOADS, assistant, everywhere, user
+from tests.sample_size import thinned
 
 from palimpsest.render.content.css import EXCERPT
 from palimpsest.render.formats.html_fragment import render_excerpt
@@ -18,7 +19,7 @@ def said(words: str, number: int) -> TextPart:
     return TextPart(id=f"prt_{number}", session_id="ses_1", message_id=f"msg_{number}", text=words)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", thinned(PAYLOADS, 3, 2))
 def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
     page = render_excerpt(
         (user(payload), assistant(*everywhere(payload))), payload, mark=MARK, remark=payload

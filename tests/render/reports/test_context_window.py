@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from tests.render.active_html import ActiveHtml
 from tests.render.formats.test_html import OUR_OWN
-from tests.render.sample_parts import PAYLOADS
+from tests.render.sample_parts import SOME_PAYLOADS
+from tests.sample_size import thinned
 
 from palimpsest.render.content.css import DARK, HEX, LIGHT, WINDOW
 from palimpsest.render.reports.context_window import (
@@ -65,12 +66,12 @@ def alive(html: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", thinned(SOME_PAYLOADS, 3))
 def test_lets_no_payload_come_alive_in_html(payload: str) -> None:
     assert alive(to_html(sheet(payload))) == []
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", thinned(SOME_PAYLOADS, 3, 1))
 def test_lets_no_payload_come_alive_in_markdown(payload: str) -> None:
     assert ActiveHtml(markdown2html_mistune(to_markdown(sheet(payload)))).alive == []
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from tests.render.sample_parts import PAYLOADS
+from tests.render.sample_parts import SOME_PAYLOADS
+from tests.sample_size import thinned
 
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.saved_inspector import SAVED_CHARS, saved_inspector
@@ -69,7 +70,7 @@ def test_what_a_cell_saves_is_bounded_and_leaves_out_tables_that_do_not_fit() ->
     assert made.endswith("</div></div>")
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", thinned(SOME_PAYLOADS, 3, 2))
 def test_a_payload_is_a_word_wherever_it_stands(payload: str) -> None:
     column = TableColumn("word", payload)
     table = ReportTable(payload, (column,), ((payload,),), (payload,))

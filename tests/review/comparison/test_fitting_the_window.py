@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 from tests.review.comparison.test_own_rule import recorded
+from tests.sample_size import sampled_cases
 
 from palimpsest.review.comparison.policy_comparison import PolicyComparison
 from palimpsest.review.comparison.policy_figures import requests_over
@@ -35,7 +36,7 @@ def compared(name: str, *policies: str, window: int = 0) -> PolicyComparison:
     return review(name).compare(policies, window=window)
 
 
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("name", sampled_cases([*LONG], "claude_code_spotter"))
 def test_no_row_of_a_preset_with_a_threshold_passes_its_window(name: str) -> None:
     names = [one.preset for one in presets() if one.counted]
 
@@ -46,7 +47,7 @@ def test_no_row_of_a_preset_with_a_threshold_passes_its_window(name: str) -> Non
 
 
 @pytest.mark.parametrize("window", [32_000, pytest.param(64_000, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("name", sampled_cases([*LONG], "claude_code_spotter"))
 def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int) -> None:
     names = ["raw", "recorded", *(one.preset for one in presets())]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.review.decision_sessions import SCENES
+from tests.review.decision_sessions import SCENES, SOME_SCENES
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.model.tokenizer import counter
@@ -33,7 +33,7 @@ def policies_of(review: SessionReview) -> dict[str, Policy]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", SOME_SCENES)
 async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, scene: str) -> None:
     review = await reviewed(tmp_path, scene)
     found = review.own_rule()

@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 from tests.review.importers.sample_files import sample
+from tests.sample_size import sampled_cases
 
 from palimpsest.review.recordings.recording import open_recording
 
 
-@pytest.mark.parametrize(("session", "read"), [("8463c716", 169_910), ("ae4a77f8", 139_534)])
+@pytest.mark.parametrize(
+    ("session", "read"),
+    sampled_cases([("8463c716", 169_910), ("ae4a77f8", 139_534)], ("ae4a77f8", 139_534)),
+)
 def test_the_request_that_wrote_a_summary_is_told_with_its_cost(
     session: str, read: int, tmp_path: Path
 ) -> None:

@@ -198,6 +198,7 @@ def test_a_session_that_ends_its_process_costs_only_itself(
     assert "Its process ended" in problem
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_script_needs_no_guard_around_its_main_part(folder: Path) -> None:
     script = folder.parent / "script.py"
@@ -261,6 +262,7 @@ def test_the_table_is_a_dataframe_and_a_parquet_file(folder: Path) -> None:
     assert list(read["input"]) == list(corpus.to_dataframe()["input"])
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_is_an_executor(folder: Path) -> None:

@@ -11,6 +11,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.review.decision_sessions import NO_PRUNE
 from tests.review.decision_sessions import SCENES as RECORDED
+from tests.sample_size import thinned
 from tests.session.extensions.test_hooks import make_harness as hooked
 from tests.session.runs.test_subagents import Cast
 from tests.waiting import LAST_RESORT_SECONDS
@@ -338,7 +339,9 @@ def listened(told: list[str], make: Callable[..., Fit[Any]]) -> Callable[..., Fi
     return listening
 
 
-@pytest.mark.parametrize("name", [name for name in [*RECORDED, *SCENES] if name not in UNTOLD])
+@pytest.mark.parametrize(
+    "name", thinned([name for name in [*RECORDED, *SCENES] if name not in UNTOLD], 2)
+)
 async def test_a_recorded_session_yields_again_what_was_journaled_in_the_same_order(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from tests.harness.session import ask
 from tests.loop.context_management.test_fit_driver import make_fit_harness, reads
-from tests.review.decision_sessions import NO_PRUNE, SCENES, compacted, pruned, truncated
+from tests.review.decision_sessions import (
+    NO_PRUNE,
+    SCENES,
+    SOME_SCENES,
+    compacted,
+    pruned,
+    truncated,
+)
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
@@ -31,7 +38,7 @@ def comparable(step: Step) -> Step:
     return replace(step, decisions=decisions, request=None, estimate=0, budget=0)
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", SOME_SCENES)
 async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: str) -> None:
     harness, session = await SCENES[name](tmp_path)
     records = list(await harness.records(session))

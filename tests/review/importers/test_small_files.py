@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.review.importers.imported import bring
 from tests.review.importers.reading import SAMPLES
+from tests.sample_size import sampled_cases
 
 from palimpsest.store.log.memory_store import MemoryStore
 
@@ -135,15 +136,12 @@ FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "openhands.jsonl": (within("openhands_v0.jsonl", b'"history": [', b"{" + FAT[:-2] + b"},"), TAKES_TOO_MUCH),
 }  # fmt: skip
 
-AS_ANOTHER = "cline.messages.json"
-"""Its messages are read as those of ``mini.traj.json``, so ``make soak`` has it."""
+WAYS = ("one.eval", "attached.eval", "pi.jsonl")
+"""A value that is large, one that is named many times, and what is large in a line."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(one, marks=pytest.mark.soak if one == AS_ANOTHER else ()) for one in FILES],
-)
+@pytest.mark.parametrize("name", sampled_cases([*FILES], *WAYS))
 def test_what_is_built_of_a_small_file_is_bounded(tmp_path: Path, name: str) -> None:
     write, sentence = FILES[name]
     path = write(tmp_path / name)

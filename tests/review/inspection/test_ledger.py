@@ -507,8 +507,9 @@ async def test_answers_that_failed_are_said_not_to_be_sent(tmp_path: Path) -> No
 
 
 async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     half = says("Half an answer").disconnects()
     harness = make_harness(tmp_path, half, says("Whole."), half, says("Whole again."))
     session = await harness.session()

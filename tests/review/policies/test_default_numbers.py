@@ -6,6 +6,7 @@ from statistics import mean
 import pytest
 from tests.review.policies.default_numbers import KINDS, PRICE, costs, policy_of, summary_calls
 from tests.review.policies.pi_session import RULER, pi_timeline
+from tests.sample_size import thinned
 
 from palimpsest.review.policies.registry import get
 from palimpsest.review.replay.simulation import simulate
@@ -21,7 +22,7 @@ def cost_of_pi(policy: str, window: int) -> float:
     return sum(one.cost(PRICE) for one in replay.sizes) + summary_calls(replay)
 
 
-@pytest.mark.parametrize("window", [64_000, 128_000, 200_000])
+@pytest.mark.parametrize("window", thinned([64_000, 128_000, 200_000], 3))
 def test_the_default_is_not_dearer_than_no_management_over_a_real_session(window: int) -> None:
     default, *others = (cost_of_pi(one, window) for one in ("palimpsest", BEFORE, NONE, "raw"))
 
@@ -29,7 +30,7 @@ def test_the_default_is_not_dearer_than_no_management_over_a_real_session(window
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("window", [32_000, 64_000])
+@pytest.mark.parametrize("window", thinned([32_000, 64_000], 2))
 def test_a_small_window_is_cheaper_over_sessions_that_its_numbers_were_not_chosen_by(
     window: int,
 ) -> None:

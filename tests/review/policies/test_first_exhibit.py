@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 from tests.review.policies.pi_session import RULER, SONNET, pi_timeline
+from tests.sample_size import thinned
 
 from palimpsest.review.policies.clearing import ClearToolUses, OpenCodePrune
 from palimpsest.review.policies.gemini import GeminiCompress, GeminiMask
@@ -106,7 +107,7 @@ EXHIBIT: tuple[tuple[str, ContextPolicy | None, Row], ...] = (
 
 
 @pytest.mark.parametrize(
-    ("policy", "row"), [one[1:] for one in EXHIBIT], ids=[one[0] for one in EXHIBIT]
+    ("policy", "row"), thinned([one[1:] for one in EXHIBIT], 3), ids=[one[0] for one in EXHIBIT]
 )
 def test_a_policy_gives_its_row(policy: ContextPolicy | None, row: Row) -> None:
     replay = simulate(pi_timeline(), policy, RULER)

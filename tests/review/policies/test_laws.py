@@ -36,7 +36,7 @@ PAIRS = (
     ("strands.sliding_window", "anthropic.clear_tool_uses"),
 )
 ANY = settings(
-    max_examples=sample_size(20, 500),
+    max_examples=sample_size(4, 500),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,

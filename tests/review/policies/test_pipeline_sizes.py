@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.review.policies.pi_session import pi_timeline
+from tests.sample_size import thinned
 
 import palimpsest
 from palimpsest import policies
@@ -56,7 +57,7 @@ def test_results_that_were_shortened_before_are_masked_too() -> None:
     assert shortened & masked
 
 
-@pytest.mark.parametrize("rule", ["opencode.prune", "gemini.mask"])
+@pytest.mark.parametrize("rule", thinned(["opencode.prune", "gemini.mask"], 2))
 def test_a_pipeline_never_sends_more_than_its_first_policy(rule: str) -> None:
     first = simulate(pi_timeline(), shortening(2_000), RULER)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.policies.made_timeline import Call, TimelineMaker
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, thinned
 
 from palimpsest.review.comparison.policy_figures import verdict
 from palimpsest.review.policies import (
@@ -178,7 +178,7 @@ def cut_short(timeline: Timeline, requests: int) -> Timeline:
     return replace(timeline, items=timeline.items[:end], requests=kept, _weights={})
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda one: one.preset)
+@pytest.mark.parametrize("preset", thinned(PRESETS, 2), ids=lambda one: one.preset)
 def test_a_preset_acts_on_a_busy_session_and_keeps_the_laws(preset: type[Preset]) -> None:
     timeline = busy()
     replay = keeps_the_laws(timeline, eager(preset), until=len(timeline.requests) // 2)
@@ -230,7 +230,7 @@ def edited(draw: st.DrawFn) -> Timeline:
 
 @pytest.mark.slow
 @settings(
-    max_examples=30,
+    max_examples=sample_size(4, 60),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

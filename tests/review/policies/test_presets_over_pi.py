@@ -7,6 +7,7 @@ its window is larger by as much).
 
 import pytest
 from tests.review.policies.pi_session import pi_timeline
+from tests.sample_size import thinned
 
 from palimpsest.review.policies.registry import get
 from palimpsest.review.replay.ruler import Ruler
@@ -51,7 +52,7 @@ CORRECTED = {
 """Rules that were corrected beside their originals since; these figures are their own, so that a later change is seen."""
 
 
-@pytest.mark.parametrize("policy", ROWS | CORRECTED)
+@pytest.mark.parametrize("policy", thinned(ROWS | CORRECTED, 3))
 def test_two_implementations_of_a_rule_agree(policy: str) -> None:
     fired, input_tokens = (ROWS | CORRECTED)[policy]
 

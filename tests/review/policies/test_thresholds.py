@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.review.policies.made_timeline import Call, TimelineMaker
 from tests.review.policies.test_preset_laws import PRESETS
+from tests.sample_size import thinned
 
 from palimpsest.review.policies.policy import ContextPolicy, Probe
 from palimpsest.review.policies.registry import get
@@ -281,7 +282,7 @@ def without_summary(policy: ContextPolicy) -> ContextPolicy:
     return replace(policy, summary=10**9) if hasattr(policy, "summary") else policy  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("row", REPORTED, ids=lambda row: row.policy)
+@pytest.mark.parametrize("row", thinned(REPORTED, 2), ids=lambda row: row.policy)
 @pytest.mark.parametrize("beside", [-1, 0, 1])
 def test_a_preset_acts_at_reported_tokens_as_its_original(row: Row, beside: int) -> None:
     policy = get(row.policy)

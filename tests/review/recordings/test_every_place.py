@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.review.importers.sample_files import FOLDER, sample
 from tests.review.money_recordings import FACTS, RIGHT, written
-from tests.sample_size import SOAKING
+from tests.sample_size import SOAKING, sampled_cases
 
 import palimpsest
 from palimpsest.frontends.command_line.main import main
@@ -29,7 +29,8 @@ from palimpsest.review.timeline_view.view_summary import view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 SAMPLES = sorted(one.name.removesuffix(".xz") for one in FOLDER.iterdir())
-LONG = frozenset({"pi_large_session.jsonl", "codex_rollout.jsonl", "claude_code_spotter"})
+LONG = frozenset({"pi_large_session.jsonl", "claude_code_spotter"})
+"""Others of their agents are shorter."""
 RECORDED = [key for key, _, _ in RECORDED_COLUMNS]
 PRICES = (
     (),
@@ -53,8 +54,21 @@ def test_what_a_made_recording_cost_is_known_by_hand(name: str, made: dict[str, 
     assert figures.cost_basis == ("fact" if name in FACTS else "estimate")
 
 
-@pytest.mark.parametrize("prices", PRICES, ids=lambda one: " ".join(one) or "as recorded")
-@pytest.mark.parametrize("name", [*RIGHT, "sweagent.traj"])
+MADE = (*RIGHT, "sweagent.traj")
+
+
+@pytest.mark.parametrize(
+    ("name", "prices"),
+    sampled_cases(
+        {
+            f"{name} {' '.join(one) or 'as recorded'}": (name, one)
+            for name in MADE
+            for one in PRICES
+        },
+        *(f"{name} as recorded" for name in MADE),
+        *(f"{MADE[at]} {' '.join(PRICES[at])}" for at in range(1, len(PRICES))),
+    ),
+)
 def test_a_made_recording_tells_one_number_everywhere(
     name: str,
     prices: tuple[str, ...],
@@ -65,11 +79,13 @@ def test_a_made_recording_tells_one_number_everywhere(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(
+    "name", sampled_cases(SAMPLES, *(one for one in SAMPLES if one not in LONG))
+)
 def test_a_sample_tells_one_number_everywhere(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    walk(sample(name, tmp_path), (), capsys, whole=SOAKING or name not in LONG)
+    walk(sample(name, tmp_path), (), capsys, whole=SOAKING or name != "codex_rollout.jsonl")
 
 
 def walk(

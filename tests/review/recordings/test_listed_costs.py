@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.review.importers.sample_files import sample
+from tests.sample_size import thinned
 
 import palimpsest
 from palimpsest.review.comparison.session_figures import figures_table, session_figures
@@ -16,7 +17,9 @@ def opened(name: str, folder: Path) -> RecordingReview:
     return palimpsest.open_recording(sample(name, folder))[0]
 
 
-@pytest.mark.parametrize("name", ["codex_rollout.jsonl", "gemini_cli.jsonl", "claude_code"])
+@pytest.mark.parametrize(
+    "name", thinned(["codex_rollout.jsonl", "gemini_cli.jsonl", "claude_code"], 3)
+)
 def test_a_cost_that_was_not_recorded_is_an_estimate_wherever_it_is_shown(
     name: str, tmp_path: Path
 ) -> None:

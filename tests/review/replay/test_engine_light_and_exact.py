@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.harness.session import SessionHarness
-from tests.review.decision_sessions import SCENES
+from tests.review.decision_sessions import SCENES, SOME_SCENES
 from tests.review.replayed_sessions import (
     EVERY_RULE_ACTS,
     Turns,
@@ -52,7 +52,7 @@ async def recorded_scene(tmp_path: Path, scene: str) -> tuple[SessionHarness, st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", SOME_SCENES)
 async def test_every_preset_decides_the_same_over_sizes_as_over_messages(
     tmp_path: Path, scene: str
 ) -> None:
@@ -110,7 +110,7 @@ def folder() -> TemporaryDirectory[str]:
 
 @pytest.mark.slow
 @settings(
-    max_examples=sample_size(10, 25),
+    max_examples=sample_size(4, 25),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

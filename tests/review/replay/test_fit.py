@@ -121,7 +121,7 @@ def test_a_report_that_falls_late_after_a_compaction_is_left_out_and_named(tmp_p
     assert "What request 31 reported contradicts the requests around it" in ruler.words
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
 @given(
     where=st.sets(st.integers(1, 29), min_size=1, max_size=3),
     times=st.sampled_from([0.0, 0.1, 3.0, 50.0]),

@@ -11,6 +11,7 @@ from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.policies.pi_session import pi_timeline
 from tests.review.replay.made_usage import caching_session
+from tests.sample_size import sampled_cases
 
 from palimpsest.review.comparison.offline_prices import offline_price
 from palimpsest.review.comparison.policy_comparison import compare_policies
@@ -208,7 +209,11 @@ def replace_hourly(usage: Usage | None) -> Usage | None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pi_large_session.jsonl", "codex_rollout.jsonl", "claude_code_spotter"]
+    "name",
+    sampled_cases(
+        ["pi_large_session.jsonl", "codex_rollout.jsonl", "claude_code_spotter"],
+        *("pi_large_session.jsonl", "codex_rollout.jsonl"),
+    ),
 )
 def test_what_is_taken_is_what_the_breaks_call_unexplained(name: str, tmp_path: Path) -> None:
     with open_recording(sample(name, tmp_path)) as recording:
@@ -291,7 +296,7 @@ def test_prompts_grow_by_what_the_session_grew_by(requests: int, growth: int) ->
     assert found.money_apart == pytest.approx(0, abs=0.01)
 
 
-@pytest.mark.parametrize("session", [0, 3])
+@pytest.mark.parametrize("session", sampled_cases([0, 3], 0))
 def test_real_sessions_are_within_a_hundredth_of_their_money(session: int, tmp_path: Path) -> None:
     with open_recording(sample("claude_code_spotter", tmp_path)) as recording:
         found = recording[session].proof()

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.request_contents.reviewed import review_of
@@ -117,6 +118,7 @@ def is_answer(line: Line) -> bool:
     return line["type"] == "message" and line["message"]["role"] in ANSWERED
 
 
+@pytest.mark.soak
 def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> None:
     path = sample("pi_large_session.jsonl", tmp_path)
     plain = [json.loads(one) for one in path.read_text("utf-8").splitlines()]

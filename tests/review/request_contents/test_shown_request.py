@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask, requested
-from tests.review.decision_sessions import SCENES
+from tests.review.decision_sessions import SCENES, SOME_SCENES
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import sample
 from tests.review.policies.made_timeline import Call, TimelineMaker
@@ -35,7 +35,7 @@ def counted(shown: ShownRequest) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", SOME_SCENES)
 async def test_every_request_of_ours_has_the_hash_that_was_recorded(
     name: str, tmp_path: Path
 ) -> None:
@@ -55,7 +55,7 @@ async def test_every_request_of_ours_has_the_hash_that_was_recorded(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", SOME_SCENES)
 async def test_blocks_of_every_request_of_ours_add_up_to_its_size(
     name: str, tmp_path: Path
 ) -> None:

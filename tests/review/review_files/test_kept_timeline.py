@@ -8,6 +8,7 @@ import pytest
 from tests.review.importers.imported import bring
 from tests.review.importers.sample_files import FOLDER, sample
 from tests.review.review_files.recorded_project import made_review
+from tests.sample_size import sampled_cases
 
 from palimpsest.review.comparison.references import References
 from palimpsest.review.review_files.columns import LONGEST_TEXT
@@ -26,13 +27,16 @@ from palimpsest.transcript.values import Price, PriceTier, ServicePrice
 SAMPLES = sorted({path.name.removesuffix(".xz") for path in FOLDER.iterdir() if path.is_file()})
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize(
+    "name", sampled_cases(SAMPLES, *(one for one in SAMPLES if one != "pi_large_session.jsonl"))
+)
 def test_the_sessions_of_every_sample_are_the_same_again(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     _read_again(sample(name, tmp_path_factory.mktemp("sample")))
 
 
+@pytest.mark.soak
 def test_sessions_whose_cache_lasts_an_hour_are_the_same_again(tmp_path: Path) -> None:
     for path in sample("claude_code_spotter", tmp_path).glob("*.jsonl"):
         _read_again(path)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.review.review_files.recorded_project import LONG, RecordedProject, made_review
+from tests.sample_size import thinned
 
 from palimpsest.model.script import says
 from palimpsest.public.session_object import open_session
@@ -161,7 +162,7 @@ DAMAGES: dict[str, tuple[str, Any]] = {
 """What is otherwise, as the path to a value and another value."""
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", thinned(DAMAGES, 3))
 def test_a_file_that_is_otherwise_than_written_is_passed_over_and_replaced(
     project: RecordedProject, damage: str
 ) -> None:

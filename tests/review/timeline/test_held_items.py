@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
-from tests.review.decision_sessions import NO_PRUNE, SCENES
+from tests.review.decision_sessions import NO_PRUNE, SCENES, SOME_SCENES
 from tests.review.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
 from tests.review.timeline.held_parts import differences, held_by_requests
 from tests.sample_size import sample_size
@@ -29,7 +29,7 @@ from palimpsest.transcript.timeline import Timeline
 Edit = Callable[[LiveSession, list[str]], None]
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", SOME_SCENES)
 async def test_every_request_holds_the_items_that_the_timeline_says(
     tmp_path: Path, scene: str
 ) -> None:
@@ -132,7 +132,7 @@ ANY_PART = st.tuples(
 
 @pytest.mark.slow
 @settings(
-    max_examples=sample_size(15, 300),
+    max_examples=sample_size(4, 300),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from tests.harness.session import requested
-from tests.review.decision_sessions import SCENES
+from tests.review.decision_sessions import SCENES, SOME_SCENES
+from tests.sample_size import thinned
 
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.replay.fit import recorded
@@ -17,7 +18,7 @@ TOOL_FRAMES = 200
 """What the tool definitions take besides their text."""
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 3))
 async def test_every_request_is_as_large_as_it_was(name: str, tmp_path: Path) -> None:
     harness, session = await SCENES[name](tmp_path)
     sent = [

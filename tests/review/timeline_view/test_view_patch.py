@@ -15,7 +15,7 @@ from tests.review.importers.sample_files import sample
 from tests.review.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
 from tests.review.timeline_view.cut_store import CutStore
 from tests.review.timeline_view.patched_view import patched
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, sampled_cases
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.tokenizer import counter
@@ -31,9 +31,12 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.policies import Policy
 
-CUTS = sample_size(6, 20)
-CHECKED = sample_size(8, 1)
+CUTS = 20
+CHECKED = sample_size(16, 1)
 """One record in so many is followed by a check against the whole log, and so is the last."""
+
+DIFFERENT = ("pruned", "compacted")
+"""Sessions that change what a view holds in different ways."""
 
 
 class Follower:
@@ -83,7 +86,7 @@ def records_of(store: Store, session_id: str) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", sampled_cases([*SCENES], *DIFFERENT))
 async def test_patched_view_is_the_newer_one_at_every_record(name: str, tmp_path: Path) -> None:
     harness, session = await SCENES[name](tmp_path)
     follower = Follower(harness.store, session.id)
@@ -98,7 +101,7 @@ async def test_patched_view_is_the_newer_one_at_every_record(name: str, tmp_path
     await harness.workspace.close()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_patched_view_is_the_newer_one_of_a_long_recording(tmp_path: Path) -> None:
     store, report = bring(sample("pi_large_session.jsonl", tmp_path))
     session = report.sessions[0].id
@@ -113,9 +116,10 @@ def test_patched_view_is_the_newer_one_of_a_long_recording(tmp_path: Path) -> No
     assert follower.patches > 0
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 @settings(
-    max_examples=sample_size(8, 100),
+    max_examples=sample_size(2, 100),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],

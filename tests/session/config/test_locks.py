@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args
 import pytest
 from pydantic import BaseModel
 from tests.harness.session import SessionHarness, ask
+from tests.sample_size import thinned
 from tests.session.permissions.test_modes_and_limits import answered, once, tools
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
@@ -167,7 +168,7 @@ def value_at(config: Any, key: str) -> Any:
 KEYS = dict(leaves(Config))
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", thinned(KEYS, 8))
 def test_no_file_no_environment_and_no_option_changes_what_is_locked(
     tmp_path: Path, key: str
 ) -> None:

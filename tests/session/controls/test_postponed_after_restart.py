@@ -9,6 +9,7 @@ import pytest
 from tests.harness.compacted_sessions import assert_rebuilt
 from tests.harness.session import SessionHarness, ask, requested
 from tests.loop.context_management.test_fit_driver import make_fit_harness
+from tests.sample_size import sampled_cases
 from tests.session.controls.test_step_mode import held, let_all_go, plain
 
 from palimpsest.model.script import calls, says
@@ -79,7 +80,7 @@ def _data(record: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("ends_early", [False, True])
+@pytest.mark.parametrize("ends_early", sampled_cases({"at its end": False, "early": True}, "early"))
 async def test_a_restart_changes_nothing_of_what_is_pruned(
     tmp_path: Path, *, ends_early: bool
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.sample_size import sampled_cases
 from tests.waiting import eventually
 
 from palimpsest.app.wiring import App
@@ -37,7 +38,7 @@ def is_killed(holder: Holder) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("goes", [ends, is_killed])
+@pytest.mark.parametrize("goes", sampled_cases([ends, is_killed], is_killed))
 def test_what_another_process_held_can_be_gone_on_with_when_it(
     goes: Callable[[Holder], None], tmp_path: Path
 ) -> None:

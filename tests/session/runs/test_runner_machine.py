@@ -503,4 +503,4 @@ def run_machine(machine: type[Runs], examples: int, steps: int) -> None:
 @pytest.mark.timeout(sample_size(300, 3_600))
 @pytest.mark.parametrize("machine", [InMemory, OnDisk])
 def test_every_order_of_operations_keeps_the_laws(machine: type[Runs]) -> None:
-    run_machine(machine, sample_size(8, 600), sample_size(20, 50))
+    run_machine(machine, sample_size(4, 600), sample_size(20, 50))

@@ -9,6 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 from tests.harness.sample_session import BEGUN, SampleSession, data_url, everything, picture
+from tests.sample_size import thinned
 from tests.session.sharing.test_share_page import ENVIRONMENT, KEY, PLACES, TRACES, VALUE
 from tests.store.record_builders import SESSION
 
@@ -186,7 +187,7 @@ def test_a_folder_in_opencode_s_layout_comes_back_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["md", "ipynb", "html"])
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", thinned(PLACES, 2))
 def test_nothing_secret_is_exported_for_reading(tmp_path: Path, place: str, form: str) -> None:
     told = SampleSession()
     PLACES[place](told)
@@ -197,7 +198,7 @@ def test_nothing_secret_is_exported_for_reading(tmp_path: Path, place: str, form
 
 
 @pytest.mark.parametrize("form", ["json", "opencode", "atif"])
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", thinned(PLACES, 2, 1))
 def test_no_key_is_exported_for_programs(tmp_path: Path, place: str, form: str) -> None:
     told = SampleSession()
     PLACES[place](told)

@@ -443,7 +443,7 @@ def test_a_long_session_needs_little_more_memory_than_its_log(
     store: JsonlStore, tmp_path: Path
 ) -> None:
     writer = store.acquire(SESSION, OWNER, create=True)
-    turns = sample_size(150, 500)
+    turns = sample_size(80, 500)
     writer.append(records(long_session(turns)))
     writer.close()
     log = sum(path.stat().st_size for path in (tmp_path / ".palimpsest").rglob("*.jsonl"))

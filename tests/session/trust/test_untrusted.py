@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
+from tests.sample_size import thinned
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
 from palimpsest.app.wiring import App
@@ -115,7 +116,7 @@ template = "Mine."
 """
 
 
-@pytest.mark.parametrize(("text", "key"), LOOSENS)
+@pytest.mark.parametrize(("text", "key"), thinned(LOOSENS, 2))
 def test_what_loosens_waits(project: Path, places: ConfigFolders, text: str, key: str) -> None:
     before = loaded(project, places, "", USER).value
     config = loaded(project, places, text, USER)

@@ -560,7 +560,7 @@ def apply_edits(root: Path, edits: list[tuple[str, tuple[str, object] | None, in
 
 
 @settings(
-    max_examples=sample_size(50, 3_000),
+    max_examples=sample_size(25, 3_000),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

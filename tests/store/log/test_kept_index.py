@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.sample_size import sample_size
 from tests.store.record_builders import assistant, session, text, user, whole_state
 from tests.store.session_state.test_message_index import NAMES, later, scripts
 
@@ -64,7 +65,7 @@ def told(state: State) -> object:
     return left, whole_state(state), state.compacted, state.holding("subtask")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sample_size(10, 400))
 @given(script=scripts(), more=later, last=later, is_import=st.booleans())
 @example(
     script=[user("msg_1"), user("msg_2")],
@@ -89,7 +90,7 @@ def test_pages_of_a_session_are_those_of_its_whole_log(
         assert store.open_messages(SESSION).messages() == store.load(SESSION).messages()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=sample_size(10, 400))
 @given(scripts(), later, st.data())
 def test_a_fork_anywhere_is_what_its_whole_log_says(
     script: list[Event], more: list[Event], data: st.DataObject

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sample_size import thinned
 from tests.store.record_builders import OWNER, SESSION
 from tests.waiting import LAST_RESORT_SECONDS
 
@@ -146,7 +147,7 @@ def test_long_texts_are_kept_in_no_linked_folder_and_deleted_from_none(
     assert picture(foreign) == before
 
 
-@pytest.mark.parametrize("name", ["log-1.jsonl", "log-2.jsonl", "lease.json"])
+@pytest.mark.parametrize("name", thinned(["log-1.jsonl", "log-2.jsonl", "lease.json"], 2))
 @pytest.mark.parametrize("what", ["pipe", "link", "dangling", "hard link", "folder"])
 def test_a_log_or_lease_that_is_no_file_of_ours_hangs_nobody_and_changes_nothing(
     project: Path, foreign: Path, name: str, what: str

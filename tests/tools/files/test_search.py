@@ -195,8 +195,12 @@ async def test_a_wrong_pattern_gets_one_sentence(harness: ToolHarness) -> None:
         await harness.call("grep", pattern="f(")
 
 
+@pytest.mark.soak
 @pytest.mark.slow
-async def test_a_catastrophic_pattern_ends_and_lets_others_run(harness: ToolHarness) -> None:
+async def test_a_catastrophic_pattern_ends_and_lets_others_run(
+    harness: ToolHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LONGEST_MATCH_SECONDS", 0.5)
     harness.write("a.txt", "a" * 40 + "b" * 40 + "!\n")
     began = time.process_time()
     async with beating() as beats:
@@ -208,7 +212,10 @@ async def test_a_catastrophic_pattern_ends_and_lets_others_run(harness: ToolHarn
 
 
 @pytest.mark.slow
-async def test_a_stopped_search_returns_at_once(harness: ToolHarness) -> None:
+async def test_a_stopped_search_returns_at_once(
+    harness: ToolHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LONGEST_MATCH_SECONDS", 1.0)
     harness.write("a.txt", "a" * 40 + "b" * 40 + "!\n")
     asyncio.get_running_loop().call_later(0.1, harness.abort.set)
 

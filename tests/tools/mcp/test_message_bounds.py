@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.tools import ScriptedUser, ToolHarness
+from tests.sample_size import sampled_cases, thinned
 from tests.tools.mcp.test_hostile_servers import serving, tools
 
 from palimpsest.tools.mcp import message_bounds
@@ -114,7 +115,7 @@ async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["initialize", "tools/list"])
+@pytest.mark.parametrize("method", sampled_cases(["initialize", "tools/list"], "initialize"))
 async def test_a_server_that_never_ends_its_first_words_costs_a_sentence(
     tmp_path: Path, method: str
 ) -> None:
@@ -123,6 +124,7 @@ async def test_a_server_that_never_ends_its_first_words_costs_a_sentence(
         assert found.status()[0].state == "failed"
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 async def test_a_long_text_with_many_commas_is_a_message(tmp_path: Path) -> None:
     async with serving(tmp_path, tools("prose")) as (_found, harness, _said):
@@ -228,13 +230,16 @@ PACKED = "The MCP server 'x' packed its answer, which was not asked for, so it w
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "words"),
-    [
-        ("json", BYTES),
-        ("events", BYTES),
-        ("values", VALUES),
-        ("event of values", VALUES),
-        ("packed", PACKED),
-    ],
+    thinned(
+        [
+            ("json", BYTES),
+            ("events", BYTES),
+            ("values", VALUES),
+            ("event of values", VALUES),
+            ("packed", PACKED),
+        ],
+        2,
+    ),
 )
 async def test_an_answer_over_http_is_bounded_too(
     tmp_path: Path, address: str, how: str, words: str

@@ -17,6 +17,7 @@ import pytest
 from tests.harness.free_port import free_port
 from tests.harness.process_forks import MCP_SERVER, forked_python
 from tests.harness.tools import ScriptedUser, ToolHarness
+from tests.sample_size import sampled_cases
 from tests.waiting import LAST_RESORT_SECONDS, eventually, settled, until
 
 from palimpsest.tools.mcp import client
@@ -162,6 +163,7 @@ async def test_a_server_that_dies_in_a_call_costs_a_sentence_and_is_back_next_tu
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
+@pytest.mark.soak
 async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path) -> None:
     async with servers(tmp_path, stdio()) as (found, harness, _said):
         os.kill(int((await harness.call("demo_pid")).output), signal.SIGKILL)
@@ -174,8 +176,8 @@ async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path)
 
 
 async def test_a_call_that_hangs_is_given_up_after_its_time(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio(timeout=8.0)) as (_, harness, _said):
-        with pytest.raises(UserError, match="did not run hang within 8 seconds"):
+    async with servers(tmp_path, stdio(timeout=4.0)) as (_, harness, _said):
+        with pytest.raises(UserError, match="did not run hang within 4 seconds"):
             await harness.call("demo_hang")
         assert harness.shown[-1] == {"output": "halfway"}
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
@@ -193,11 +195,14 @@ async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "words"),
-    [
-        ("broken", "no such table: servers"),
-        ("silent", "was silent for 2 seconds"),
-        ("nonsense", "was silent for 2 seconds"),
-    ],
+    sampled_cases(
+        {
+            "broken": ("broken", "no such table: servers"),
+            "silent": ("silent", "was silent for 2 seconds"),
+            "nonsense": ("nonsense", "was silent for 2 seconds"),
+        },
+        *("broken", "nonsense"),
+    ),
 )
 async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
     tmp_path: Path, mode: str, words: str, monkeypatch: pytest.MonkeyPatch
@@ -226,6 +231,7 @@ async def test_a_slow_server_does_not_hold_a_turn(
         assert "demo_add" in harness.registry.names
 
 
+@pytest.mark.soak
 async def test_a_server_that_failed_is_not_waited_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,7 +401,7 @@ async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
     assert guard is None or not guard.is_running()
 
 
-@pytest.mark.parametrize("mode", ["silent", "stubborn"])
+@pytest.mark.parametrize("mode", sampled_cases(["silent", "stubborn"], "stubborn"))
 async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
     tmp_path: Path, mode: str
 ) -> None:

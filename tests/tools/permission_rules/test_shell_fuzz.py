@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.tools import ToolHarness
-from tests.sample_size import fresh, sample_size
+from tests.sample_size import fresh, sample_size, sampled_cases
 from tests.tools.reading_grammar import MARKER, ReadingGrammar, make_project
 from tests.tools.shell_grammar import BASH, BashSandbox, ShellGrammar
 
@@ -69,7 +69,7 @@ READING_TEXTS = sample_size(400, 20_000)
 
 @pytest.mark.slow
 @pytest.mark.timeout(sample_size(300, 3_600))
-@pytest.mark.parametrize("place", [".", "sub"])
+@pytest.mark.parametrize("place", sampled_cases([".", "sub"], "sub"))
 async def test_texts_that_are_answered_print_no_key(
     harness: ToolHarness, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

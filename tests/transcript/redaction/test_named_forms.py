@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from tests.sample_size import thinned
 
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, SecretStream, scrub
 
@@ -170,7 +171,7 @@ HOSTILE = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("piece", thinned(HOSTILE, 4))
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
     def seconds(length: int) -> float:
         text = piece * (length // len(piece)) + "!"
@@ -181,7 +182,7 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
             took.append(time.process_time() - began)
         return min(took)
 
-    small, large = seconds(15_000), seconds(60_000)
+    small, large = seconds(7_000), seconds(28_000)
 
     assert large < 8 * small + 0.05, "a square would be 16 times"
-    assert large < 2.0
+    assert large < 1.0

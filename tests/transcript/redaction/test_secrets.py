@@ -159,12 +159,12 @@ def test_ten_thousand_pieces_cost_little() -> None:
 @pytest.mark.slow
 def test_a_run_that_never_ends_is_not_held_for_ever() -> None:
     stream, shown, began = SecretStream(), 0, time.process_time()
-    for _ in range(2_000):
+    for _ in range(sample_size(1_000, 2_000)):
         shown += len(stream.feed("sk-abcdef0123456789"))
 
     assert shown > 0
     assert time.process_time() - began < 10
-    assert MOST_GROWING < 2_000 * 19
+    assert sample_size(1_000, 2_000) * 19 > MOST_GROWING
 
 
 VALUES = secret_values({"SOME_API_KEY": "value-of-the-key-1815"})
@@ -172,7 +172,7 @@ PLANTED = st.sampled_from([*SECRETS.values(), *VALUES])
 
 
 @pytest.mark.slow
-@settings(max_examples=sample_size(100, 6_000), deadline=None)
+@settings(max_examples=sample_size(40, 6_000), deadline=None)
 @given(
     before=st.text(max_size=40),
     secret=PLANTED,
@@ -198,7 +198,7 @@ def test_no_cut_lets_a_secret_through(
 
 
 @pytest.mark.slow
-@settings(max_examples=sample_size(100, 2_000), deadline=None)
+@settings(max_examples=sample_size(40, 2_000), deadline=None)
 @given(st.text(alphabet="skey- .:=/\n'\"AaI0", max_size=200), st.integers(1, 9))
 def test_ordinary_pieces_come_out_whole(text: str, size: int) -> None:
     stream = SecretStream()

@@ -143,6 +143,15 @@ describe('the panel', () => {
     ).toBeTruthy();
   });
 
+  it('restarts a kernel that has died only on a click', () => {
+    const { actions } = draw({ status: 'dead' });
+    expect(actions.kernel.restart).not.toHaveBeenCalled();
+    expect(screen.getByText(/The kernel of a.ipynb has died/)).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: 'Restart the kernel' }));
+
+    expect(actions.kernel.restart).toHaveBeenCalledOnce();
+  });
+
   it('gives the keyboard to the text field when the package was loaded', () => {
     const { redraw } = draw({ status: 'absent' });
     screen.getByRole('button', { name: 'Load it' }).focus();
