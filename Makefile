@@ -53,12 +53,13 @@ else
 	$(if $(PYTEST_MEANT),@$(PYTHON) -m pytest $(BESIDE) $(PYTEST_MEANT))
 endif
 
-check: $(VENV)/.installed $(NODE_MODULES) ## Format, lint, types, layers, spelling, protocol; changes nothing
+check: $(VENV)/.installed $(NODE_MODULES) ## Format, lint, types, layers, spelling, pages, protocol; changes nothing
 	@bash scripts/check.sh
 
 fix: $(VENV)/.installed $(NODE_MODULES) ## Format, and mend what the linters can mend
 	ruff format .
 	ruff check --fix .
+	python scripts/wrap_pages.py
 	cd $(EXTENSION) && jlpm fix
 
 bench: $(VENV)/.installed $(FRONT) ## Measure the promised figures and print them beside their targets

@@ -24,6 +24,7 @@ step lint ruff check .
 step types mypy
 step layers env PYTHONPATH=kernel_ext lint-imports --no-cache
 step spelling codespell
+step pages python scripts/wrap_pages.py --check
 step protocol python scripts/protocol.py --check
 step 'front end' env -C labextension jlpm check
 exit "$verdict"

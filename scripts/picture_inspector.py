@@ -23,7 +23,7 @@ from tests.e2e.jupyterlab import (
     wait_until_drawn,
 )
 
-SAMPLE = ROOT / "tests" / "review" / "importers" / "samples" / "pi_large_session.jsonl.xz"
+SAMPLE = ROOT / "tests" / "recordings" / "formats" / "samples" / "pi_large_session.jsonl.xz"
 IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT, SCALE = 1280, 1400, 1.5
 MOST_BYTES = 200_000

@@ -54,13 +54,13 @@ OMITTED = {
 CONSTANTS = {
     "PROTOCOL_VERSION": ("palimpsest.frontends.protocol.connection", "PROTOCOL_VERSION"),
     "VIEW_VERSION": ("palimpsest.review.timeline_view.view_values", "VIEW_VERSION"),
-    "STATE_WORDS": ("palimpsest.review.comparison.explanation", "STATES"),
+    "STATE_WORDS": ("palimpsest.review.tables.explanation", "STATES"),
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
     "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
     "MOST_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MOST_BLOCKS"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
-    "WIDEST": ("palimpsest.review.replay.ruler", "WIDEST"),
-    "LEAST_SCALED": ("palimpsest.review.replay.ruler", "LEAST_SCALED"),
+    "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
+    "LEAST_SCALED": ("palimpsest.context_policies.prompt_cache.ruler", "LEAST_SCALED"),
 }
 """Tables and bounds that a page needs as values, by their names there."""
 TABLE = "palimpsest.frontends.operation_table"

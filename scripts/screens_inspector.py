@@ -32,7 +32,7 @@ from tests.e2e.jupyterlab import (
 )
 from tests.e2e.test_inspector import INSPECT
 from tests.e2e.test_panel import RUN, book
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest import open_recording
 from palimpsest.public.recorded_session import RecordedSession

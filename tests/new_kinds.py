@@ -1,8 +1,9 @@
-"""Patches that add a pruning rule, a tool and a type of part as a contributor would.
+"""Patches that follow the recipes of CONTRIBUTING.md as a contributor would, on a copy of the sources.
 
-They follow CONTRIBUTING.md ("How to add ...") on a copy of the sources.
+They quote the lines that they change, so a change of these lines is made here, too.
 """
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,8 +114,8 @@ class CountWordsTool:
     ),
     Change(
         f"{PACKAGE}/tools/registration/builtin_tools.py",
-        '    BuiltinTool(CountWordsTool, "allow", changes=False),\n    BuiltinTool(WebFetchTool, "ask", changes=False),\n',
-        '    BuiltinTool(WebFetchTool, "ask", changes=False),\n',
+        '    BuiltinTool(CountWordsTool, "allow", changes=False),\n    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),\n',
+        '    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),\n',
     ),
     Change(
         "docs/tools.md",
@@ -166,29 +167,194 @@ FormedPart =''',
         "  link: { text: (part, words) => words.__('Link: %1', part.title) },\n  subtask: {\n",
         "  subtask: {\n",
     ),
+    Change(
+        "docs/fields.md",
+        "### Link: `LinkPart`\n\n"
+        "| OpenCode's field | ours | what it holds | shown by |\n|---|---|---|---|\n"
+        "| none | `title` | what the page is called | `test_new_kinds.py::test_a_rule_a_tool_and_a_part_work_from_end_to_end` |\n\n"
+        "### What went wrong\n",
+        "### What went wrong\n",
+    ),
 )
 
+POLICY = (
+    Change(
+        f"{PACKAGE}/context_policies/presets/masking.py",
+        '''class ExampleMask(Preset):
+    """The example agent's mask: results over ``longest`` characters become one word when they come."""
+
+    preset = "example.mask"
+    source = "Example 1.0, context.py: mask"
+    at_first = 0
+    """How many results were looked at: none."""
+    longest: int = 1_000
+    """Characters up to which a result is shown whole."""
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        new = view.outputs[state:]
+        long = (one for one in new if view.chars(one) > self.longest)
+        changes = replaced(view, long, "masked", "Masked.")
+        longest = max((view.chars(one) for one in new), default=0)
+        probe = Probe("characters of a result", longest, self.longest, "characters")
+        return decided_with_reason(len(view.outputs), changes, probe, "results that it may mask")
+
+
+class SweAgentLastN(Preset):
+''',
+        "class SweAgentLastN(Preset):\n",
+    ),
+)
+
+IMPORTER = (
+    Change(
+        f"{PACKAGE}/recordings/formats/example_agent.py",
+        '''"""Read sessions of the example agent: a header, then a message in the form of OpenAI's chat a line."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from palimpsest.recordings.message_formats.chat_stream import ChatStream
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.recorded import Recorded, SessionBegin
+from palimpsest.recordings.reading.sources import json_lines
+from palimpsest.transcript.strings.relative_paths import recorded_name
+
+
+class ExampleAgentImporter:
+    """Reads one session a file."""
+
+    name = "example-agent"
+    title = "Example agent"
+    tried_on = "hand-made files"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether the first line is the agent's header."""
+        return head.start.startswith(b'{"agent": "example"')
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session: the header, then each message."""
+        stream = ChatStream()
+        for place, line in json_lines(path, report):
+            if place == 1:
+                yield SessionBegin(
+                    id=recorded_name(path.stem), format=self.name, model=line.text("model")
+                )
+            else:
+                gaps, message = stream.read(line)
+                yield from (*gaps, message)
+''',
+    ),
+    Change(
+        f"{PACKAGE}/recordings/formats/built_in.py",
+        "from palimpsest.recordings.formats.example_agent import ExampleAgentImporter\n"
+        "from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter\n",
+        "from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter\n",
+    ),
+    Change(
+        f"{PACKAGE}/recordings/formats/built_in.py",
+        "    ExampleAgentImporter(),\n    OpenAIChatImporter(),\n",
+        "    OpenAIChatImporter(),\n",
+    ),
+    Change(
+        "docs/import-formats.md",
+        "## Example agent\n\n- Tried on hand-made files. Nothing is guessed.\n\n## Gemini CLI\n",
+        "## Gemini CLI\n",
+    ),
+    Change(
+        "docs/import.md",
+        "| Example agent, pi, SWE-agent, mini-swe-agent, OpenAI chat JSONL | none",
+        "| pi, SWE-agent, mini-swe-agent, OpenAI chat JSONL | none",
+    ),
+)
+RECORDED_BY_EXAMPLE = (
+    {"agent": "example", "model": "openai/gpt-5"},
+    {"role": "user", "content": "Read it."},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c", "content": "word " * 2_000},
+    {"role": "assistant", "content": "It says word."},
+)
+"""A recording of the example agent, line by line."""
+
+OPERATION = (
+    Change(
+        f"{PACKAGE}/frontends/operations/count_words.py",
+        (ROOT / "tests/frontends/operations/count_words.py").read_text("utf-8"),
+    ),
+    Change(
+        f"{PACKAGE}/frontends/operations/modules.py",
+        '    OperationModule("count_words", "count-words"),\n    OperationModule("storage", "storage"),\n',
+        '    OperationModule("storage", "storage"),\n',
+    ),
+    Change(
+        f"{PACKAGE}/public/session_object.py",
+        '    def count_words(self, text: str = "") -> int:\n'
+        '        """Count the words of a text, or all that were said."""\n'
+        '        return int(self.run("count-words", text=text).words)\n\n'
+        "    def undo_compaction(self)",
+        "    def undo_compaction(self)",
+    ),
+    Change(
+        "docs/routes.md",
+        "| none |  | `count-words` | [session, text, unit] | `count_words` | `count` | |\n"
+        "| none |  | `stop-import` |",
+        "| none |  | `stop-import` |",
+    ),
+)
+"""An operation with a button in the panel."""
+
 BARE = {
-    "rule": RULE[:1],
-    "part": PART[:2],
+    "A pruning rule": RULE[:1],
+    "A type of part": PART[:2],
 }
 """The changes that add only the name of the kind."""
-WHOLE = {"rule": RULE, "tool": TOOL, "part": PART}
+WHOLE = {
+    "A pruning rule": RULE,
+    "A policy of the field": POLICY,
+    "An importer": IMPORTER,
+    "A tool": TOOL,
+    "A type of part": PART,
+    "An operation": OPERATION,
+}
+"""The changes that the recipes of CONTRIBUTING.md ask for, by the recipe's title."""
 
 
-def files(changes: tuple[Change, ...]) -> set[str]:
-    """Return the files that are written by hand."""
-    return {one.path for one in changes}
+def files(changes: tuple[Change, ...]) -> list[str]:
+    """Return the files that are written by hand, in their order."""
+    return list(dict.fromkeys(one.path for one in changes))
+
+
+STEP = re.compile(r"^\d+\. `([^`]+)`:", re.MULTILINE)
+TOP_FOLDERS = (f"{PACKAGE}/", "labextension/src/")
+
+
+def recipes() -> dict[str, list[str]]:
+    """Return the files that each recipe of CONTRIBUTING.md lists, by its title."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## Recipes\n")[1]
+    sections = (one.split("\n", 1) for one in text.split("\n### ")[1:])
+    return {title: STEP.findall(steps) for title, steps in sections}
+
+
+def is_listed(path: str, step: str) -> bool:
+    """Return whether a step of a recipe means a path; ``<format>`` in it is any name."""
+    name = re.sub(r"<\w+>", r"\\w+", re.sub(r"([.+])", r"\\\1", step))
+    short = next((path.removeprefix(one) for one in TOP_FOLDERS if path.startswith(one)), path)
+    return re.fullmatch(name, short) is not None
 
 
 def copied(target: Path) -> Path:
-    """Copy the files that the type checkers read."""
+    """Copy the files that the type checkers and the tests of the recipes read."""
     unread = shutil.ignore_patterns("__pycache__", "static", "labextension", "*.pyc")
     shutil.copytree(ROOT / "kernel_ext", target / "kernel_ext", ignore=unread)
     for name in ("setup.cfg", "pyproject.toml"):
         shutil.copy(ROOT / name, target / name)
     (target / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "tools.md", target / "docs" / "tools.md")
+    for page in (ROOT / "docs").glob("*.md"):
+        shutil.copy(page, target / "docs")
     (target / "scripts").mkdir()
     shutil.copy(ROOT / "scripts" / "protocol.py", target / "scripts")
     page = target / "labextension"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
+from hypothesis import HealthCheck, Phase, settings
 
 SOAKING = bool(os.environ.get("PALIMPSEST_SOAK"))
 ALIKE = os.environ.get("CI") == "true"
@@ -16,6 +17,17 @@ ALIKE = os.environ.get("CI") == "true"
 def sample_size(sample: int, all_of_it: int) -> int:
     """Return the number of cases; ``make soak`` runs all."""
     return all_of_it if SOAKING else sample
+
+
+def slow_cases(sample: int, all_of_it: int, **more: Any) -> settings:
+    """Return the settings of a generated test with slow cases, which are not shrunk."""
+    return settings(
+        max_examples=sample_size(sample, all_of_it),
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow],
+        **more,
+    )
 
 
 def seeds(sample: int, all_of_it: int) -> Sequence[int]:

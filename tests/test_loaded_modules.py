@@ -26,15 +26,28 @@ LIBRARIES = (
 """Libraries that no first answer needs, unless its model does."""
 SHELL = ("IPython", "ipykernel", "ipywidgets", "anywidget", "traitlets.config")
 """What only a kernel needs."""
+REVIEWERS = tuple(
+    f"palimpsest.{folder}"
+    for folder in ("recordings", "context_policies", "live_policies", "review")
+)
+"""The folders that read sessions afterwards, or let a policy of the user's act."""
+PLACEHOLDER = [
+    "palimpsest.context_policies",
+    "palimpsest.context_policies.whatif",
+    "palimpsest.context_policies.whatif.placeholder_summary",
+]
+"""What a session object imports of them: how long a placeholder of a summary is, a default of its what-if."""
 ANSWERS_OF_A_VIEW = (
-    "palimpsest.review.comparison",
-    "palimpsest.review.comparison.figures",
-    "palimpsest.review.recordings",
-    "palimpsest.review.recordings.branch",
-    "palimpsest.review.replay",
-    "palimpsest.review.replay.ruler",
+    "palimpsest.context_policies",
+    "palimpsest.context_policies.prompt_cache",
+    "palimpsest.context_policies.prompt_cache.ruler",
+    "palimpsest.review",
+    "palimpsest.review.recorded_sessions",
+    "palimpsest.review.recorded_sessions.branch",
     "palimpsest.review.request_contents",
     "palimpsest.review.request_contents.lost_word",
+    "palimpsest.review.tables",
+    "palimpsest.review.tables.figures",
     "palimpsest.review.timeline_view",
     "palimpsest.review.timeline_view.view_patch",
     "palimpsest.review.timeline_view.view_queries",
@@ -89,22 +102,38 @@ def of(modules: set[str], *names: str) -> list[str]:
 def test_a_script_that_imports_the_application_loads_only_what_makes_it(tmp_path: Path) -> None:
     loaded = script("", tmp_path)
 
-    assert of(loaded, *LIBRARIES, *SHELL, "httpx", "palimpsest.frontends.kernel") == []
-    assert of(loaded, *WITH_A_SESSION, "palimpsest.model.rehearsal") == []
-    assert of(loaded, "palimpsest.review") == [
-        "palimpsest.review",
-        "palimpsest.review.counterfactual",
-        "palimpsest.review.counterfactual.placeholder_summary",
-    ]
+    assert (
+        of(
+            loaded,
+            *LIBRARIES,
+            *SHELL,
+            "httpx",
+            "palimpsest.frontends.kernel",
+            "palimpsest.frontends.variables",
+        )
+        == []
+    )
+    assert of(loaded, *WITH_A_SESSION, "palimpsest.rehearsal") == []
+    assert of(loaded, *REVIEWERS) == PLACEHOLDER
 
 
 @pytest.mark.slow
 def test_a_script_that_the_rehearsal_answered_loaded_no_more(tmp_path: Path) -> None:
     loaded = script(ASKED, tmp_path, MODEL="rehearsal/rules", PALIMPSEST_REHEARSAL_DELAY="0")
 
-    assert "palimpsest.model.rehearsal.rehearsal_model" in loaded
-    assert of(loaded, *LIBRARIES, *SHELL, "httpx", "palimpsest.frontends.kernel") == []
-    assert of(loaded, "palimpsest.review.comparison", "palimpsest.review.policies") == []
+    assert "palimpsest.rehearsal.rehearsal_model" in loaded
+    assert (
+        of(
+            loaded,
+            *LIBRARIES,
+            *SHELL,
+            "httpx",
+            "palimpsest.frontends.kernel",
+            "palimpsest.frontends.variables",
+        )
+        == []
+    )
+    assert of(loaded, *REVIEWERS) == PLACEHOLDER
 
 
 @pytest.mark.slow
@@ -125,8 +154,13 @@ def test_a_script_that_a_server_answered_loaded_a_client_and_not_litellm(tmp_pat
 
     assert len(server.requests) == 1
     assert "httpx" in loaded
-    needless = {*LIBRARIES, *SHELL, "palimpsest.frontends.kernel"} - {"zstandard"}  # httpx's own
-    assert of(loaded, *needless, *NO_ANSWER, "palimpsest.model.rehearsal") == []
+    needless = {
+        *LIBRARIES,
+        *SHELL,
+        "palimpsest.frontends.kernel",
+        "palimpsest.frontends.variables",
+    } - {"zstandard"}  # httpx's own
+    assert of(loaded, *needless, *NO_ANSWER, "palimpsest.rehearsal") == []
 
 
 @pytest.mark.slow
@@ -148,6 +182,6 @@ def test_a_kernel_loads_the_extension_without_review_and_without_what_answers_la
 
     assert "palimpsest.frontends.frontend" in loaded
     assert of(loaded, *LIBRARIES, "httpx") == []
-    assert of(asked, "palimpsest.review", "palimpsest.frontends.operations.sessions") == []
+    assert of(asked, *REVIEWERS, "palimpsest.frontends.operations.sessions") == []
     assert of(answered, *LIBRARIES, "httpx") == []
-    assert of(answered, "palimpsest.review") == sorted(("palimpsest.review", *ANSWERS_OF_A_VIEW))
+    assert of(answered, *REVIEWERS) == sorted(ANSWERS_OF_A_VIEW)

@@ -1,7 +1,7 @@
-"""A new kind of rule or part is a type error until it is handled everywhere, in three files at most.
+"""The recipes of CONTRIBUTING.md take the files that they list, four at most, and lead to something that works.
 
-The type checkers run on a copy of the sources, to which a pruning rule, a tool and a type of part are added
-as CONTRIBUTING.md says.
+They are carried out on a copy of the sources, on which the type checkers run, too: a new kind of rule or part is
+a type error until it is handled everywhere.
 """
 
 import json
@@ -16,15 +16,21 @@ from tests import new_kinds
 NODE = Path(sys.prefix) / "bin" / "node"
 
 
-@pytest.mark.parametrize("kind", new_kinds.WHOLE)
-def test_it_takes_three_files_at_most_which_the_recipe_names(kind: str) -> None:
-    recipe = (new_kinds.ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    touched = new_kinds.files(new_kinds.WHOLE[kind])
+MOST_FILES = 4
 
-    assert len(touched) <= 3
-    for path in touched:
-        known = (new_kinds.ROOT / path).exists()
-        assert not known or f"`{path.removeprefix('kernel_ext/palimpsest/')}`" in recipe
+
+@pytest.mark.parametrize("title", new_kinds.recipes())
+def test_a_recipe_asks_for_four_files_at_most(title: str) -> None:
+    assert 0 < len(new_kinds.recipes()[title]) <= MOST_FILES
+
+
+@pytest.mark.parametrize("title", new_kinds.WHOLE)
+def test_a_recipe_lists_the_files_that_it_takes_in_their_order(title: str) -> None:
+    steps = new_kinds.recipes()[title]
+    touched = new_kinds.files(new_kinds.WHOLE[title])
+
+    assert len(touched) == len(steps)
+    assert [one for one in zip(touched, steps, strict=True) if not new_kinds.is_listed(*one)] == []
 
 
 def mypy(target: Path) -> set[str]:
@@ -60,11 +66,11 @@ def tsc(target: Path) -> set[str]:
     ("kind", "python", "page"),
     [
         (
-            "rule",
+            "A pruning rule",
             {"context/reduction/pruning.py", "transcript/context_values/prune_policy.py"},
             set(),
         ),
-        ("part", {"render/content/outline.py"}, {"views/parts/standaloneParts.tsx"}),
+        ("A type of part", {"render/content/outline.py"}, {"views/parts/standaloneParts.tsx"}),
     ],
 )
 def test_a_kind_that_is_only_named_is_a_type_error(
@@ -92,9 +98,9 @@ from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.parts import LinkPart
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.context.reduction.pruning import pruner
+from palimpsest.context.reduction.pruning import pruning_function
 from tests.builders import Builder, MODEL
-from tests.review.replayed_sessions import (
+from tests.context_policies.whatif.replayed_sessions import (
     EVERY_RULE_ACTS, decided_everywhere, decided_instead, ruled,
 )
 
@@ -117,7 +123,7 @@ print(json.dumps({
     "live": any(acts["live"]),
     "replays": acts["live"] == acts["exact"] == acts["light"],
     "what-if": any(instead["light"]) and instead["light"] == instead["exact"],
-    "held": pruner("largest").numbers,
+    "held": pruning_function("largest").numbers,
     "offered": "count_words" in Registry(builtin_tools()).names,
     "action": evaluate("count_words", "*", DEFAULT_RULES).action,
     "own": is_reserved_name("count_words"),
@@ -127,23 +133,32 @@ print(json.dumps({
 """
 
 
-@pytest.mark.soak
-def test_all_three_work_from_end_to_end(tmp_path: Path) -> None:
-    target = new_kinds.copied(tmp_path)
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources on which all recipes were followed."""
+    target = new_kinds.copied(tmp_path_factory.mktemp("followed"))
     for changes in new_kinds.WHOLE.values():
         new_kinds.write(changes, target)
+    return target
 
+
+def run(target: Path, *arguments: str) -> str:
+    """Run Python with the sources of the copy; returns what it printed."""
     done = subprocess.run(
-        [sys.executable, "-c", WORKS],
+        [sys.executable, *arguments],
         cwd=new_kinds.ROOT,
-        env={"PYTHONPATH": f"{target / 'kernel_ext'}:{new_kinds.ROOT}"},
+        env={"PYTHONPATH": f"{target / 'kernel_ext'}:{new_kinds.ROOT}", "HOME": str(target)},
         capture_output=True,
         text=True,
         check=False,
     )
-
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_rule_a_tool_and_a_part_work_from_end_to_end(followed: Path) -> None:
+    assert json.loads(run(followed, "-c", WORKS)) == {
         "mark": [
             (
                 "Cleared for the model: 11,250 → 8 tokens, by rule prune/largest; the whole text is "
@@ -160,5 +175,29 @@ def test_all_three_work_from_end_to_end(tmp_path: Path) -> None:
         "model": ["see", "[Link: The data]"],
         "shown": [True, True],
     }
-    assert mypy(target) == set()
-    assert tsc(target) == set()
+
+
+@pytest.mark.slow
+def test_a_recording_of_a_new_format_is_compared_under_a_new_policy(followed: Path) -> None:
+    recording = followed / "session.jsonl"
+    recording.write_text("\n".join(map(json.dumps, new_kinds.RECORDED_BY_EXAMPLE)))
+
+    said = run(
+        followed,
+        *("-m", "palimpsest", "compare", str(recording), "--json"),
+        *("--policy", "raw", "example.mask", "example.mask longest=20000"),
+    )
+
+    (table,) = json.loads(said)["comparisons"]
+    acted = {row["policy"]: (row["fired"], row["peak"]) for row in table["rows"]}
+    assert acted == {
+        "raw": (0, 2_504),
+        "example.mask": (1, 6),
+        "example.mask longest=20000": (0, 2_504),
+    }
+
+
+@pytest.mark.soak
+def test_the_types_of_all_hold(followed: Path) -> None:
+    assert mypy(followed) == set()
+    assert tsc(followed) == set()

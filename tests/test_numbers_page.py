@@ -11,10 +11,10 @@ from tests.doc_tables import DOCS
 
 import palimpsest
 from palimpsest.context.compaction.lost_names import LOST_KINDS
-from palimpsest.review.comparison.figures import PolicyFigures
+from palimpsest.context_policies.calibration.proof import NO_PROOF
 from palimpsest.review.comparison.policy_comparison import columns
-from palimpsest.review.comparison.session_figures import SessionFigures
-from palimpsest.review.replay.proof import NO_PROOF
+from palimpsest.review.session_figures import SessionFigures
+from palimpsest.review.tables.figures import PolicyFigures
 
 PAGE = (DOCS / "numbers.md").read_text(encoding="utf-8")
 NAMED = frozenset(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)))

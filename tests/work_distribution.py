@@ -59,6 +59,7 @@ LONGEST = (
     "tests/e2e/test_long_sessions.py",
     "tests/e2e/test_opening_words.py",
     "tests/e2e/test_hostile_clone.py",
+    "tests/e2e/test_permissions.py",
     "tests/kill/test_kill.py",
     "tests/frontends/command_line/test_command_line.py",
     "tests/frontends/cell_turn/test_recorded_prompts.py",

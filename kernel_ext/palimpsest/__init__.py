@@ -9,7 +9,8 @@ inbox (``session``), and starts or steers a turn (``loop``). Each step projects 
 to a request (``context``), streams the answer (``model``) into parts (``processor``), which run
 tools (``tools``), and every change is journaled (``store``) before any front end receives it.
 ``render`` turns parts into text and HTML, ``transcript`` defines the values that all packages
-share, and ``review`` analyses recorded sessions.
+share. ``recordings`` reads sessions that were recorded, here or by other agents, ``context_policies`` replays
+them under other policies, and ``review`` shows both in tables and views.
 """
 
 from typing import Any
@@ -103,11 +104,11 @@ _HOMES = {
     ),
     "tool": "palimpsest.app.wiring",
     "AgentTurnFailed": "palimpsest.frontends.cell_turn.cell_failure",
-    "policies": "palimpsest.review.policies.public_policies",
-    "policy": "palimpsest.review.policies.custom",
-    "redecide": "palimpsest.review.reconstruction.redecision",
-    "whatif": "palimpsest.review.counterfactual.whatif",
-    "compare_sessions": "palimpsest.review.recordings.session_comparison",
+    "policies": "palimpsest.context_policies.own_policies.public_policies",
+    "policy": "palimpsest.context_policies.own_policies.custom",
+    "redecide": "palimpsest.recordings.reconstruction.redecision",
+    "whatif": "palimpsest.review.whatif",
+    "compare_sessions": "palimpsest.review.recorded_sessions.session_comparison",
     "corpus": "palimpsest.review.corpus.corpus",
     "open_recording": "palimpsest.public.recorded_session",
     "hook": "palimpsest.session.extensions.hooks",
@@ -132,9 +133,9 @@ _HOMES = {
     "Reply": "palimpsest.transcript.values",
     "UserError": "palimpsest.transcript.errors",
     "Answer": "palimpsest.session.interfaces.prompt_answer",
-    "Change": "palimpsest.review.policies.policy",
-    "PastView": "palimpsest.review.policies.past_view",
-    "Probe": "palimpsest.review.policies.policy",
+    "Change": "palimpsest.context_policies.interface.policy",
+    "PastView": "palimpsest.context_policies.own_policies.past_view",
+    "Probe": "palimpsest.context_policies.interface.policy",
 }
 """Public names and their modules; each is imported on first use, since the application takes a second
 to import and ``%load_ext`` must not. ``__init__.pyi`` declares the same names for type checkers."""
@@ -147,8 +148,15 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'palimpsest' has no attribute {name!r}")
-    with collection_paused():
-        value = getattr(import_module(home), name)
+    try:
+        with collection_paused():
+            value = getattr(import_module(home), name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"palimpsest.{name} needs the package {error.name}, which is not installed; all that are needed come with "
+            "pip install jupyter-palimpsest.",
+            name=error.name,
+        ) from error
     globals()[name] = value
     return value
 

@@ -3,6 +3,11 @@
 
 from palimpsest.app.wiring import App as App
 from palimpsest.app.wiring import tool as tool
+from palimpsest.context_policies.interface.policy import Change as Change
+from palimpsest.context_policies.interface.policy import Probe as Probe
+from palimpsest.context_policies.own_policies.custom import policy as policy
+from palimpsest.context_policies.own_policies.past_view import PastView as PastView
+from palimpsest.context_policies.own_policies.public_policies import policies as policies
 from palimpsest.frontends.cell_turn.cell_failure import AgentTurnFailed as AgentTurnFailed
 from palimpsest.ipython_extension import current_session as current_session
 from palimpsest.ipython_extension import load_ipython_extension as load_ipython_extension
@@ -24,15 +29,12 @@ from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
 from palimpsest.public.recorded_session import open_recording as open_recording
 from palimpsest.public.session_object import Session as Session
+from palimpsest.recordings.reconstruction.redecision import redecide as redecide
 from palimpsest.review.corpus.corpus import corpus as corpus
-from palimpsest.review.counterfactual.whatif import whatif as whatif
-from palimpsest.review.policies.custom import policy as policy
-from palimpsest.review.policies.past_view import PastView as PastView
-from palimpsest.review.policies.policy import Change as Change
-from palimpsest.review.policies.policy import Probe as Probe
-from palimpsest.review.policies.public_policies import policies as policies
-from palimpsest.review.reconstruction.redecision import redecide as redecide
-from palimpsest.review.recordings.session_comparison import compare_sessions as compare_sessions
+from palimpsest.review.recorded_sessions.session_comparison import (
+    compare_sessions as compare_sessions,
+)
+from palimpsest.review.whatif import whatif as whatif
 from palimpsest.session.extensions.hooks import hook as hook
 from palimpsest.session.extensions.hooks import unhook as unhook
 from palimpsest.session.interfaces.prompt_answer import Answer as Answer

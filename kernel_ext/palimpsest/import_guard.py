@@ -14,7 +14,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from sysconfig import get_paths
 from types import FrameType, ModuleType
@@ -38,14 +40,18 @@ class InstalledOnly:
         """Return the spec of the installed module; None leaves the search to the usual finders."""
         entries = list(sys.path if path is None else path)
         depth = name.count(".")
-        here = [entry for entry in entries if _is_current(entry, depth)]
-        if not here or PathFinder.find_spec(name, here) is None or not _is_own():
+        in_current_folder = [entry for entry in entries if _is_current(entry, depth)]
+        if (
+            not in_current_folder
+            or PathFinder.find_spec(name, in_current_folder) is None
+            or not _is_own()
+        ):
             return None
-        elsewhere = [entry for entry in entries if entry not in here]
-        found = _ask_others(name, elsewhere, target)
-        if found is None:
+        other_entries = [entry for entry in entries if entry not in in_current_folder]
+        spec = _find_elsewhere(name, other_entries, target)
+        if spec is None:
             raise ModuleNotFoundError(f"No module named {name!r} is installed.", name=name)
-        return found
+        return spec
 
 
 @contextmanager
@@ -65,43 +71,61 @@ def guard_imports() -> None:
         sys.meta_path.insert(0, InstalledOnly())
 
 
+def package_folder(name: str) -> Path | None:
+    """Return the folder of an installed package, without importing it; None where it is not installed."""
+    try:
+        spec = find_spec(name)
+    except ModuleNotFoundError:
+        return None
+    locations = spec.submodule_search_locations if spec is not None else None
+    return Path(next(iter(locations))) if locations else None
+
+
+def optional_module(name: str) -> ModuleType | None:
+    """Import an installed module that Palimpsest can do without; return None where it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
 def is_in_current_folder(path: str | Path) -> bool:
     """Return whether a file is directly in the current folder, like those of a shadowing package."""
     return _is_current(str(Path(path).parent), 0)
 
 
-def _ask_others(name: str, entries: list[str], target: ModuleType | None) -> ModuleSpec | None:
+def _find_elsewhere(name: str, entries: list[str], target: ModuleType | None) -> ModuleSpec | None:
     """Ask the other finders; ``PathFinder`` searches only ``entries``."""
     for finder in sys.meta_path:
         if isinstance(finder, InstalledOnly):
             continue
         if finder is PathFinder:
-            found = PathFinder.find_spec(name, entries)
+            spec = PathFinder.find_spec(name, entries)
         else:
-            found = finder.find_spec(name, entries, target)
-        if found is not None and not (found.origin and is_in_current_folder(found.origin)):
-            return found
+            spec = finder.find_spec(name, entries, target)
+        if spec is not None and not (spec.origin and is_in_current_folder(spec.origin)):
+            return spec
     return None
 
 
 def _is_current(entry: str, depth: int) -> bool:
     """Return whether an entry of a search path is the current folder, or a package ``depth`` below it.
 
-    Each import of a kernel asks, so the file system is asked whether two folders are one: to resolve
-    both paths would take twenty times as long.
+    Called at each import, so it compares the identity of the two folders: to resolve both paths would take twenty
+    times as long.
     """
     if entry == "":
         return True
     try:
         # A relative one moves with the current folder.
         path = entry if os.path.isabs(entry) or not depth else str(Path(entry).absolute())  # noqa: PTH117
-        return os.path.samestat(os.stat(_above(path, depth)), os.stat("."))  # noqa: PTH116 - a Path would be made again
+        return os.path.samestat(os.stat(_folder_above(path, depth)), os.stat("."))  # noqa: PTH116 - a Path would be made again
     except (OSError, ValueError):
         return False
 
 
 @lru_cache(maxsize=1_000)
-def _above(path: str, depth: int) -> str:
+def _folder_above(path: str, depth: int) -> str:
     folder = Path(path)
     for _ in range(depth):
         folder = folder.parent

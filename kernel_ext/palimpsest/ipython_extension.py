@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.frontends.static_files import missing_front_end
+from palimpsest.frontends.static_files import STATIC, missing_front_end
 from palimpsest.frontends.terminal import write_error
 from palimpsest.paused_collection import collection_paused
 
 if TYPE_CHECKING:
     from palimpsest.app.wiring import App
-    from palimpsest.frontends.kernel.cell_recorder import CellRecorder
     from palimpsest.frontends.magic.agent_magics import RunningCells
+    from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
     from palimpsest.public.session_object import Session
 
 _ATTRIBUTE = "_palimpsest_extension"
@@ -40,14 +40,14 @@ class Extension:
 
     def __init__(self, shell: Any, build: Build | None = None) -> None:
         # With the first shell only: a script has none, and need not import IPython for its current session.
-        from palimpsest.frontends.kernel.cell_recorder import CellRecorder
         from palimpsest.frontends.magic.agent_magics import AgentMagics, RunningCells
         from palimpsest.frontends.magic.completion import Completions
+        from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
 
         self.shell = shell
         self.cells = RunningCells(shell, running=_cells_on_the_stack())
         self.recorder = CellRecorder(shell)
-        self.magics = AgentMagics(shell, self.front, self._place, self.cells)
+        self.magics = AgentMagics(shell, self.front, self._origin, self.cells)
         self._completions = Completions(lambda: self._front)
         self._build = build or _build
         self._front: Any = None
@@ -105,7 +105,7 @@ class Extension:
         finally:
             self._loaded.set()
 
-    def _place(self) -> Any:
+    def _origin(self) -> Any:
         from palimpsest.frontends.magic.agent_magics import current_notebook
         from palimpsest.transcript.messages import Origin
 
@@ -119,7 +119,7 @@ class Extension:
         )
 
     def _on_comm_info(self, stream: Any, ident: Any, parent: Any) -> Any:
-        """Answer a comm_info_request for our target ourselves; the kernel answers every other one."""
+        """Answer a comm_info_request for Palimpsest's target; the kernel's own handler answers every other."""
         if (parent.get("content") or {}).get("target_name") == _TARGET:
             content = {"status": "ok", "comms": {_TARGET: {"target_name": _TARGET}}}
             session = self.shell.kernel.session
@@ -144,8 +144,12 @@ def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
     extension = Extension(shell, build)
     extension.register()
     setattr(shell, _ATTRIBUTE, extension)
-    if getattr(shell, "kernel", None) is not None and (problem := missing_front_end()) is not None:
-        write_error(problem)
+    if getattr(shell, "kernel", None) is not None:
+        from jupyter_core.paths import jupyter_path
+
+        problem = missing_front_end(STATIC, map(Path, jupyter_path()))
+        if problem is not None:
+            write_error(problem)
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -158,8 +162,8 @@ def unload_ipython_extension(shell: Any) -> None:
 
 def extension_of(shell: Any) -> Extension | None:
     """Return the extension that is loaded in a shell, or None."""
-    found: Extension | None = getattr(shell, _ATTRIBUTE, None)
-    return found
+    extension: Extension | None = getattr(shell, _ATTRIBUTE, None)
+    return extension
 
 
 def current_app() -> "App":
@@ -180,8 +184,8 @@ def current_app() -> "App":
 def current_session(session_id: str | None = None) -> "Session":
     """Return the notebook's current session, or the one whose id begins with ``session_id``.
 
-    In a script, where no kernel loaded the extension, it is the folder's: the one that scripts used here
-    last, or a new one if another process holds that.
+    In a script, where no kernel loaded the extension, it is the session that scripts used last in this folder, or a
+    new one if another process writes that.
     """
     app = current_app()
     from palimpsest.public.session_object import open_session
@@ -228,7 +232,7 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
     )
     app.servers.preload()
     if getattr(shell, "kernel", None) is None:
-        # In a kernel, a page tells when somebody is about to ask: not every kernel that loads this is asked anything.
+        # In a kernel, a page reports when a user is about to send a prompt; many kernels never get one.
         app.preload_model()
     return front
 

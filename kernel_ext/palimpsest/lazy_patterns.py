@@ -1,7 +1,7 @@
-"""Patterns that are compiled when somebody first looks for them.
+"""Regular expressions that are compiled at their first use.
 
-A start imports hundreds of patterns for texts that a first answer does not have: to compile them all takes a tenth of
-its time. Border: the standard library only.
+The package has hundreds of patterns that a first answer does not need; compiling them all would take a tenth of the
+start. Border: the standard library only.
 """
 
 import re
@@ -11,7 +11,7 @@ METHODS = tuple(name for name in dir(re.Pattern) if not name.startswith("_"))
 
 
 class LazyPattern:
-    """Stands for a pattern, and compiles it at the first use of a method."""
+    """A pattern that is compiled at the first use of a method."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
@@ -21,13 +21,13 @@ class LazyPattern:
         if name not in METHODS:
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
-        # Later uses cost what they cost with the pattern itself.
-        self.__dict__.update({one: getattr(compiled, one) for one in METHODS})
+        # Later uses call the methods of the compiled pattern directly.
+        self.__dict__.update({method: getattr(compiled, method) for method in METHODS})
         return self.__dict__[name]
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern that is compiled at its first use, for its methods: not for the functions of ``re``.
+    """Return a pattern that is compiled when a method of it is first used; the functions of ``re`` do not accept it.
 
     >>> lazy_pattern("a+").findall("aab a")
     ['aa', 'a']

@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.app.loaded_config import LoadedConfig
 from palimpsest.app.wiring import App
-from palimpsest.frontends.operations.operation import Desk
+from palimpsest.frontends.operation_base.operation import Desk
 from palimpsest.ipython_extension import current_app
 from palimpsest.public import session_object
 from palimpsest.public.keyed_storage import KeyedStorage
@@ -26,11 +26,11 @@ from palimpsest.session.interfaces.sharing_operations import Progress
 from palimpsest.session.open_sessions.storage_cleanup import (
     Pruned,
     StorageUse,
+    measure_storage,
     prune_storage,
-    weigh_storage,
 )
 from palimpsest.session.records.session_search import PAGE, Page, Query
-from palimpsest.store.exchange.importer import ImportReport, untold
+from palimpsest.store.exchange.importer import ImportReport, ignore_progress
 from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.tools.workflow.skill import Skill
 
@@ -57,16 +57,16 @@ def new_session(
     """
     app = current_app()
     app.preload_model()
-    above = parent if parent is None or isinstance(parent, str) else parent.id
-    begun = _asked("new", title=title, parent=above, permission=permission)
-    return Session(app, begun.live)
+    parent_id = parent if parent is None or isinstance(parent, str) else parent.id
+    created = _run_operation("new", title=title, parent=parent_id, permission=permission)
+    return Session(app, created.live)
 
 
 def open_session(app: App | str | None = None, session_id: str | None = None) -> Session:
     """Open a session by id, or the notebook's current one.
 
     ``open_session("ses_...")`` is about the kernel's project, in a script about the current folder's; an ``App``
-    before the id says whose. Raises NotFound.
+    before the id names another project. Raises NotFound.
 
     >>> import palimpsest
     >>> palimpsest.open_session(palimpsest.current_session().id).id[:4]
@@ -88,8 +88,8 @@ def sessions(
 ) -> Page:
     """List the sessions of the project, newest first; with ``words``, those that contain all of them.
 
-    ``archived=True`` lists the archived ones, None both; ``children`` includes those of subagents. A page
-    has ``limit`` sessions: the first page, or page ``number``, or the one after ``cursor``.
+    ``archived=True`` lists the archived sessions, None all; ``children`` includes those of subagents. A page
+    has ``limit`` sessions: the first page, or page ``number``, or the page after ``cursor``.
 
     >>> import palimpsest
     >>> [found.id for found in palimpsest.sessions("hello").sessions] == [session.id]
@@ -106,14 +106,14 @@ def import_session(path: str | Path, *, progress: Progress | None = None) -> Imp
     """Import the sessions of a file or folder: of another agent, or exported ones (docs/import.md).
 
     Nothing in them is executed, and a second import of the same adds nothing. ``progress`` is called, on another
-    thread, with the bytes that were read and with all bytes. Returns what was imported, and what could not be read.
+    thread, with the bytes that were read and with all bytes. Returns the imported sessions, and problems.
 
     >>> import palimpsest
     >>> [one.outcome for one in palimpsest.import_session(session.export("json")).sessions]
     ['same']
     """
-    found = _asked("import", progress or untold, path=str(path))
-    return ImportReport(found.imported, found.unreadable)
+    report = _run_operation("import", progress or ignore_progress, path=str(path))
+    return ImportReport(report.imported, report.unreadable)
 
 
 def agents() -> tuple[Agent, ...]:
@@ -188,7 +188,7 @@ def trust() -> tuple[UntrustedSetting, ...]:
     >>> palimpsest.trust()
     ()
     """
-    return tuple(_asked("trust").settings)
+    return tuple(_run_operation("trust").settings)
 
 
 def distrust() -> bool:
@@ -198,7 +198,7 @@ def distrust() -> bool:
     >>> palimpsest.distrust()
     False
     """
-    return not _asked("trust", trusted=False).late
+    return not _run_operation("trust", trusted=False).late
 
 
 def storage() -> StorageUse:
@@ -209,8 +209,8 @@ def storage() -> StorageUse:
     True
     """
     app = current_app()
-    kept = app.config.value.retention
-    return app.engine.submit(weigh_storage(app.workspace, kept)).result()
+    retention = app.config.value.retention
+    return app.engine.submit(measure_storage(app.workspace, retention)).result()
 
 
 def keyed_storage() -> KeyedStorage:
@@ -243,10 +243,10 @@ def prune(
     ((), None)
     """
     app = current_app()
-    kept = app.config.value.retention
+    retention = app.config.value.retention
     work = prune_storage(
         app.workspace,
-        kept,
+        retention,
         days=days,
         max_size=max_size,
         delete=delete,
@@ -255,13 +255,15 @@ def prune(
     return app.engine.submit(work).result()
 
 
-def _asked(operation: str, progress: Progress | None = None, /, **arguments: Any) -> Any:
+def _run_operation(operation: str, progress: Progress | None = None, /, **arguments: Any) -> Any:
     """Carry out an operation and return its answer; raises UserError."""
     app = current_app()
     notebook = app.notebook()
-    find = partial(app.workspace.meant, notebook=notebook)
-    asked = operation_of(operation, arguments)
-    return app.engine.submit(asked.run(Desk(app, find, notebook, progress=progress))).result()
+    find = partial(app.workspace.open_or_current, notebook=notebook)
+    built_operation = operation_of(operation, arguments)
+    return app.engine.submit(
+        built_operation.run(Desk(app, find, notebook, progress=progress))
+    ).result()
 
 
 def _definitions() -> ProjectDefinitions:

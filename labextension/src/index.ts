@@ -1,6 +1,4 @@
-/**
- * The plugins that JupyterLab loads, one for each concern.
- */
+/** The plugins that JupyterLab loads, one for each concern. */
 import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
@@ -16,7 +14,7 @@ import { LinkRegistry } from './kernel/linkRegistry';
 import { inspector } from './inspector/plugin';
 import { NotebookExtension } from './notebook/notebookExtension';
 import { segmentFactory } from './notebook/rendering/segmentRenderer';
-import { colourPromptCells } from './notebook/promptCells';
+import { colourPromptCells } from './notebook/cells/promptCells';
 import { addStatusItem } from './notebook/statusBarItem';
 import { WaitingQuestions } from './notebook/waitingQuestions';
 import { COMMANDS } from './panel/commands';

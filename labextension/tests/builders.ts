@@ -5,6 +5,7 @@ import type {
   Message,
   Part,
   ReasoningPart,
+  SessionHead,
   StepFinishPart,
   TextPart,
   ToolPart,
@@ -151,6 +152,26 @@ export function segment(
     decisions: [],
     first_step: 1,
     status: '',
+    ...more
+  };
+}
+
+/** Returns the head of an idle session. */
+export function sessionHead(more: Partial<SessionHead> = {}): SessionHead {
+  return {
+    session: 'ses_1',
+    title: '',
+    read_only: false,
+    seq: 1,
+    status: { type: 'idle' },
+    asks: [],
+    questions: [],
+    waiting: 0,
+    partial: false,
+    stepping: false,
+    density: 'quiet',
+    held: [],
+    order: 0,
     ...more
   };
 }

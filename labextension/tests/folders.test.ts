@@ -3,13 +3,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-const STATE = ['protocol', 'state/store', 'state/session', 'state/display'];
+const STATE = [
+  'protocol',
+  'state/store',
+  'state/session',
+  'state/text',
+  'state/lines',
+  'state/display'
+];
 const VIEWS = ['views', 'views/actions', 'views/dom', 'views/controls'];
 
 /** What every part of the inspector imports. */
 const INSPECTOR = [
   ...STATE,
   ...VIEWS,
+  'state/inspector/figures',
   'state/inspector',
   'views/inspector/controls'
 ];
@@ -19,18 +27,33 @@ const FOLDERS: Record<string, readonly string[]> = {
   protocol: [],
   'state/store': STATE.slice(0, 1),
   'state/session': STATE.slice(0, 2),
-  'state/display': STATE.slice(0, 3),
-  'state/inspector': [...STATE.slice(0, 1), 'state/display'],
+  'state/text': [],
+  'state/lines': ['protocol', 'state/text'],
+  'state/display': STATE.slice(0, 5),
+  'state/inspector/figures': ['protocol'],
+  'state/inspector': ['protocol', 'state/text', 'state/inspector/figures'],
   kernel: ['protocol', 'state/store'],
-  views: [],
+  views: ['state/text'],
   'views/actions': STATE,
   'views/dom': ['views'],
   'views/controls': [...STATE, 'views', 'views/dom'],
   'views/modelContext': [...STATE, ...VIEWS],
   'views/parts': [...STATE, ...VIEWS, 'views/modelContext'],
-  'views/transcript': [...STATE, ...VIEWS, 'views/modelContext', 'views/parts'],
+  'views/segment': [...STATE, ...VIEWS, 'views/modelContext', 'views/parts'],
+  'views/transcript': [
+    ...STATE,
+    ...VIEWS,
+    'views/modelContext',
+    'views/parts',
+    'views/segment'
+  ],
   'views/sessions': [...STATE, ...VIEWS],
-  'views/inspector/controls': [...STATE, ...VIEWS, 'state/inspector'],
+  'views/inspector/controls': [
+    ...STATE,
+    ...VIEWS,
+    'state/inspector/figures',
+    'state/inspector'
+  ],
   'views/inspector/timeline': INSPECTOR,
   'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector/requests': [...INSPECTOR, 'views/inspector/timeline'],
@@ -42,7 +65,8 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/inspector/requests',
     'views/inspector/costs'
   ],
-  'views/composer': [...STATE, ...VIEWS],
+  'views/drafts': ['protocol', 'state/text', 'views/actions'],
+  'views/composer': [...STATE, ...VIEWS, 'views/drafts'],
   'views/chat': [
     ...STATE,
     ...VIEWS,
@@ -50,6 +74,7 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/parts',
     'views/transcript',
     'views/sessions',
+    'views/drafts',
     'views/composer'
   ],
   'notebook/rendering': [
@@ -58,26 +83,41 @@ const FOLDERS: Record<string, readonly string[]> = {
     'kernel',
     'views/modelContext',
     'views/parts',
+    'views/segment',
     'views/transcript'
   ],
+  'notebook/cells': [...STATE, ...VIEWS, 'kernel', 'notebook/rendering'],
+  'notebook/savedOutputs': [...STATE, ...VIEWS, 'kernel', 'notebook/cells'],
   notebook: [
     ...STATE,
     ...VIEWS,
     'kernel',
     'notebook/rendering',
+    'notebook/cells',
+    'notebook/savedOutputs',
     'views/parts',
     'views/transcript'
+  ],
+  'panel/actions': [
+    ...STATE,
+    ...VIEWS,
+    'kernel',
+    'notebook/rendering',
+    'views/drafts',
+    'views/chat'
   ],
   panel: [
     ...STATE,
     ...VIEWS,
     'kernel',
-    'notebook',
     'notebook/rendering',
+    'notebook/cells',
+    'notebook/savedOutputs',
     'views/chat',
-    'views/composer'
+    'views/composer',
+    'panel/actions'
   ],
-  'inspector/kernels': ['kernel', 'views'],
+  'inspector/kernels': ['kernel', 'state/store', 'views'],
   inspector: [
     ...STATE,
     ...VIEWS,
@@ -96,7 +136,14 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/inspector',
     'views/chat'
   ],
-  report: ['protocol', 'state/inspector', 'views', 'views/inspector', 'widget']
+  report: [
+    'protocol',
+    'state/inspector/figures',
+    'state/inspector',
+    'views',
+    'views/inspector',
+    'widget'
+  ]
 };
 
 /** The files of `src` in folders; `index.ts` is above all of them. */
@@ -118,6 +165,14 @@ describe('the folders of the page', () => {
     const there = new Set(FILES.map(file => dirname(file)));
 
     expect([...there].sort()).toEqual(Object.keys(FOLDERS).sort());
+  });
+
+  it('hold at most sixteen files', () => {
+    const full = Object.keys(FOLDERS).filter(
+      folder => FILES.filter(file => dirname(file) === folder).length > 16
+    );
+
+    expect(full).toEqual([]);
   });
 
   it.each(Object.keys(FOLDERS))('%s imports what is listed for it', folder => {

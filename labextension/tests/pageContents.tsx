@@ -1,6 +1,4 @@
-/**
- * Reads what a page shows of a session from its elements, and what its log should show.
- */
+/** Reads what a page shows of a session from its elements, and what its log should show. */
 import { act, fireEvent, render } from '@testing-library/react';
 import { useSyncExternalStore } from 'react';
 import type { Attachment, FilePart } from '../src/protocol/generated';
@@ -54,10 +52,10 @@ export function drawn(place: HTMLElement): string[] {
       fireEvent.click(head);
     });
   }
-  return [...place.querySelectorAll(DRAWN)].map(one =>
-    one instanceof HTMLImageElement
-      ? `${one.alt} ${one.getAttribute('src') ?? ''}`
-      : one.textContent.trim()
+  return [...place.querySelectorAll(DRAWN)].map(element =>
+    element instanceof HTMLImageElement
+      ? `${element.alt} ${element.getAttribute('src') ?? ''}`
+      : element.textContent.trim()
   );
 }
 
@@ -65,10 +63,10 @@ export function drawn(place: HTMLElement): string[] {
 export function said(transcript: ITranscript): string[] {
   return messages(transcript).flatMap(({ info, parts }) => {
     // Attached files are below the prompt's text, which is the first item of a turn.
-    const isText = (one: (typeof parts)[number]) => one.type === 'text';
+    const isText = (part: (typeof parts)[number]) => part.type === 'text';
     const told = [
       ...parts.filter(isText),
-      ...parts.filter(one => !isText(one))
+      ...parts.filter(part => !isText(part))
     ];
     return (info.role === 'user' ? told : parts).flatMap(part => {
       switch (part.type) {
@@ -87,7 +85,7 @@ export function said(transcript: ITranscript): string[] {
             tool,
             String(state.input.code),
             state.output.trim(),
-            ...state.attachments.filter(one => !isFigure(one)).map(file),
+            ...state.attachments.filter(file => !isFigure(file)).map(file),
             ...state.attachments.filter(isFigure).map(file)
           ];
         }

@@ -16,7 +16,7 @@ import type { ISegment } from '../src/protocol/segment';
 import { newAnnouncements } from '../src/state/display/announcements';
 import { EMPTY_TRANSCRIPT } from '../src/state/store/transcript';
 import { HostProvider } from '../src/views/host';
-import { SegmentView } from '../src/views/transcript/segmentView';
+import { SegmentView } from '../src/views/segment/segmentView';
 import * as build from './builders';
 import { HOST } from './plainHost';
 
@@ -110,7 +110,9 @@ describe('a part', () => {
   });
 
   it.each(
-    TOLD.parts.map(one => [`${one.part.type} ${one.part.id}`, one] as const)
+    TOLD.parts.map(
+      entry => [`${entry.part.type} ${entry.part.id}`, entry] as const
+    )
   )('is shown where the HTML shows it: %s', (_name, { part, shown, facts }) => {
     const message = build.assistant([part]);
     const after = part.type === 'compaction' ? [SUMMARY] : [];
@@ -136,7 +138,7 @@ describe('a part', () => {
 });
 
 describe('the end of a turn', () => {
-  it.each(TOLD.ends.map(one => [one.by, one] as const))(
+  it.each(TOLD.ends.map(entry => [entry.by, entry] as const))(
     'is drawn and read aloud: %s',
     (_by, { message, sentence }) => {
       const says = { id: message.info.id, message };

@@ -76,7 +76,7 @@ describe('a page shows what the log says', () => {
       const random = chance(seed);
       const kernel = new Kernel(log(size, random));
       const first = new Page(kernel, 1, random);
-      const one = draw(first);
+      const value = draw(first);
       kernel.write(30);
       first.greet();
       first.reads();
@@ -106,7 +106,7 @@ describe('a page shows what the log says', () => {
         page.reads();
       });
 
-      expectLog(first, kernel, one);
+      expectLog(first, kernel, value);
       expectLog(second, kernel, other);
     }
   );

@@ -12,6 +12,7 @@ export const HOST: IHost = {
   Icon: ({ name }) => <i data-name={name} />,
   words: {
     __: (words, ...values) => fill(words, values),
-    _n: (one, many, n, ...values) => fill(n === 1 ? one : many, values)
+    _n: (singular, plural, n, ...values) =>
+      fill(n === 1 ? singular : plural, values)
   }
 };

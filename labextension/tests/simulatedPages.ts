@@ -16,7 +16,7 @@ import {
   messages,
   type ITranscript
 } from '../src/state/store/transcript';
-import { assistant, attached, ran, text, user } from './builders';
+import { assistant, attached, ran, text, user, sessionHead } from './builders';
 
 /** As in ``frontends/page_channel/notices.py``. */
 const NOTICE_CHARS = 250_000;
@@ -123,21 +123,7 @@ export class Kernel {
   ) {}
 
   get head(): SessionHead {
-    return {
-      session: 'ses_1',
-      title: '',
-      read_only: false,
-      seq: this.written.length,
-      status: { type: 'idle' },
-      asks: [],
-      questions: [],
-      waiting: 0,
-      partial: false,
-      stepping: false,
-      density: 'quiet' as const,
-      held: [],
-      order: 0
-    };
+    return sessionHead({ seq: this.written.length });
   }
 
   /** Writes the next records of the log, and sends them to watching pages. */

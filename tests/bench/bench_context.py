@@ -25,7 +25,7 @@ from tests.bench.records import records
 
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
-from palimpsest.loop.model_requests.request_builder import Assembled, build
+from palimpsest.loop.model_requests.request_builder import Assembled, build_request
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
@@ -116,7 +116,7 @@ class FakeKernel:
 
     def build(self) -> Assembled:
         """Assemble the next request."""
-        return build(self.stage, self.setup, "msg_next", {"reasoning_effort": "high"})
+        return build_request(self.stage, self.setup, "msg_next", {"reasoning_effort": "high"})
 
     def step(self) -> float:
         """Assemble a request, add an answer to it, and return the milliseconds that the assembly took."""

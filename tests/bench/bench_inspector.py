@@ -21,12 +21,12 @@ from tests.bench.figure import Figure
 from tests.bench.generate_session import generate
 from tests.bench.reporting_session import TURN_BYTES, ReportingAuthor
 from tests.e2e.jupyterlab import FLAGS, ROOT, browser_path
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 from tests.review.timeline_view.cut_store import CutStore
 from tests.review.timeline_view.patched_view import patched
 
-from palimpsest.review.importers.built_in import REGISTRY
-from palimpsest.review.recordings.session_answers import SessionAnswers, SessionPlace
+from palimpsest.recordings.formats.built_in import REGISTRY
+from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
 from palimpsest.review.timeline_view.view_queries import AskView
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.log.jsonl_store import JsonlStore

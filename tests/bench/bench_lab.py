@@ -143,7 +143,7 @@ def _page(browser: Any) -> Iterator[Page]:
 LOADED = """() => performance.getEntriesByType('resource').map(one => new URL(one.name).pathname)
   .filter(path => path.includes('/jupyter-palimpsest/')).map(path => path.split('/').at(-1))"""
 """Returns the names of the extension's files that a page has asked for."""
-RECORDING = ROOT / "tests" / "review" / "importers" / "samples" / "marshmallow-1867.traj.xz"
+RECORDING = ROOT / "tests" / "recordings" / "formats" / "samples" / "marshmallow-1867.traj.xz"
 
 
 def _sizes(page: Page, lab: Lab) -> list[Figure]:

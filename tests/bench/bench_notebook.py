@@ -19,12 +19,12 @@ GIGABYTE_ROWS = 12_500_000
 """Rows of ten columns of 8 bytes: 1 GB."""
 CELL = "print('one line'); items = [1, 2, 3]; items"
 RECORD = (
-    "from palimpsest.frontends.kernel.cell_recorder import CellRecorder\n"
+    "from palimpsest.frontends.user_cells.cell_recorder import CellRecorder\n"
     "recorder = CellRecorder(get_ipython()); recorder.register()"
 )
 LOOK = """
 import time
-from palimpsest.frontends.kernel.variables import list_variables
+from palimpsest.frontends.variables.variables import list_variables
 from palimpsest.tools.tool import ShownVariables
 took = []
 for _ in range(7):

@@ -17,20 +17,20 @@ from typing import Any
 
 from tests.bench.bench_whatif import long_session
 from tests.bench.figure import Figure
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context.presets import PRESETS as ENGINE
+from palimpsest.context_policies.registry import get, presets
+from palimpsest.context_policies.replay.simulation_cache import SimulationCache
+from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
+from palimpsest.context_policies.whatif.light_whatif import light_whatif
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.references import References
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.counterfactual.exact_whatif import exact_whatif
-from palimpsest.review.counterfactual.light_whatif import light_whatif
-from palimpsest.review.importers.built_in import REGISTRY
-from palimpsest.review.policies.registry import get, presets
-from palimpsest.review.recordings.recording import open_recording
-from palimpsest.review.replay.simulation_cache import SimulationCache
+from palimpsest.recordings.formats.built_in import REGISTRY
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.review_files.review_file import ReviewFile
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.references import References
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 
@@ -48,7 +48,7 @@ LARGE_BYTES = 200_000_000
 IMPORT = """
 import sys, time
 from pathlib import Path
-from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.recorded_sessions.recording import open_recording
 def most():
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
 before, began = most(), time.perf_counter()
@@ -59,7 +59,7 @@ REPORT = """
 import os, sys, time
 from pathlib import Path
 from palimpsest.frontends.operation_text.report_file import write_report
-from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.recorded_sessions.recording import open_recording
 with open_recording(sys.argv[1]) as recording:
     began = time.process_time()
     write_report(recording[0], sys.argv[2], environment=os.environ)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.bench.figure import Figure
 
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 
 COLD_MS = 300.0
 WARM_MS = 20.0
@@ -52,7 +52,7 @@ def _change(root: Path, run: int) -> bool:
 
 def _snapshots(root: Path, run: int) -> Snapshots:
     kept = root / ".palimpsest" / f"snapshots{run}"
-    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
+    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_SKIPPED)
 
 
 def _timed(shots: Snapshots) -> float:

@@ -15,9 +15,9 @@ from tests.bench.figure import Figure
 from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
+from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
 from palimpsest.model.script import calls, says
-from palimpsest.review.counterfactual.exact_whatif import exact_whatif
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef

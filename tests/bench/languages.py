@@ -13,7 +13,7 @@ from tests.store.record_builders import assistant
 
 import palimpsest.store.log.journal as code_of_one
 import palimpsest.store.log.jsonl_store as code_of_another
-from palimpsest.loop.model_requests.request_builder import calibration
+from palimpsest.loop.model_requests.request_builder import calibration_ratio
 from palimpsest.model.tokenizer import chars_over_four, counter
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Facts, StepRequest
@@ -73,7 +73,7 @@ def calibrated(*, estimated: int, reported: int) -> float:
     state = State()
     for seq, event in enumerate(events, 1):
         state.apply(Record(seq=seq, ts=seq, event=event))
-    return calibration(state, INFO)
+    return calibration_ratio(state, INFO)
 
 
 def _off(name: str, estimate: int, real: int, target: float | None = None) -> Figure:

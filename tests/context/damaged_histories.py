@@ -50,7 +50,7 @@ def _turn(odd: OddInputs) -> list[NeutralMessage]:
         if results and odd.chance(0.5):
             messages.append(NeutralMessage(role="tool", blocks=tuple(results)))
         else:
-            messages += [NeutralMessage(role="tool", blocks=(one,)) for one in results]
+            messages += [NeutralMessage(role="tool", blocks=(result,)) for result in results]
     if odd.chance(0.7):
         messages.append(_answer(odd, []))
     return messages
@@ -99,7 +99,7 @@ def _lose(odd: OddInputs, messages: list[NeutralMessage]) -> None:
 
 
 def _lose_results(odd: OddInputs, messages: list[NeutralMessage]) -> None:
-    lost = [one for one in messages if one.role != "tool" or odd.chance(0.5)]
+    lost = [message for message in messages if message.role != "tool" or odd.chance(0.5)]
     messages[:] = lost
 
 

@@ -135,7 +135,7 @@ class _Session:
             return ToolFailed(input=given, error=odd.words(), metadata=metadata, time=span)
         files = [odd.media() for _ in range(odd.count(2))] if odd.chance(0.3) else []
         attachments = tuple(
-            Attachment(mime=one.mime, url=one.url, filename=one.filename) for one in files
+            Attachment(mime=file.mime, url=file.url, filename=file.filename) for file in files
         )
         return ToolCompleted(input=given, output=odd.words(), time=span, attachments=attachments)
 
@@ -144,6 +144,8 @@ class _Session:
         parts = [part.id for message in messages for part in message.parts]
         chosen = [part for part in parts if self.odd.chance(0.1)]
         return tuple(
-            Decision(id=f"dec_{i}", action=self.odd.one(["clear", "drop"]), rule="x", part_id=one)
-            for i, one in enumerate(chosen)
+            Decision(
+                id=f"dec_{i}", action=self.odd.one(["clear", "drop"]), rule="x", part_id=part_id
+            )
+            for i, part_id in enumerate(chosen)
         )

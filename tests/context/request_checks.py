@@ -19,7 +19,7 @@ from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import View
-from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
+from palimpsest.model.wire.provider_messages import sendable_messages, to_provider, with_marks
 from palimpsest.model.wire.tool_call_text import uninterpreted_text
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.provider_profile.profile import profile
@@ -89,15 +89,15 @@ def written_history(history: NeutralMessages, model: ModelInfo) -> list[Body]:
 
 def _written(messages: NeutralMessages, model: ModelInfo) -> list[Body]:
     sent = to_provider(messages, model)
-    found = with_marks(sent, cache_mark_positions([one["role"] for one in sent], model))
-    return copy.deepcopy(list(sendable(found, model)))
+    found = with_marks(sent, cache_mark_positions([message["role"] for message in sent], model))
+    return copy.deepcopy(list(sendable_messages(found, model)))
 
 
 def judged(messages: list[Body], wire: str, family: str, name: str = "") -> list[str]:
     """Return the problems for which the server, or the template, would refuse the messages."""
     return [
-        *(f"wire {wire}: {one}" for one in _by_wire(messages, wire, family, name)),
-        *(f"family {family}: {one}" for one in _by_family(messages, wire, family)),
+        *(f"wire {wire}: {problem}" for problem in _by_wire(messages, wire, family, name)),
+        *(f"family {family}: {problem}" for problem in _by_family(messages, wire, family)),
     ]
 
 
@@ -113,7 +113,7 @@ def _by_wire(messages: list[Body], wire: str, family: str, name: str) -> list[st
             # litellm translates to Anthropic's format, so Anthropic's validator applies.
             return ANTHROPIC.problems(messages)
         case _:
-            return openai.problems(_chat([_plain(one) for one in messages]))
+            return openai.problems(_chat([_plain(message) for message in messages]))
 
 
 def _by_family(messages: list[Body], wire: str, family: str) -> list[str]:
@@ -122,10 +122,10 @@ def _by_family(messages: list[Body], wire: str, family: str) -> list[str]:
             return ANTHROPIC.problems(messages)
         case "mistral":
             # The name beside a result belongs to the wire format, and so do cache marks.
-            return mistral.problems(_chat([_plain(one) for one in messages]))
+            return mistral.problems(_chat([_plain(message) for message in messages]))
         case "gemini" if wire != "gemini":
             # For Gemini litellm parses values out of a result's text; a gateway need not.
-            return GEMINI_WITH_IDS.problems([_unread(one) for one in messages])
+            return GEMINI_WITH_IDS.problems([_unread(message) for message in messages])
         case _:
             return []
 
@@ -149,8 +149,8 @@ def _plain(message: Body) -> Body:
     bare = {name: value for name, value in message.items() if name not in BESIDE}
     if isinstance(bare.get("content"), list):
         bare["content"] = [
-            {name: value for name, value in one.items() if name not in BESIDE}
-            for one in bare["content"]
+            {name: value for name, value in block.items() if name not in BESIDE}
+            for block in bare["content"]
         ]
     return bare
 

@@ -24,7 +24,12 @@ from palimpsest.context.visible_messages import View
 from palimpsest.model.adapter.litellm_model import LitellmModel, wait
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import says
-from palimpsest.model.wire.provider_messages import can_think, sendable, to_provider, with_marks
+from palimpsest.model.wire.provider_messages import (
+    can_think,
+    sendable_messages,
+    to_provider,
+    with_marks,
+)
 from palimpsest.testing import FaultServer, ReceivedRequest
 from palimpsest.testing.dialects import WireFormat
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -54,7 +59,7 @@ Body = dict[str, Any]
 
 def head() -> NeutralMessages:
     """Return the system prompt."""
-    return tuple(NeutralMessage(role="system", blocks=(TextBlock(text=one),)) for one in SYSTEM)
+    return tuple(NeutralMessage(role="system", blocks=(TextBlock(text=text),)) for text in SYSTEM)
 
 
 class RequestPath:
@@ -104,8 +109,10 @@ class RequestPath:
 
     def _marked(self, messages: NeutralMessages) -> list[Body]:
         sent = to_provider(messages, self.info)
-        found = with_marks(sent, cache_mark_positions([one["role"] for one in sent], self.info))
-        return copy.deepcopy(list(sendable(found, self.info)))
+        found = with_marks(
+            sent, cache_mark_positions([message["role"] for message in sent], self.info)
+        )
+        return copy.deepcopy(list(sendable_messages(found, self.info)))
 
     def problems(self, messages: list[Body]) -> list[str]:
         """Return the problems for which the provider, or litellm itself, would refuse the messages."""

@@ -61,7 +61,7 @@ def test_the_fold_shows_what_a_search_of_all_messages_finds(
     made: list[Callable[[str, Builder], Message]], cut: str
 ) -> None:
     build = Builder()
-    messages = tuple(one(name, build) for one, name in zip(made, NAMES, strict=False))
+    messages = tuple(case(name, build) for case, name in zip(made, NAMES, strict=False))
     policy = CompactPolicy().model_copy(update={"cut": cut})
 
     assert fold(messages, policy) == searched(messages, cut)

@@ -42,8 +42,8 @@ def result(identifier: str) -> NeutralMessage:
 
 
 def ids(messages: tuple[NeutralMessage, ...]) -> list[str]:
-    blocks = [block for one in messages for block in one.blocks]
-    return [one.call_id for one in blocks if isinstance(one, CallBlock | ResultBlock)]
+    blocks = [block for message in messages for block in message.blocks]
+    return [with_id.call_id for with_id in blocks if isinstance(with_id, CallBlock | ResultBlock)]
 
 
 def test_ids_of_signed_thinking_turns_stay_and_are_nobody_elses() -> None:
@@ -94,8 +94,8 @@ def test_only_the_older_one_leaves_thinking_that_its_provider_sealed(
 
     left = without_thinking(messages, rule)[0].blocks
 
-    thoughts = [one for one in left if isinstance(one, ReasoningBlock)]
-    assert [one.metadata for one in thoughts] == sealed
+    thoughts = [block for block in left if isinstance(block, ReasoningBlock)]
+    assert [thought.metadata for thought in thoughts] == sealed
 
 
 def test_what_a_provider_measured_takes_the_place_of_the_estimate() -> None:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from palimpsest.context.policy_overrides import (
     check_number,
     chosen_policy,
-    meanings,
     number_bounds,
+    number_meanings,
     number_names,
     policy_choice,
     policy_differences,
@@ -75,9 +75,9 @@ def test_what_is_shown_can_be_written_again(policy: Policy, data: st.DataObject)
 
 
 def test_every_number_is_explained() -> None:
-    assert [key for key in number_names() if not meanings().get(key)] == []
-    assert meanings()["truncate.max_lines"] == "Lines shown of one tool output at most."
-    assert all("\n" not in text for text in meanings().values())
+    assert [key for key in number_names() if not number_meanings().get(key)] == []
+    assert number_meanings()["truncate.max_lines"] == "Lines shown of one tool output at most."
+    assert all("\n" not in text for text in number_meanings().values())
 
 
 @pytest.mark.parametrize(

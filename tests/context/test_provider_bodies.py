@@ -87,9 +87,10 @@ def test_tools_are_described_in_the_subset_that_the_model_knows() -> None:
     specs = [registry.spec(tool) for tool in registry.offered()]
     written = [in_subset(spec.parameters, "openapi") for spec in specs]
 
-    assert {spec.name: schema_problems(one) for spec, one in zip(specs, written, strict=True)} == {
-        spec.name: [] for spec in specs
-    }
+    assert {
+        spec.name: schema_problems(spec_written)
+        for spec, spec_written in zip(specs, written, strict=True)
+    } == {spec.name: [] for spec in specs}
     assert any(schema_problems(spec.parameters) for spec in specs)
     assert profile(ref_of("openrouter/google/gemini-3-pro")).schema_subset == "openapi"
     # The adapter translates for Gemini's own interface.
@@ -118,9 +119,7 @@ def rules(target: ProviderProfile) -> tuple[Any, ...]:
 
 def chat_models() -> Iterator[ModelRef]:
     """Yield every chat model of litellm's table, as a user would name it and as it is listed."""
-    path = litellm_table.path()
-    assert path is not None
-    for key, found in json.loads(path.read_text(encoding="utf-8")).items():
+    for key, found in json.loads(litellm_table.path().read_text(encoding="utf-8")).items():
         if found.get("mode") not in {"chat", "responses"}:
             continue
         yield ModelRef(provider=found["litellm_provider"], name=key)

@@ -104,4 +104,4 @@ async def test_over_http_the_very_same_body_arrives_and_is_taken(path: RequestPa
     arrived = await path.sent(histories)
 
     assert [asked.problems for asked in arrived] == [[] for _ in histories]
-    assert [asked.body for asked in arrived] == [path.body(one) for one in histories]
+    assert [asked.body for asked in arrived] == [path.body(history) for history in histories]

@@ -11,13 +11,13 @@ from playwright.sync_api import Locator, expect
 from tests.harness.session import SessionHarness, ask
 from tests.harness.subagent_session import definitions
 from tests.loop.context_management.test_fit_driver import SUMMARY, reads
-from tests.review.reconstruction.test_replay_laws import disk
+from tests.recordings.reconstruction.test_replay_laws import disk
 from tests.session.runs.test_subagents import Cast, task
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.phrases import some
-from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import TimelineView
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (

@@ -47,7 +47,7 @@ ANSWERS = (
     "says('I call fit_mass_model again, over data/penguins.csv.')"
 )
 TOLD = """import json
-from palimpsest.review.recordings.stored_review import stored_review
+from palimpsest.review.recorded_sessions.stored_review import stored_review
 [session] = harness.services.store.list()
 review = stored_review(harness.services.store, session.id, lambda _model: None)
 print("told", json.dumps(review.compactions().json()))"""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.e2e.test_panel import AXE, VIOLATIONS
-from tests.review.money_recordings import written
+from tests.recordings.money_recordings import written
 
 from palimpsest import open_recording
 from palimpsest.frontends.static_files import STATIC

@@ -24,7 +24,7 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -31,7 +31,7 @@ from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-SAMPLES = ROOT / "tests" / "review" / "importers" / "samples"
+SAMPLES = ROOT / "tests" / "recordings" / "formats" / "samples"
 ANSWERS = (
     "calls('list', path='.'), says('There is one notebook. ' * 3).in_pieces(4_000),"
     " calls('list', path='.'), says('Two.'), says('Three.'), says('Four.')"

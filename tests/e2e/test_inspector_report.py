@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.e2e.leak_monitor import PAYLOADS, watching
 from tests.e2e.test_panel import AXE, VIOLATIONS
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 from tests.sample_size import sample_size
 from tests.waiting import eventually
 

@@ -23,7 +23,7 @@ from tests.e2e.test_inspector import INSPECT, OPEN_FILE, close, inspected, tab, 
 from tests.e2e.test_inspector_report import _pi_session as session_saying
 from tests.e2e.test_inspector_report import quiet as quiet
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, book
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 from tests.sample_size import SOAKING, sampled_cases
 
 from palimpsest import open_recording

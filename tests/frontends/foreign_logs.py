@@ -13,10 +13,10 @@ from typing import Any
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
 from palimpsest.frontends.frontend import Frontend
-from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook
+from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine import EngineThread
 from palimpsest.store.project_folder.layout import LAYOUT_VERSION
@@ -46,7 +46,7 @@ def plant(project: Path, session_id: str = SESSION, **fields: Any) -> Path:
         {"type": "session.updated", "session": {**session, **fields}},
     ]
     log = folder / "log-1.jsonl"
-    lines = [{"v": 1, "seq": at, "ts": 1, **one} for at, one in enumerate(records, 1)]
+    lines = [{"v": 1, "seq": at, "ts": 1, **record} for at, record in enumerate(records, 1)]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return log
 

@@ -30,7 +30,7 @@ HALF = says("Half of ").in_pieces(4).stalls()
 def no_lost_exceptions(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     yield
     gc.collect()
-    assert [one.getMessage() for one in caplog.records if one.name == "asyncio"] == []
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
 async def half_said(session: Session) -> None:
@@ -145,7 +145,7 @@ def test_a_cancelled_prompt_that_waits_is_withdrawn_and_others_go_on(tmp_path: P
 
         answers = asyncio.run(main())
 
-        assert [one.text for one in answers] == ["First.", "Third."]
+        assert [answer.text for answer in answers] == ["First.", "Third."]
         assert "two" not in text(session)
         assert len(server.requests) == 2
 
@@ -278,7 +278,9 @@ def waits_for(session: Session, server: FaultServer, what: str) -> bool:
             return session.status.type == "retry"
         case "a command":
             parts = [part for message in session.messages for part in message.parts]
-            return any(isinstance(one, ToolPart) and one.state.status == "running" for one in parts)
+            return any(
+                isinstance(part, ToolPart) and part.state.status == "running" for part in parts
+            )
         case _:
             return server.open_connections == 1
 

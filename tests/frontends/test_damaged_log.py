@@ -17,7 +17,7 @@ def told(run: Run) -> str:
 def opened(folder: Path, *words: str) -> Kernel:
     """Start a kernel for the notebook whose model gives these answers in order."""
     kernel = Kernel(cwd=folder, env={"JPY_SESSION_NAME": NOTEBOOK})
-    answers = ", ".join(f"says({one!r})" for one in words)
+    answers = ", ".join(f"says({word!r})" for word in words)
     run = kernel.client.run(
         "from palimpsest.model.script import says\n"
         "from tests.frontends.foreign_logs import load\n"
@@ -34,7 +34,9 @@ def test_a_session_with_a_bad_byte_in_an_id_is_gone_on_with(tmp_path: Path) -> N
     sessions = tmp_path / ".palimpsest" / "sessions"
     (log,) = sessions.glob("*/log-1.jsonl")
     lines = log.read_bytes().split(b"\n")
-    at = next(n for n, one in enumerate(lines) if b"message.part.updated" in one and b"msg_" in one)
+    at = next(
+        n for n, line in enumerate(lines) if b"message.part.updated" in line and b"msg_" in line
+    )
     lines[at] = lines[at].replace(b'"message_id":"msg_', b'"message_id":"msg\xff', 1)
     log.write_bytes(b"\n".join(lines))
     (sessions / "ses_odd" / "log-1.jsonl").mkdir(parents=True)
@@ -57,7 +59,7 @@ def test_a_session_with_a_bad_byte_in_an_id_is_gone_on_with(tmp_path: Path) -> N
             "display(session.inspect())\n"
             "print(pathlib.Path(session.report('page.html')).read_text())"
         )
-        (saved,) = (one["data"]["text/html"] for one in shown.outputs() if "data" in one)
+        (saved,) = (output["data"]["text/html"] for output in shown.outputs() if "data" in output)
         for words in (saved, shown.stream("stdout")):
             assert f"<li>{log.parent.name}/log-1.jsonl, byte " in words
             assert "The line is not a JSON object.</li>" in words

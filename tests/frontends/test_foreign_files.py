@@ -31,7 +31,7 @@ def test_the_first_prompt_in_a_clone_sends_nothing_from_outside(tmp_path: Path) 
 
     assert len(server.bodies) == 3
     assert "WORDS-OF-THE-PROJECT" in sent
-    assert [one for one in canaries if one in sent] == []
+    assert [canary for canary in canaries if canary in sent] == []
     assert "AGENTS.md are left out: it leads out of the project" in run.markdown()
 
 

@@ -161,7 +161,7 @@ def test_a_limit_in_dollars_holds_whatever_the_log_claims(
     plant(tmp_path, **claims)
     answers = ("A", "B")
     with opened(
-        tmp_path, *(f"says({one!r})" for one in answers), settings={"budget.usd": 1.0}
+        tmp_path, *(f"says({answer!r})" for answer in answers), settings={"budget.usd": 1.0}
     ) as k:
         k.client.run("%agent status")
         session = "next(iter(app.workspace._open.values()))"
@@ -287,7 +287,7 @@ def test_what_was_granted_does_not_go_along(
 def test_a_log_under_another_sessions_name_has_nothing_of_it(project: Path, tmp_path: Path) -> None:
     granted(project, tmp_path / "state")
     sessions = project / ".palimpsest" / "sessions"
-    (honest,) = [one for one in sessions.iterdir() if one.is_dir()]
+    (honest,) = [session for session in sessions.iterdir() if session.is_dir()]
     other = sessions / SESSION
     other.mkdir()
     rule = {"permission": "bash", "pattern": "touch marker", "action": "allow"}

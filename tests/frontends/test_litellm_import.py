@@ -146,7 +146,7 @@ def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
     assert (meanwhile.stream().strip(), unfinished) == ("12", "True")
     assert len(server.requests) == 1
     assert "Hi." in asked.markdown()
-    assert not any(LOADING in str(one["content"]) for one in asked.messages)
+    assert not any(LOADING in str(message["content"]) for message in asked.messages)
 
 
 @pytest.mark.slow
@@ -158,9 +158,9 @@ def test_a_first_turn_says_that_it_waits_for_the_import(
     second = kernel.run("%%agent -y\nHello again")
 
     assert len(server.requests) == 2
-    assert any(LOADING in str(one["content"]) for one in first.messages)
+    assert any(LOADING in str(message["content"]) for message in first.messages)
     assert LOADING not in first.markdown()  # it is over
-    assert not any(LOADING in str(one["content"]) for one in second.messages)
+    assert not any(LOADING in str(message["content"]) for message in second.messages)
     assert first.markdown().count("Hi.") == 1
 
 

@@ -113,7 +113,7 @@ def scripted_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel
 def rules(kernel: Kernel, *said: str) -> None:
     """Add rules after the usual ones, each as ``permission action``."""
     made = ", ".join(
-        f"Rule(permission={one.split()[0]!r}, action={one.split()[1]!r})" for one in said
+        f"Rule(permission={rule.split()[0]!r}, action={rule.split()[1]!r})" for rule in said
     )
     run = kernel.run(
         "from palimpsest.transcript.values import Rule\n"

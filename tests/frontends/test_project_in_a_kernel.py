@@ -140,7 +140,7 @@ def test_what_is_taken_back_is_removed_for_good(interfaces: ThreeInterfaces) -> 
 
 def test_settings_are_listed_with_where_they_come_from(interfaces: ThreeInterfaces) -> None:
     found = interfaces.sends(type="config")
-    row = {one["key"]: one for one in found["settings"]}["max_steps"]
+    row = {setting["key"]: setting for setting in found["settings"]}["max_steps"]
     assert (row["value"], "palimpsest.toml" in row["origin"]) == ("40", True)
 
 
@@ -154,7 +154,9 @@ def test_models_are_listed(interfaces: ThreeInterfaces, way: str) -> None:
             assert ("scripted/model", "200,000") in [row[:2] for row in rows]
         case _:
             rows = interfaces.sends(type="choices")["models"]
-            assert ("scripted/model", "200,000") in [(one["id"], one["window"]) for one in rows]
+            assert ("scripted/model", "200,000") in [
+                (summary["id"], summary["window"]) for summary in rows
+            ]
 
 
 @each_way
@@ -278,7 +280,7 @@ def test_what_the_folder_takes_is_weighed_and_old_sessions_go(interfaces: ThreeI
 
     report = interfaces.sends(type="storage", days=0)
     assert report["total"] >= report["logs"] > 0
-    assert (used, "in use") in [(one["id"], one["why"]) for one in report["spared"]]
+    assert (used, "in use") in [(session["id"], session["why"]) for session in report["spared"]]
 
 
 @each_way

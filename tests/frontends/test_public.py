@@ -7,7 +7,7 @@ from tests.harness.kernel import Kernel
 SETUP = """
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import calls, says
 
 @palimpsest.tool

@@ -27,7 +27,7 @@ def test_a_script_takes_back_and_looks_at_changes(tmp_path: Path) -> None:
         session = session_of(app)
         session.prompt("Write it", yes=True)
 
-        assert [one.file for one in session.diff()] == ["a.txt"]
+        assert [diff.file for diff in session.diff()] == ["a.txt"]
         looked = session.preview()
         assert (looked.done, looked.files[0].action) == (False, "delete")
         assert session.revert().done

@@ -208,9 +208,9 @@ def test_branches_stand_side_by_side(interfaces: ThreeInterfaces) -> None:
     assert "Two. Or so." in interfaces.says(f"branches {fork}")
     table = interfaces.sends(type="branches", session=fork)["branches"]
     assert table["parted_at"] == 1
-    assert [one["session"] for one in table["branches"]] == [session, fork]
-    assert [one["text"] for one in table["branches"]] == ["Two.\nOr so.", "Another two."]
-    assert all(len(one["sizes"]) == 1 for one in table["branches"])
+    assert [branch["session"] for branch in table["branches"]] == [session, fork]
+    assert [branch["text"] for branch in table["branches"]] == ["Two.\nOr so.", "Another two."]
+    assert all(len(branch["sizes"]) == 1 for branch in table["branches"])
 
 
 def test_a_page_of_the_session_is_made_and_taken_away(interfaces: ThreeInterfaces) -> None:

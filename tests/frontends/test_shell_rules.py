@@ -7,7 +7,7 @@ from tests.harness.kernel import Kernel
 SETUP = """
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import calls, says
 
 TEXTS = [
@@ -54,7 +54,7 @@ def test_only_echoes_run_under_a_rule_for_echo(tmp_path: Path) -> None:
     assert [story for story in hidden if "refused" not in story] == []
     assert "opensesame" not in "".join(hidden)
     assert (
-        sorted(one.name for one in tmp_path.iterdir() if one.name.startswith(("ran", "taken")))
+        sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(("ran", "taken")))
         == []
     )
     assert taken.status == "error"

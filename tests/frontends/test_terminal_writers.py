@@ -16,11 +16,11 @@ from tests.hostile_text import HOSTILE, steers
 from tests.render.sample_parts import assistant, failed, ran
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.cell_turn.model_questions import interview_text
-from palimpsest.frontends.cell_turn.typed_answers import permission_question
 from palimpsest.frontends.command_line.main import main
 from palimpsest.frontends.operation_text.command_output import CommandOutput, sentence, table
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
+from palimpsest.frontends.typed_input.model_questions import interview_text
+from palimpsest.frontends.typed_input.typed_answers import permission_question
 from palimpsest.frontends.usage_errors import usage_error
 from palimpsest.render.formats.text import render_message, render_session
 from palimpsest.transcript.errors import ApiError, UserError
@@ -61,10 +61,10 @@ def bypasses(path: str, source: str) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bound.add(node.id)
-    found = [one for node in ast.walk(tree) for one in _bypasses(node, SPEAKS - bound)]
+    found = [bypass for node in ast.walk(tree) for bypass in _bypasses(node, SPEAKS - bound)]
     of_streams = {"sys.stdout", "sys.stderr"} if path in STREAMS else set()
     shows = {"text/plain"} if not path.startswith("frontends/") else set()
-    return [one for one in found if one not in of_streams | shows]
+    return [name for name in found if name not in of_streams | shows]
 
 
 def _bypasses(node: ast.AST, speaks: set[str]) -> Iterator[str]:
@@ -75,7 +75,9 @@ def _bypasses(node: ast.AST, speaks: set[str]) -> Iterator[str]:
             yield f"{module}.{name}"
         case ast.Import(names=names):
             yield from (
-                one.name for one in names if one.name in LIBRARIES - {"getpass", "warnings"}
+                bound_name.name
+                for bound_name in names
+                if bound_name.name in LIBRARIES - {"getpass", "warnings"}
             )
         case ast.ImportFrom(module=module) if module in LIBRARIES:
             yield str(module)
@@ -107,7 +109,7 @@ def test_nothing_reaches_a_terminal_past_the_writers() -> None:
         for path in MODULES
         if NAMED.search(source := (PACKAGE / path).read_text(encoding="utf-8"))
         if (found := bypasses(path, source))
-        if (left := [one for one in found if one not in EXEMPT.get(path, set())])
+        if (left := [name for name in found if name not in EXEMPT.get(path, set())])
     }
 
     assert len(MODULES) > 400
@@ -186,7 +188,7 @@ def _turn() -> str:
 
 def _bundles() -> str:
     made = [sentence(HOSTILE), table(("", ""), [(HOSTILE, HOSTILE)]), CommandOutput("", HOSTILE)]
-    return "".join(one.bundle["text/plain"] for one in made)
+    return "".join(output.bundle["text/plain"] for output in made)
 
 
 def _errors() -> str:
@@ -272,7 +274,7 @@ def texts(run: Run) -> str:
     said = [content.get("evalue", ""), *content.get("traceback", [])]
     for output in run.outputs():
         said += [output.get("text", ""), output.get("data", {}).get("text/plain", "")]
-    coloured = "\n".join(["".join(one) for one in said])
+    coloured = "\n".join(["".join(words) for words in said])
     return re.sub(r"\x1b\[[0-9;]*m", "", coloured)  # IPython's own, around a traceback
 
 

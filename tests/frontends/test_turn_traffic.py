@@ -55,7 +55,7 @@ def bytes_by_step(messages: list[Message]) -> list[int]:
 def _ends(message: Message) -> bool:
     """Tell whether a message reports that the session is idle again."""
     records = message["content"].get("records", ())
-    return any(one.get("status") == {"type": "idle"} for one in records)
+    return any(record.get("status") == {"type": "idle"} for record in records)
 
 
 @pytest.mark.slow

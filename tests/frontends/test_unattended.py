@@ -187,7 +187,7 @@ def kernel_with(folder: Path, *answers: Any, **given: Any) -> Iterator[Kernel]:
         assert kernel.run("%load_ext palimpsest").status == "ok"
         registered = kernel.run(
             "import palimpsest, pickle\n"
-            "from palimpsest.model.rehearsal.scenario import register_scenario\n"
+            "from palimpsest.rehearsal.scenario import register_scenario\n"
             f"register_scenario('unattended', pickle.loads(bytes.fromhex({played!r})))"
         )
         assert registered.status == "ok", registered.reply["content"]
@@ -303,7 +303,7 @@ class TestFailedCell:
         ours, other = kernel.run("%%time\n%agent hi"), kernel.run("%%time\n1/0")
 
         assert ours.status == other.status
-        assert [one["ename"] for one in ours.of("error")] == ["AgentTurnFailed"]
+        assert [error["ename"] for error in ours.of("error")] == ["AgentTurnFailed"]
         assert len(other.of("error")) == 1
 
     def test_it_can_be_caught_and_holds_the_answer(self, kernel: Kernel) -> None:

@@ -14,7 +14,7 @@ KEY = "sk-test-0123456789abcdef0123"
 SETUP = """
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import calls, says
 register_scenario("three", [says("It is three."), says("It is four.")])
 register_scenario("tells", [says("The key is sk-test-0123456789abcdef0123, and abcdefgh-secret.")])
@@ -161,7 +161,7 @@ def test_a_page_is_answered_while_a_cell_runs_and_figures_stay_whole(kernel: Ker
         gate.open()
         run = kernel.client.finish(cell)
 
-    assert len([one for one in run.outputs() if "image/png" in one["data"]]) == 1
+    assert len([output for output in run.outputs() if "image/png" in output["data"]]) == 1
     drawn = [m for m in kernel.client.iopub[since:] if "image/png" in str(m["content"])]
     assert len(drawn) == 1
 

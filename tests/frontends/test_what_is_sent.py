@@ -75,7 +75,7 @@ def test_hello_sends_no_value_and_says_once_what_goes_along(
         second = kernel.run("%agent who is patient_name?")
         kernel.run(f"%agent use {KEY} and tell me about api_key")
 
-    bodies = [json.dumps(asked(one)) for one in server.requests]
+    bodies = [json.dumps(asked(request)) for request in server.requests]
     assert "patient_name: str" in bodies[0]
     assert "rows: list, 1 item" in bodies[0]
     assert "Ada" not in bodies[0]
@@ -104,9 +104,9 @@ def test_nothing_that_is_kept_or_saved_holds_a_key_that_the_model_repeats(
         kernel.run("%unload_ext palimpsest")
         outputs = json.dumps([output["data"] for output in run.outputs()])
 
-    kept = [one for one in (project / ".palimpsest").rglob("*") if one.is_file()]
+    kept = [path for path in (project / ".palimpsest").rglob("*") if path.is_file()]
     assert kept
-    assert [str(one) for one in kept if KEY.encode() in one.read_bytes()] == []
+    assert [str(path) for path in kept if KEY.encode() in path.read_bytes()] == []
     assert KEY not in outputs
     assert "[redacted]" in outputs
 

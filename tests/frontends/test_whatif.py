@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 SETUP = """
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import calls, says
 register_scenario("reads", [calls("bash", command="seq 1 5000"), says("It counts."), says("Yes.")])
 """
@@ -36,7 +36,11 @@ def test_another_policy_is_compared_in_a_cell(tmp_path: Path) -> None:
 
         assert same.startswith("True 1 decisions on")
         assert "all decided again, bit for bit" in same
-        [output] = [one["data"] for one in shown.outputs() if "text/html" in one["data"]]
+        [output] = [
+            output_seen["data"]
+            for output_seen in shown.outputs()
+            if "text/html" in output_seen["data"]
+        ]
         assert "palimpsest with truncate.max_lines=10" in output["text/html"]
         assert "Counterfactual: no model was asked." in output["text/markdown"]
         assert "input tokens of all steps" in output["text/plain"]

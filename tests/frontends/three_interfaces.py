@@ -105,17 +105,17 @@ class ThreeInterfaces:
         def found(message: Message) -> Message | None:
             if self._session not in ("", message["content"].get("session")):
                 return None  # a late record of an earlier session
-            for one in message["content"].get("records", ()):
-                if one["type"] == kind and all(one.get(k) == v for k, v in fields.items()):
-                    return dict(one)
+            for record in message["content"].get("records", ()):
+                if record["type"] == kind and all(record.get(k) == v for k, v in fields.items()):
+                    return dict(record)
             return None
 
         message = self.kernel.wait(
             lambda m: m["header"]["msg_type"] == "palimpsest_notice" and found(m), since=self._mark
         )
-        one = found(message)
-        assert one is not None
-        return one
+        found_record = found(message)
+        assert found_record is not None
+        return found_record
 
     def mark(self) -> None:
         """Make ``told`` ignore the records so far."""

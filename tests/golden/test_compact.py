@@ -10,7 +10,7 @@ from typing import Any
 from tests.golden.data import load
 from tests.golden.upstream import message
 
-from palimpsest.context.budget.request_tokens import json_tokens, usable
+from palimpsest.context.budget.request_tokens import json_tokens, usable_tokens
 from palimpsest.context.compaction.plan import (
     CompactionPlan,
     compaction_plan,
@@ -18,7 +18,7 @@ from palimpsest.context.compaction.plan import (
     recorded_plan,
 )
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.conversion.transcript_text import serialize, serialize_message
+from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
 from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View, turn_spans
@@ -81,7 +81,7 @@ def test_every_recorded_compaction_is_planned_alike() -> None:
         assert inside is not None or case.get("plugin"), case["name"]
         if inside is not None:
             policy = OPENCODE_1_18.compact
-            assert serialize(ours.head, policy.result_chars) == inside[1], case["name"]
+            assert serialize_messages(ours.head, policy.result_chars) == inside[1], case["name"]
             assert ours.previous == (before[1] if before else ""), case["name"]
         assert ours.tail_start_id == written_tail(case), case["name"]
     assert cases
@@ -115,7 +115,7 @@ def seen(recorded: list[dict[str, Any]]) -> Messages:
 def planned_by_us(case: dict[str, Any]) -> CompactionPlan:
     window = case["model"]
     info = ModelInfo(ref=REF, window=window["context"], output_limit=window["output"])
-    room = usable(info, OPENCODE_1_18.overflow)
+    room = usable_tokens(info, OPENCODE_1_18.overflow)
     return compaction_plan(messages_of(case), policy_of(case), room, weigh)
 
 

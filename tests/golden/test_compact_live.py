@@ -20,7 +20,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.compaction.continuation import continuation_text
 from palimpsest.context.compaction.plan import compaction_plan, recorded_plan
-from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.visible_messages import marker
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
@@ -122,7 +122,7 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     session.log.append(PartUpdated(part=part.model_copy(update=update)))
     marker_id = part.message_id
 
-    with Trace(compaction_plan, recorded_plan, serialize, continuation_text) as trace:
+    with Trace(compaction_plan, recorded_plan, serialize_messages, continuation_text) as trace:
         await asyncio.wait_for(session.loop(), LAST_RESORT_SECONDS)
 
     messages = session.snapshot().messages
@@ -146,6 +146,6 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
         if isinstance(one.info, AssistantMessage) and one.info.summary
     )
     assert (summary.error is None) is (case["result"] == "continue")
-    assert {"compaction_plan", "recorded_plan", "serialize"} <= set(trace.seen)
+    assert {"compaction_plan", "recorded_plan", "serialize_messages"} <= set(trace.seen)
     assert ("continuation_text" in trace.seen) == bool(recorded)
     assert requested(records)[0].request.purpose == "compaction"

@@ -42,20 +42,20 @@ class Script:
     async def play(self, step: Any) -> dict[str, Any]:
         match step:
             case {"end": end}:
-                self.state.ended(
+                self.state.note_end(
                     retries=end["willRetry"],
                     summary="result" in end,
                     aborted=end.get("aborted", False),
                 )
             case "start":
-                self.state.started()
+                self.state.note_start()
             case "agent_end":
-                self.state.answered()
+                self.state.note_answer()
             case "wait":
                 self.waiting = asyncio.create_task(self.state.wait())
             case "waitThenStart":
                 self.waiting = asyncio.create_task(self.state.wait())
-                self.state.started()
+                self.state.note_start()
             case "unsub":
                 self.state.close()
             case "tick":
@@ -164,25 +164,25 @@ async def test_a_compaction_that_begins_while_one_asks_is_waited_for() -> None:
     state = CompactionState()
     waiting = asyncio.create_task(state.wait())
     await asyncio.sleep(0)
-    state.started()
+    state.note_start()
     for _ in range(3):
         await asyncio.sleep(0)
     assert not waiting.done()
 
-    state.ended(retries=False, summary=True)
+    state.note_end(retries=False, summary=True)
 
     await waiting
 
 
 async def test_a_wait_that_is_given_up_leaves_the_others_waiting() -> None:
     state = CompactionState()
-    state.started()
+    state.note_start()
     one, other = (asyncio.create_task(state.wait()) for _ in range(2))
     await asyncio.sleep(0)
 
     one.cancel()
     await asyncio.gather(one, return_exceptions=True)
-    state.ended(retries=False, summary=True)
+    state.note_end(retries=False, summary=True)
     await other
 
     assert one.cancelled()
@@ -192,7 +192,7 @@ async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_n
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = CompactionState()
-    state.started()
+    state.note_start()
     windows = 0
     wait = state.wait
 
@@ -206,16 +206,16 @@ async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_n
     await until(lambda: windows >= 4)
     assert not running.done()
 
-    state.ended(retries=True, summary=True)
+    state.note_end(retries=True, summary=True)
 
     assert await running is False
-    state.answered()
+    state.note_answer()
     assert await state.run_wait(0.01)
 
 
 async def test_closing_wakes_who_waits_and_refuses_who_comes_later() -> None:
     state = CompactionState()
-    state.started()
+    state.note_start()
     waiting = asyncio.create_task(state.wait())
     await asyncio.sleep(0)
 
@@ -232,9 +232,9 @@ def test_a_copy_made_beside_a_compaction_is_not_taken() -> None:
     state = CompactionState()
 
     def copy_while_it_starts() -> str:
-        state.started()
+        state.note_start()
         return "half"
 
-    assert state.copied(lambda: "whole") == "whole"
-    assert state.copied(copy_while_it_starts) is None
-    assert state.copied(lambda: "late") is None
+    assert state.copy_when_idle(lambda: "whole") == "whole"
+    assert state.copy_when_idle(copy_while_it_starts) is None
+    assert state.copy_when_idle(lambda: "late") is None

@@ -18,7 +18,7 @@ from palimpsest.context.message_repair.rule_order import (
     anthropic_turns,
     gemini_turns,
     in_turn_order,
-    paired,
+    pair_by_rule,
 )
 from palimpsest.context.message_repair.tool_ids import write_tool_ids
 from palimpsest.context.message_repair.turn_order import user_first
@@ -26,13 +26,13 @@ from palimpsest.context.message_repair.usable_calls import repair_calls
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
 from palimpsest.context.reduction.oversized_results import cut_result
-from palimpsest.context.reduction.pruning import pruner
+from palimpsest.context.reduction.pruning import pruning_function
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import fold
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
+from palimpsest.recordings.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -97,8 +97,10 @@ OPENCLAW = [
     Preset(
         name,
         provider,
-        frozenset({"evaluate_guard", "with_turn_limit", "pruner", "cut_result", "repair_calls"})
-        | {"paired", "in_turn_order"}
+        frozenset(
+            {"evaluate_guard", "with_turn_limit", "pruning_function", "cut_result", "repair_calls"}
+        )
+        | {"pair_by_rule", "in_turn_order"}
         | special,
     )
     for name in ("openclaw-2026.2", "openclaw-2026.9")
@@ -137,10 +139,10 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
     traced = (
         evaluate_guard,
         with_turn_limit,
-        pruner,
+        pruning_function,
         cut_result,
         repair_calls,
-        paired,
+        pair_by_rule,
         in_turn_order,
         user_first,
     )

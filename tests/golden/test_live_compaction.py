@@ -64,9 +64,9 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
     harness, model, session = await nearly_full(tmp_path, preset, stalls(), compaction_seconds=0.1)
     state = session.runner.compactions
     traced = (compaction_timed_out, choose_snapshot)
-    told = (CompactionState.copied, CompactionState.started, CompactionState.ended)
+    told = (CompactionState.copy_when_idle, CompactionState.note_start, CompactionState.note_end)
 
-    with Trace(*traced, *told, CompactionState.answered, is_answerable) as trace:
+    with Trace(*traced, *told, CompactionState.note_answer, is_answerable) as trace:
         asking = asyncio.create_task(full(session, preset))
         await until(lambda: model.requests[-1].purpose == "compaction")
         limits.run_out(0.1)
@@ -75,7 +75,7 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
     assert isinstance(answer.error, ApiError)
     snapshot, counted = PRESETS[preset]
     looked = {"is_answerable"} if snapshot == "continuable" else set()
-    assert set(trace.seen) == {one.__name__ for one in (*traced, *told)} | {"answered"} | looked
+    assert set(trace.seen) == {one.__name__ for one in (*traced, *told)} | {"note_answer"} | looked
     assert [one.snapshot for one in trace.seen["choose_snapshot"]] == [snapshot]
     assert state.count == counted
     assert not state.active

@@ -11,12 +11,12 @@ from palimpsest.context.budget.precheck import reducible, result_chars
 from palimpsest.context.budget.request_tokens import (
     json_tokens,
     longest_answer,
-    overflows,
     quarter_chars,
-    usable,
+    usable_tokens,
+    usage_overflows,
 )
 from palimpsest.context.compaction.plan import compaction_plan, completed_compactions, recorded_plan
-from palimpsest.context.conversion.transcript_text import serialize, serialize_message
+from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
 from palimpsest.context.message_repair.rule_order import call_rule, with_tool_ids, without_thinking
 from palimpsest.context.message_repair.thinking_removal import drop_thinking
 from palimpsest.context.message_repair.tool_ids import tool_id
@@ -57,14 +57,14 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
         recorded_plan,
         json_tokens,
         quarter_chars,
-        serialize,
+        serialize_messages,
         completed_compactions,
         turn_spans,
     }
     always = {
         apply_decisions,
-        overflows,
-        usable,
+        usage_overflows,
+        usable_tokens,
         longest_answer,
         truncate,
         shorten,

@@ -10,9 +10,9 @@ from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import precheck, reducible, result_chars
 from palimpsest.context.budget.request_tokens import (
     longest_answer,
-    overflows,
     quarter_chars,
-    usable,
+    usable_tokens,
+    usage_overflows,
 )
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.tokenizer import counter
@@ -60,9 +60,9 @@ def test_every_recorded_usage_overflows_alike() -> None:
     for number, case in enumerate(load("opencode", "overflow")):
         model, rule = model_of(case["limit"]), policy_of("opencode-1.18", case)
         ours[number] = (
-            usable(model, rule),
+            usable_tokens(model, rule),
             longest_answer(model, rule),
-            [overflows(usage_of(one["tokens"]), model, rule) for one in case["cases"]],
+            [usage_overflows(usage_of(one["tokens"]), model, rule) for one in case["cases"]],
         )
         theirs[number] = (
             case["usable"],
@@ -77,7 +77,7 @@ def test_every_recorded_usage_of_the_seeds_era_overflows_alike() -> None:
     ours, theirs = {}, {}
     for number, case in enumerate(load("opencode", "seed-era-1.1.34/overflow")):
         rule = policy_of("opencode-1.1", case)
-        ours[number] = overflows(usage_of(case["tokens"]), model_of(case["limit"]), rule)
+        ours[number] = usage_overflows(usage_of(case["tokens"]), model_of(case["limit"]), rule)
         theirs[number] = case["overflow"]
 
     assert ours == theirs
@@ -90,8 +90,8 @@ def test_a_later_release_of_the_seeds_era_differs_only_where_it_is_the_newest_ru
     apart = 0
     for case in recorded:
         usage, model = usage_of(case["tokens"]), model_of(case["limit"])
-        oldest = overflows(usage, model, policy_of("opencode-1.1", case))
-        newest = overflows(usage, model, policy_of("opencode-1.18", case))
+        oldest = usage_overflows(usage, model, policy_of("opencode-1.1", case))
+        newest = usage_overflows(usage, model, policy_of("opencode-1.18", case))
         assert case["overflow"] == newest
         apart += oldest != newest
 

@@ -9,7 +9,7 @@ from tests.golden.openclaw import NEWEST
 from tests.golden.openclaw_messages import flat, result_back, written
 
 from palimpsest.context.message_repair.message_blocks import RepairReport, is_result
-from palimpsest.context.message_repair.rule_order import paired
+from palimpsest.context.message_repair.rule_order import pair_by_rule
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 
 SYNTHETIC = {
@@ -45,7 +45,7 @@ def test_every_recorded_transcript_is_paired_alike(version: str, preset: str) ->
         given = flat(case["input"]["messages"])
         options = only(case["input"].get("options"), "erroredAssistantResultPolicy")
         of_failed = options.get("erroredAssistantResultPolicy", "preserve")
-        ours[name] = report(paired(given, rule_of(preset), of_failed), given, version)
+        ours[name] = report(pair_by_rule(given, rule_of(preset), of_failed), given, version)
         theirs[name] = case["expected"][version]
 
     assert ours == theirs

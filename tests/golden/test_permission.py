@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.permissions import disabled, evaluate, from_config, merge
+from palimpsest.tools.permission_rules.permissions import evaluate, from_config, hidden_tools, merge
 from palimpsest.transcript.values import Rule
 
 HOME = "<HOME>"
@@ -52,5 +52,5 @@ def test_merged_rules_are_one_behind_the_other() -> None:
 def test_tools_denied_as_a_whole_are_hidden() -> None:
     for case in load("opencode", "permission")["disabled"]:
         permissions = {tool: SHARED.get(tool, tool) for tool in case["tools"]}
-        hidden = disabled(permissions, rules(case["config"]))
+        hidden = hidden_tools(permissions, rules(case["config"]))
         assert [tool for tool in case["tools"] if tool in hidden] == case["result"], case

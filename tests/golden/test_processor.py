@@ -281,7 +281,7 @@ async def test_failures_retries_and_overflows_end_as_recorded(
         """Skip waits before retries; ``test_retry`` compares their length."""
         wait.close()
 
-    monkeypatch.setattr(request_failures, "until_abort", at_once)
+    monkeypatch.setattr(request_failures, "run_until_abort", at_once)
     model = Streams(case)
     info = ModelInfo(
         ref=ModelRef(provider="anthropic", name="claude-test"),

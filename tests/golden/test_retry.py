@@ -16,7 +16,13 @@ from pydantic import TypeAdapter
 from tests.golden.data import load
 from tests.golden.upstream import ERRORS
 
-from palimpsest.model.errors.retry import CAP_SECONDS, MAX_RETRIES, delay_seconds, passes, retryable
+from palimpsest.model.errors.retry import (
+    CAP_SECONDS,
+    MAX_RETRIES,
+    delay_seconds,
+    is_transient,
+    retryable,
+)
 from palimpsest.transcript.errors import ApiError, ErrorValue, UnknownError
 
 Case = dict[str, Any]
@@ -105,7 +111,7 @@ def test_what_may_pass_is_sent_again_as_recorded() -> None:
     ],
 )
 def test_numbers_and_words_are_read_where_they_mean_it(message: str, *, again: bool) -> None:
-    assert passes(message) is again
+    assert is_transient(message) is again
 
 
 def test_what_a_code_calls_hopeless_is_not_sent_again_whatever_its_words() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.upstream import message
 
-from palimpsest.session.revert.plan import hidden_by_revert, plan_revert, without_taken_back
+from palimpsest.session.revert.plan import hidden_by_revert, plan_revert, without_reverted
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
 from palimpsest.transcript.session_record.reverts import RevertState
@@ -154,7 +154,7 @@ def test_a_cleanup_removes_the_same_in_the_same_order() -> None:
         log = [["removeMessage", name] for name in gone.messages]
         log += [["removePart", *names] for names in gone.parts]
         assert [*log, ["clearRevert"]] == case["log"], case["name"]
-        left = without_taken_back(messages, revert)
+        left = without_reverted(messages, revert)
         assert [{"id": one.id, "parts": [part.id for part in one.parts]} for one in left] == case[
             "remaining"
         ], case["name"]

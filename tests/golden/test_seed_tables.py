@@ -12,7 +12,12 @@ import pytest
 from tests.builders import INFO, MODEL, Builder
 
 from palimpsest.context.budget.precheck import result_chars
-from palimpsest.context.budget.request_tokens import BudgetCheck, longest_answer, overflows, usable
+from palimpsest.context.budget.request_tokens import (
+    BudgetCheck,
+    longest_answer,
+    usable_tokens,
+    usage_overflows,
+)
 from palimpsest.context.budget.window_guard import (
     DEFAULT_WINDOW,
     WindowSize,
@@ -26,12 +31,12 @@ from palimpsest.context.compaction.summary_request import summary_messages
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.reminders import last_step, remind
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, system_prompt
-from palimpsest.context.message_repair.rule_order import paired, repaired_in_order
+from palimpsest.context.message_repair.rule_order import pair_by_rule, repaired_in_order
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.reduction.truncation import measure, shorten, truncate
+from palimpsest.context.reduction.truncation import choose_ends, shorten, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.context.visible_messages import View, fold
 from palimpsest.loop.model_requests.request_failures import too_large_error
@@ -165,7 +170,7 @@ def unfinished_call() -> str:
 def overflow_at(limits: dict[str, int], *counts: int) -> list[bool]:
     model = INFO.model_copy(update=limits)
     return [
-        overflows(Usage(input=count - 3, cache_read=1, output=2), model, OPENCODE.overflow)
+        usage_overflows(Usage(input=count - 3, cache_read=1, output=2), model, OPENCODE.overflow)
         for count in counts
     ]
 
@@ -247,7 +252,7 @@ SEED_000: list[Row] = [
         [False, False],
         lambda: [
             *overflow_at({"window": 0}, 900_000),
-            overflows(
+            usage_overflows(
                 Usage(input=900_000), INFO, OPENCODE.overflow.model_copy(update={"auto": False})
             ),
         ],
@@ -364,7 +369,7 @@ def repaired(*messages: NeutralMessage) -> list[tuple[str, str, bool]]:
             getattr(block, "text", "call"),
             isinstance(block, ResultBlock) and block.is_error,
         )
-        for message in paired(messages, OPENCLAW.hygiene.rule).messages
+        for message in pair_by_rule(messages, OPENCLAW.hygiene.rule).messages
         for block in message.blocks
     ]
 
@@ -386,7 +391,7 @@ def closed_while_waiting() -> str:
 
     async def wait() -> str:
         state = CompactionState(OPENCLAW.recovery.counted)
-        state.started()
+        state.note_start()
         waiting = asyncio.create_task(state.wait())
         await asyncio.sleep(0)
         state.close()
@@ -609,7 +614,7 @@ SEED_004: list[Row] = [
     (
         "usable = context - output",
         168_000,
-        lambda: usable(INFO.model_copy(update={"output_limit": 64_000}), OPENCODE.overflow),
+        lambda: usable_tokens(INFO.model_copy(update={"output_limit": 64_000}), OPENCODE.overflow),
     ),
     ("total = input + cache.read + output", [False, True], lambda: overflow_at({"output_limit": 64_000}, 168_000, 168_001)),
     ("lines of a tool's output", 2_000, lambda: OPENCODE.truncate.max_lines),
@@ -620,7 +625,7 @@ SEED_004: list[Row] = [
         lambda: [
             (found.head, found.tail)
             for end in (False, True)
-            if (found := measure("a\nb\nc", 1, 100, from_end=end)) is not None
+            if (found := choose_ends("a\nb\nc", 1, 100, from_end=end)) is not None
         ],
     ),
     ("the compaction's prompt", PROMPT, asked_of_a_summary),

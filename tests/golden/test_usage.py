@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.golden.data import load, only
 
-from palimpsest.model.adapter.usage import normalise
+from palimpsest.model.adapter.usage import normalise_usage
 from palimpsest.transcript.values import Price, PriceTier, Usage
 
 Case = dict[str, Any]
@@ -91,7 +91,7 @@ def expected(case: Case) -> tuple[Usage, float]:
 def test_every_report_is_counted_and_priced_alike() -> None:
     compared = 0
     for case in load("opencode", "usage"):
-        ours = normalise(report(case))
+        ours = normalise_usage(report(case))
         if is_no_report(case):
             assert ours is None
             continue

@@ -9,7 +9,7 @@ from tests.harness.session import SessionHarness, ask
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy

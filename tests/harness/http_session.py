@@ -8,7 +8,8 @@ from tests.model.expected_body import expected_bodies
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import DirectModel
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.model.script import says
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import FaultServer
@@ -28,6 +29,20 @@ NAMES = {
     "gemini": "gemini-3-test",
     "mistral": "pixtral-test",
 }
+
+
+class AnyProviderHarness(SessionHarness):
+    """A session whose turns may each use another provider, all served by one fault server."""
+
+    def __init__(self, root: Path, server: FaultServer, **changes: Any) -> None:
+        self.server = server
+        self.changes = changes
+        super().__init__(root, DirectModel(LitellmModel(), read_timeout_seconds=30.0))
+
+    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
+        info = super().info(model_id, variant)
+        base = self.server.base(WIRES[info.ref.provider])
+        return info.model_copy(update={**self.changes, "api_base": base})
 
 
 class HttpSessionHarness:
@@ -70,6 +85,13 @@ class HttpSessionHarness:
     async def ask(self, text: str, **options: Any) -> SessionAnswer:
         """Send a prompt to the server's model."""
         return await ask(await self.session(), text, model=self.id, **options)
+
+    async def add_long_turns(self, turns: int = 4) -> None:
+        """Add turns with a prompt of 500 words and an answer of 60 sentences each."""
+        for number in range(turns):
+            mean = f"The mean of column {number} is 43.92. "
+            self.server.script(says(mean * 60).in_pieces(4_000))
+            await self.ask(f"Question {number} " + "word " * 500)
 
     async def check_requests(self) -> None:
         """Assert that every received body equals the rebuilt request of its step, retries included."""

@@ -14,10 +14,10 @@ import palimpsest
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
 from palimpsest.frontends.frontend import Frontend
-from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.magic.agent_magics import RunningCells
+from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine import EngineThread
 from palimpsest.testing import ScriptedModel

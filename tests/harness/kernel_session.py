@@ -22,11 +22,11 @@ from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.frontends.cell_turn.services import ShownSettings
 from palimpsest.frontends.frontend import Frontend
 from palimpsest.frontends.inspector.inspections import Inspections
-from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.kernel.quiet_reader import QuietReader
 from palimpsest.frontends.magic.agent_magics import RunningCells
+from palimpsest.frontends.user_cells.cell_recorder import CellRecorder
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.config.setting_files import LockedSettings
@@ -43,7 +43,7 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -146,7 +146,7 @@ class KernelHarness:
     def price(self, _model: str) -> Price | None:
         return None
 
-    def known(self, _field: str) -> Sequence[str]:
+    def completion_values(self, _field: str) -> Sequence[str]:
         return ()
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class KernelHarness:
 def make_snapshots(root: Path) -> Snapshots:
     """Return the file snapshots of a folder."""
     kept = root / ".palimpsest" / "snapshots"
-    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
+    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_SKIPPED)
 
 
 def load(

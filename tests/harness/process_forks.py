@@ -30,7 +30,7 @@ APPLICATION = (
     "palimpsest.app.wiring",
     "palimpsest.frontends.frontend",
     "palimpsest.frontends.command_line.main",
-    "palimpsest.model.rehearsal.rehearsal_model",
+    "palimpsest.rehearsal.rehearsal_model",
 )
 """What a script that prompts a session imports."""
 MCP_SERVER = ("mcp.server.mcpserver", "mcp.server.stdio", "uvicorn")
@@ -241,7 +241,7 @@ def run_as_python(arguments: list[str]) -> None:
     """Run ``-c CODE``, ``-m MODULE`` or a file as the main program."""
     states = sys.modules.get("palimpsest.session.config.state_folder")
     if states is not None:  # the one environment variable that is read at import time
-        states._NAMED = os.environ.get(states.VARIABLE)  # type: ignore[attr-defined]
+        states._FROM_ENVIRONMENT = os.environ.get(states.VARIABLE)  # type: ignore[attr-defined]
     main = sys.modules["__main__"] = ModuleType("__main__")
     match arguments:
         case ["-c", code, *rest]:

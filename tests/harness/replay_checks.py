@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from tests.harness.session import SessionHarness
 
-from palimpsest.review.counterfactual.exact_whatif import exact_whatif
-from palimpsest.review.counterfactual.whatif_result import WhatIf
-from palimpsest.review.reconstruction.redecision import redecide
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
+from palimpsest.context_policies.whatif.whatif_result import WhatIf
+from palimpsest.recordings.reconstruction.redecision import redecide
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.store.interface import Store
 
 

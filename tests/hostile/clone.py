@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.store.blobs.blob_storage import write_pack
-from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
+from palimpsest.store.file_snapshots.trees import TreeEntry, encode_root, encode_tree
 from palimpsest.store.project_folder.layout import LAYOUT_VERSION, Layout
 
 NOTEBOOK = "analysis.ipynb"
@@ -387,10 +387,10 @@ def _pack(planted: HostileClone, layout: Layout) -> str:
 
     key = put(script)
     entry = TreeEntry("file", 0o755, key, len(script))
-    hooks = put(encode({"post-checkout": entry}))
-    git = put(encode({"hooks": TreeEntry("folder", 0, hooks)}))
+    hooks = put(encode_tree({"post-checkout": entry}))
+    git = put(encode_tree({"hooks": TreeEntry("folder", 0, hooks)}))
     tree = put(
-        encode(
+        encode_tree(
             {
                 "../planted-by-revert": entry,
                 str(planted.marks / "absolute"): entry,

@@ -115,7 +115,7 @@ def test_a_users_own_imports_find_the_folder(planted: Path, marks: Path, tmp_pat
     )
     (planted / "neighbour.py").write_text("def loud(word): return word.upper()\n")
     scenario = (
-        "from palimpsest.model.rehearsal.scenario import register_scenario\n"
+        "from palimpsest.rehearsal.scenario import register_scenario\n"
         "from palimpsest.model.script import calls, says\n"
         "register_scenario('loud', [calls('shout', word='hello'), says('Well.')])\n"
         "import tools_of_mine"

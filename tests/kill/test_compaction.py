@@ -11,8 +11,8 @@ from tests.kill.kill_runs import MOST_ACKNOWLEDGEMENTS, VictimForkServer, examin
 from tests.sample_size import sample_size
 
 from palimpsest.context.visible_messages import View, good_summaries, marker
-from palimpsest.review.counterfactual.exact_whatif import exact_whatif
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import AssistantMessage, Message
@@ -61,7 +61,7 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
     wrong = []
     state = store.load(SESSION)
     messages = state.messages()
-    shown = View(messages, state.decisions).folded()
+    shown = View(messages, state.decisions).folded_messages()
     good = good_summaries(messages)
     newest = max((at for at, one in enumerate(messages) if one.id in good), default=None)
     first = 0 if newest is None else tail_of(messages, newest)

@@ -25,7 +25,7 @@ KILLS = sample_size(2, 50)
 
 SCRIPT = """
 import itertools
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import says
 words = "".join(f"{n} " for n in range(60))
 steps = []

@@ -15,7 +15,7 @@ from tests.waiting import eventually
 
 from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 
 FILES = 150
 ROUNDS = sample_size(2, 200)
@@ -36,13 +36,13 @@ while True:
 
 def keeper(root: Path) -> Snapshots:
     kept = root / ".palimpsest" / "snapshots"
-    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
+    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_SKIPPED)
 
 
 def move(shots: Snapshots, wants: str, left: str) -> None:
     """Restore every file from one snapshot to another, overwriting all changes."""
     target, was = shots.read(wants), shots.read(left)
-    paths = shots.changed(wants, left)
+    paths = shots.changed_paths(wants, left)
     moves = plan_moves(shots, [wanted_file(path, target, was.get(path)) for path in paths])
     perform_restores(shots, moves, overwrite=paths)
 

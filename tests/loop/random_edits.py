@@ -156,7 +156,11 @@ class RandomlyEditedSession:
 
     def undo(self) -> None:
         """Undo a compaction."""
-        summaries = [one.id for one in self.messages if getattr(one.info, "summary", False) is True]
+        summaries = [
+            message.id
+            for message in self.messages
+            if getattr(message.info, "summary", False) is True
+        ]
         if summaries and not self._tidy:
             self._decided("restore", UNDO, self._random.choice(summaries), None)
 

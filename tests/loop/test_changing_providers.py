@@ -3,24 +3,20 @@
 import base64
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.harness.session import SessionHarness, ask
+from tests.harness.http_session import AnyProviderHarness
+from tests.harness.session import ask
 from tests.model.expected_body import expected_bodies
 from tests.model.valid_bodies import PNG
 from tests.provider_rules.dialects import problems
 from tests.sample_size import sampled_cases
 
-from palimpsest.model.adapter.litellm_model import LitellmModel
-from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
 from palimpsest.testing import FaultServer
-from palimpsest.transcript.values import ModelInfo
 
-BASES = {"openai": "openai", "anthropic": "anthropic", "gemini": "gemini", "mistral": "mistral"}
 MODELS = (
     "gemini/gemini-3-pro-preview",
     "openai/gpt-5.1",
@@ -31,27 +27,14 @@ MODELS = (
 ROUTES = [MODELS, MODELS[::-1], (*MODELS[2:], *MODELS[:2])]
 
 
-class ProviderHarness(SessionHarness):
-    """A harness whose models use the wire formats of one strict server."""
-
-    def __init__(self, root: Path, server: FaultServer) -> None:
-        self.server = server
-        super().__init__(root, DirectModel(LitellmModel(), read_timeout_seconds=30.0))
-
-    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
-        found = super().info(model_id, variant)
-        dialect: Any = BASES[found.ref.provider]
-        return found.model_copy(update={"vision": True, "api_base": self.server.base(dialect)})
-
-
 @pytest.fixture
-def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderHarness]:
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AnyProviderHarness]:
     for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
     (tmp_path / "a.png").write_bytes(base64.b64decode(PNG))
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     with FaultServer(check=problems) as server:
-        yield ProviderHarness(tmp_path, server)
+        yield AnyProviderHarness(tmp_path, server, vision=True)
 
 
 def turn() -> tuple[ModelAnswer, ...]:
@@ -65,7 +48,7 @@ def turn() -> tuple[ModelAnswer, ...]:
     "route", sampled_cases({route[0]: (route,) for route in ROUTES}, MODELS[0])
 )
 async def test_a_session_wanders_through_all_providers(
-    harness: ProviderHarness, route: tuple[str, ...]
+    harness: AnyProviderHarness, route: tuple[str, ...]
 ) -> None:
     session = await harness.session()
     told: list[SessionAnswer] = []

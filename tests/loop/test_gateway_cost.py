@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.http_session import HttpSessionHarness
 
-from palimpsest.frontends.operations.status import _cost
+from palimpsest.frontends.operations.status import _cost_text
 from palimpsest.render.content.phrases import step_text
 from palimpsest.testing import FaultServer, says
 from palimpsest.transcript.parts import StepFinishPart
@@ -43,4 +43,4 @@ async def test_a_cost_behind_a_gateway_is_told_as_an_estimate(
     line = step_text(part, 1)
     assert mark in line
     assert ("~" in line) == (mark == "~$")
-    assert _cost(picture).startswith("~") == (mark == "~$")
+    assert _cost_text(picture).startswith("~") == (mark == "~$")

@@ -12,7 +12,7 @@ from palimpsest.context.visible_messages import View, good_summaries
 from palimpsest.loop.subtasks import SUBTASK
 from palimpsest.loop.turn import pending_subtasks
 from palimpsest.store.session_state.state import State, fold
-from palimpsest.transcript.context_values.decisions import REDO, UNDO, Decision, undone
+from palimpsest.transcript.context_values.decisions import REDO, UNDO, Decision, undone_compactions
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import Span, SubtaskPart, ToolCompleted, ToolPart
@@ -92,14 +92,16 @@ def test_pending_subtasks_are_those_that_a_search_finds(script: list[Event]) -> 
 
 
 def searched_subtasks(messages: Messages) -> Iterator[SubtaskPart]:
-    ended = [at for at, one in enumerate(messages) if isinstance(one.info, AssistantMessage)]
+    ended = [
+        at for at, message in enumerate(messages) if isinstance(message.info, AssistantMessage)
+    ]
     ended = [
         at
         for at in ended
         if getattr(messages[at].info, "error", None) is not None
         or getattr(messages[at].info, "finish", None) == "stop"
     ]
-    parts = [part for one in messages[max(ended, default=-1) + 1 :] for part in one.parts]
+    parts = [part for message in messages[max(ended, default=-1) + 1 :] for part in message.parts]
     taken = {
         getattr(part.state, "metadata", {}).get(SUBTASK)
         for part in parts
@@ -129,12 +131,17 @@ def test_an_unused_summary_is_the_one_that_a_search_finds(script: list[Event]) -
 
 def searched_summary(view: View) -> Decision | None:
     """Return what the search over all summaries finds, of which only the newest of each marker counts."""
-    good, gone = frozenset(good_summaries(view.messages).values()), undone(view.decisions)
+    good, gone = (
+        frozenset(good_summaries(view.messages).values()),
+        undone_compactions(view.decisions),
+    )
     for at in range(len(view.messages) - 1, -1, -1):
         info = view.messages[at].info
         if at in good and info.id not in gone:
-            found = (one for one in reversed(view.decisions) if "retention" in one.numbers)
-            return next((one for one in found if one.message_id == info.id), None)
+            found = (
+                decision for decision in reversed(view.decisions) if "retention" in decision.numbers
+            )
+            return next((report for report in found if report.message_id == info.id), None)
         if isinstance(info, AssistantMessage) and not info.summary:
             return None
     return None

@@ -12,7 +12,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.model.script import calls, says
 from palimpsest.store.interface import Owner
-from palimpsest.store.session_state.live_window import HELD_MESSAGES
+from palimpsest.store.session_state.live_window import MAX_EARLIER_MESSAGES
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.session_record.events import Record
@@ -64,7 +64,8 @@ async def step_seconds(folder: Path, turns: int) -> float:
     gc.freeze()  # the suite's own objects, which were thawed with the session's
     # What is not sent any more left the memory with the first prompt, and is in the log.
     assert (
-        len(session.journal.read_state(State.messages)) < 5 * COMPACTED_EVERY + HELD_MESSAGES + 100
+        len(session.journal.read_state(State.messages))
+        < 5 * COMPACTED_EVERY + MAX_EARLIER_MESSAGES + 100
     )
     assert len(harness.store.load(session.id).messages()) > 5 * turns
     await harness.workspace.close()

@@ -52,8 +52,8 @@ async def test_the_answer_goes_back_to_the_model(tmp_path: Path) -> None:
     assert (await turn).text == "Two red ones."
     assert "Which colour?\\n-> red\\n\\nHow many?\\n-> 2" in result(model)
     records = await harness.records(session)
-    replied = [one.event for one in records if isinstance(one.event, QuestionReplied)]
-    assert [one.answers for one in replied] == [(("red",), ("2",))]
+    replied = [record.event for record in records if isinstance(record.event, QuestionReplied)]
+    assert [reply.answers for reply in replied] == [(("red",), ("2",))]
     assert not fold(records).questions
 
 
@@ -74,11 +74,11 @@ async def test_the_time_of_an_answer_is_told_apart_from_tool_and_step(tmp_path: 
 
     parts = [part for message in (await turn).messages for part in message.parts]
     states = [part.state for part in parts if isinstance(part, ToolPart)]
-    told = [one.metadata["waited_ms"] for one in states if isinstance(one, ToolCompleted)]
+    told = [state.metadata["waited_ms"] for state in states if isinstance(state, ToolCompleted)]
     steps = [part for part in parts if isinstance(part, StepFinishPart)]
     assert [ms // 1_000 for ms in told] == [72, 30]
-    assert [one.waited_seconds and round(one.waited_seconds) for one in steps] == [72, 30, None]
-    assert all(one.seconds is not None and one.seconds < 5 for one in steps)
+    assert [step.waited_seconds and round(step.waited_seconds) for step in steps] == [72, 30, None]
+    assert all(step.seconds is not None and step.seconds < 5 for step in steps)
     assert "1 min 12 s for your answers" in step_text(steps[0], 1)
 
 
@@ -129,11 +129,11 @@ async def test_the_model_goes_on_without_an_answer(tmp_path: Path, by: str, word
     assert (await turn).text == "Then red."
     assert words in result(model)
     rejected = [
-        one.event
-        for one in await harness.records(session)
-        if isinstance(one.event, QuestionRejected)
+        record.event
+        for record in await harness.records(session)
+        if isinstance(record.event, QuestionRejected)
     ]
-    assert [one.by for one in rejected] == [by]
+    assert [rejection.by for rejection in rejected] == [by]
 
 
 async def test_a_stop_ends_the_question(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ async def test_the_list_is_journaled_when_it_changed_and_folded(tmp_path: Path) 
     await ask(session, "Load and plot.")
 
     records = await harness.records(session)
-    lists = [one.event.todos for one in records if isinstance(one.event, TodoUpdated)]
+    lists = [record.event.todos for record in records if isinstance(record.event, TodoUpdated)]
     assert len(lists) == 2
     now = (Todo(content="Load", status="completed"), Todo(content="Plot"))
     assert lists[-1] == session.snapshot().todos == fold(records).todos == now

@@ -13,9 +13,9 @@ from tests.sample_size import thinned
 
 from palimpsest.context.reduction.picture_sizes import size_of_url
 from palimpsest.model.script import ModelAnswer, calls, says
-from palimpsest.review.inspection.report_builder import build_context_report
-from palimpsest.review.reconstruction.redecision import redecide
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.recordings.reconstruction.redecision import redecide
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.context_report.report_builder import build_context_report
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.testing import FaultServer
 from palimpsest.testing.fault_server import Check
@@ -68,21 +68,23 @@ class Figures:
         session = await self.harness.session()
         report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
         assert "truncated" not in report.text
-        return {one.state for one in report.items if one.kind == "output"}
+        return {item.state for item in report.items if item.kind == "output"}
 
     async def decided_again(self) -> int:
         """Return how many decisions about pictures a replay makes again as they were, all of them."""
         session = await self.harness.session()
         found = redecide(self.harness.harness.store, session.id)
         assert found.same, found.text
-        return sum(len(one.recorded) for one in found.occasions if one.decider == "limit")
+        return sum(
+            len(occasion.recorded) for occasion in found.occasions if occasion.decider == "limit"
+        )
 
     async def media_states(self) -> set[str]:
         """Return in what states the newest request shows pictures, by the session's timeline; no output is cut."""
         session = await self.harness.session()
         timeline = timeline_of(self.harness.harness.store, session.id)
         states = dict.fromkeys(range(len(timeline.items)), "whole")
-        states |= {one.item: one.state for one in timeline.transitions}
+        states |= {transition.item: transition.state for transition in timeline.transitions}
         kinds = {item.index: item.kind for item in timeline.items}
         assert {states[at] for at, kind in kinds.items() if kind == "output"} == {"whole"}
         return {states[at] for at, kind in kinds.items() if kind == "media"}
@@ -107,8 +109,8 @@ class Figures:
         """The decisions about pictures, from the log."""
         session = await self.harness.session()
         records = await self.harness.harness.records(session)
-        events = [one.event for one in records if isinstance(one.event, DecisionMade)]
-        return [one for one in events if one.decision.rule == PICTURES_RULE]
+        events = [record.event for record in records if isinstance(record.event, DecisionMade)]
+        return [event for event in events if event.decision.rule == PICTURES_RULE]
 
 
 def told(answer: Answer) -> list[str]:
@@ -141,7 +143,8 @@ async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_re
             for file in part.state.attachments
         ]
         urls = [
-            session.picture(one.url) if one.url.startswith("blob:") else one.url for one in kept
+            session.picture(picture.url) if picture.url.startswith("blob:") else picture.url
+            for picture in kept
         ]
         assert [size_of_url(url) for url in urls] == [STRIP] * 25
 
@@ -169,8 +172,8 @@ async def test_what_a_refusal_names_is_kept_from_then_on(provider: str, tmp_path
         second = await figures.look(2, (400, 300))
         third = await figures.look(1, (400, 300))
 
-        assert [one.text for one in (first, second, third)] == ["Seen."] * 3
-        assert [len(one) for one in figures.sides] == [0, 6, 3, 3, 5, 5, 3]
+        assert [answer.text for answer in (first, second, third)] == ["Seen."] * 3
+        assert [len(side) for side in figures.sides] == [0, 6, 3, 3, 5, 5, 3]
         (words,) = told(first)
         assert "takes at most 5 pictures in a request. 3 pictures were left out of it" in words
         assert (told(second), told(third)) == ([], [])
@@ -179,7 +182,7 @@ async def test_what_a_refusal_names_is_kept_from_then_on(provider: str, tmp_path
         assert await figures.media_states() == {"whole", "out"}
         made = await figures.decisions()
         assert await figures.decided_again() == len(made)
-        assert [len(one.decision.numbers["pictures"]) for one in made] == [1] * 6
+        assert [len(event.decision.numbers["pictures"]) for event in made] == [1] * 6
         if provider in ("openai", "anthropic"):
             await figures.harness.check_requests()
 
@@ -256,7 +259,7 @@ async def test_a_server_that_always_names_a_limit_is_asked_twice_and_no_more(
 
         assert answer.error is not None
         assert "Max is 3" in answer.error.message
-        assert [len(one) for one in figures.sides] == [0, 6, 2]
+        assert [len(side) for side in figures.sides] == [0, 6, 2]
 
 
 async def test_without_pillow_the_oldest_large_figures_are_left_out(
@@ -273,8 +276,10 @@ async def test_without_pillow_the_oldest_large_figures_are_left_out(
             server.script(answer, says("Seen."))
             answers.append(await figures.harness.ask("Look."))
 
-        assert [(one.text, told(one)) for one in answers] == [("Seen.", [])] * 3
-        assert [len(one) for one in figures.sides[-6:]] == [20, 15, 15, 16, 16, 17]
+        assert [(given_answer.text, told(given_answer)) for given_answer in answers] == [
+            ("Seen.", [])
+        ] * 3
+        assert [len(side) for side in figures.sides[-6:]] == [20, 15, 15, 16, 16, 17]
         await figures.harness.check_requests()
 
 
@@ -297,7 +302,7 @@ async def test_a_refusal_of_so_many_tools_is_sent_again_with_fewer(tmp_path: Pat
         first = await figures.harness.ask("Hello.")
         second = await figures.harness.ask("Hello again.")
 
-        assert [one.text for one in (first, second)] == ["One.", "Two."]
+        assert [answer.text for answer in (first, second)] == ["One.", "Two."]
         assert len(told(first)) == 1
         assert [len(body["tools"]) for body in server.bodies][1:] == [30, 30]
         assert told(second) == []

@@ -10,23 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.http_session import HttpSessionHarness
-from tests.harness.session import SessionHarness, ask
+from tests.harness.http_session import AnyProviderHarness, HttpSessionHarness
+from tests.harness.session import ask
 from tests.waiting import until
 
 from palimpsest.context.reduction.message_outputs import MessageOutputs
-from palimpsest.model.adapter.litellm_model import LitellmModel
-from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.inspection.context_report import ContextReport
-from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.context_report.context_report import ContextReport
+from palimpsest.review.context_report.report_builder import build_context_report
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import FaultServer, says, thinks
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import DecisionMade
-from palimpsest.transcript.values import ModelInfo
 
 PENGUINS = {
     "type": "web_search_result",
@@ -94,7 +91,9 @@ async def test_a_search_of_anthropics_is_one_request_and_goes_back_as_it_came(
     assert isinstance(part.state, ToolCompleted)
     assert part.state.input == {"query": "penguins"}
     assert "https://example.org/penguins" in part.state.output
-    (answer,) = [one for one in server.bodies[1]["messages"] if one["role"] == "assistant"]
+    (answer,) = [
+        message for message in server.bodies[1]["messages"] if message["role"] == "assistant"
+    ]
     assert answer["content"] == [
         {"type": "thinking", "thinking": "I look it up.", "signature": "sig-a"},
         {"type": "text", "text": "I search."},
@@ -127,7 +126,7 @@ async def test_a_paused_answer_is_sent_back_and_goes_on(
     assert (answer.error, answer.text, len(server.requests)) == (None, "Three kinds.", 4)
     last = server.bodies[1]["messages"][-1]
     assert last["role"] == "assistant"
-    assert [one["type"] for one in last["content"]] == [
+    assert [block["type"] for block in last["content"]] == [
         "text",
         "server_tool_use",
         "web_search_tool_result",
@@ -164,12 +163,12 @@ async def test_a_search_that_waits_for_our_tool_gets_its_result_in_the_next_answ
 
     assert (first.error, first.text) == (None, "Both done.")
     waiting = server.bodies[1]["messages"]
-    assert [one["type"] for one in waiting[-2]["content"]] == [
+    assert [block["type"] for block in waiting[-2]["content"]] == [
         "text",
         "server_tool_use",
         "tool_use",
     ]
-    assert [one["type"] for one in waiting[-1]["content"]] == ["tool_result"]
+    assert [block["type"] for block in waiting[-1]["content"]] == ["tool_result"]
     answered = server.bodies[2]["messages"]
     assert answered[-2]["content"][0] == {
         "type": "web_search_tool_result",
@@ -247,7 +246,7 @@ async def test_every_kind_of_anthropics_own_tools_goes_back_as_it_came(
     used, returned = answer[1:3]
     assert (used["type"], used["input"], returned["content"]) == (kind, {"a": 1}, result)
     assert returned["tool_use_id"] == used["id"]
-    assert [one["type"] for one in answer] == ["text", used["type"], returned["type"], "text"]
+    assert [block["type"] for block in answer] == ["text", used["type"], returned["type"], "text"]
 
 
 async def test_a_call_that_openais_format_has_run_is_shown_and_left_out(
@@ -268,22 +267,11 @@ async def test_a_call_that_openais_format_has_run_is_shown_and_left_out(
     assert isinstance(part.state, ToolCompleted)
     assert (part.tool, part.state.input) == ("live_search", {"query": "penguins"})
     assert "https://example.org/penguins" in part.state.output
-    (answer,) = [one for one in server.bodies[1]["messages"] if one["role"] == "assistant"]
+    (answer,) = [
+        message for message in server.bodies[1]["messages"] if message["role"] == "assistant"
+    ]
     assert answer == {"role": "assistant", "content": "I search.\n\nThree."}
     await http.check_requests()
-
-
-class AnyProvider(SessionHarness):
-    """A session that may ask each provider of the server in turn."""
-
-    def __init__(self, root: Path, server: FaultServer) -> None:
-        self.server = server
-        super().__init__(root, DirectModel(LitellmModel(), read_timeout_seconds=30.0))
-
-    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
-        found = super().info(model_id, variant)
-        dialect: Any = found.ref.provider
-        return found.model_copy(update={"api_base": self.server.base(dialect)})
 
 
 GEMINI, CLAUDE, GPT = "gemini/gemini-2.5-pro", "anthropic/claude-sonnet-4-5", "openai/gpt-5.1"
@@ -295,7 +283,7 @@ async def test_code_that_gemini_ran_goes_back_as_its_parts(
     server.script(
         says("I compute.").runs("code_execution", "4\n", code="2+2").says("Four."), says("Yes.")
     )
-    harness = AnyProvider(tmp_path, server)
+    harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
 
     first = await ask(session, "2+2?", model=GEMINI)
@@ -309,7 +297,7 @@ async def test_code_that_gemini_ran_goes_back_as_its_parts(
         {"code": "2+2"},
         "4\n",
     )
-    (answer,) = [one for one in server.bodies[1]["contents"] if one["role"] == "model"]
+    (answer,) = [content for content in server.bodies[1]["contents"] if content["role"] == "model"]
     assert answer["parts"] == [
         {"text": "I compute."},
         {"executableCode": {"language": "PYTHON", "code": "2+2"}},
@@ -323,7 +311,7 @@ async def test_what_gemini_found_is_told_with_its_sources(
 ) -> None:
     found = {"url": "https://example.org/penguins", "title": "Penguins"}
     server.script(says("").cites("Three kinds.", found), says("Yes."))
-    harness = AnyProvider(tmp_path, server)
+    harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
 
     await ask(session, "How many?", model=GEMINI)
@@ -333,7 +321,7 @@ async def test_what_gemini_found_is_told_with_its_sources(
     assert isinstance(part.state, ToolCompleted)
     assert part.tool == "google_search"
     assert part.state.output == "1. Penguins\n   https://example.org/penguins"
-    (answer,) = [one for one in server.bodies[1]["contents"] if one["role"] == "model"]
+    (answer,) = [content for content in server.bodies[1]["contents"] if content["role"] == "model"]
     assert answer["parts"] == [{"text": "Three kinds."}]
 
 
@@ -342,7 +330,7 @@ async def test_another_provider_is_told_a_search_as_text(
     tmp_path: Path, server: FaultServer, other: str
 ) -> None:
     server.script(searched(), says("Yes."), says("Still yes."))
-    harness = AnyProvider(tmp_path, server)
+    harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
 
     await ask(session, "How many?", model=CLAUDE)
@@ -373,7 +361,7 @@ async def test_a_cleared_search_is_told_as_text_and_never_torn(
     await http.ask("Sure?")
 
     answer = server.bodies[1]["messages"][1]["content"]
-    assert [one["type"] for one in answer] == ["thinking", "text", "text", "text", "text"]
+    assert [block["type"] for block in answer] == ["thinking", "text", "text", "text", "text"]
     assert "Old tool result content cleared" in answer[2]["text"]
     assert answer[3]["citations"] == [CITED]
     await http.check_requests()
@@ -421,7 +409,7 @@ async def test_a_search_told_as_text_leaves_a_mark(
     tmp_path: Path, server: FaultServer, other: str
 ) -> None:
     server.script(searched(), says("Yes."), says("Still yes."))
-    harness = AnyProvider(tmp_path, server)
+    harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
     await ask(session, "How many?", model=CLAUDE)
     assert report_of(session).gone == ()
@@ -434,7 +422,7 @@ async def test_a_search_told_as_text_leaves_a_mark(
     assert (gone.way, gone.name) == ("tell", "web_search")
     assert gone.reason.startswith("It ran at anthropic, whose own form ")
     assert gone.saved > 0
-    (item,) = [one for one in report.items if one.part_id == gone.part_id]
+    (item,) = [item for item in report.items if item.part_id == gone.part_id]
     assert (item.state, item.name) == ("told as text", "web_search at the provider")
     assert "told as text" in report.text
     assert report_of(session).gone == ()
@@ -445,7 +433,7 @@ async def test_a_search_without_a_form_to_go_back_in_leaves_a_mark(
 ) -> None:
     found = {"url": "https://example.org/penguins", "title": "Penguins"}
     server.script(says("").cites("Three kinds.", found), says("Yes."))
-    harness = AnyProvider(tmp_path, server)
+    harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
 
     await ask(session, "How many?", model=GEMINI)
@@ -460,16 +448,16 @@ async def test_pruning_counts_what_is_sent_of_a_search(tmp_path: Path, server: F
     """The text is a line, and what goes back is encrypted and long."""
     page = {**PENGUINS, "encrypted_content": "Eqgf" * 40_000}
     server.script(says("").runs("web_search", [page], query="a").says("Three."), says("Yes."))
-    harness = AnyProvider(tmp_path, server)
+    harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
     await ask(session, "How many?", model=CLAUDE)
     (part,) = provider_calls(session)
 
     def tokens() -> int:
         outputs = MessageOutputs(session.basis().view, Policy(), counter("chars/4"))
-        (one,) = list(outputs.newest_first())
-        assert one.part_id == part.id
-        return one.tokens
+        (output,) = list(outputs.newest_first())
+        assert output.part_id == part.id
+        return output.tokens
 
     assert tokens() > 40_000
     await ask(session, "Sure?", model=GPT)

@@ -119,7 +119,7 @@ async def test_a_request_says_what_it_is_full_of(tmp_path: Path) -> None:
     session = await harness.session()
     await ask(session, "How many lines?")
 
-    first, second = (one.request for one in requested(await harness.records(session)))
+    first, second = (event.request for event in requested(await harness.records(session)))
     assert set(first.kinds) == {"system", "tools", "user"}
     assert set(second.kinds) - set(first.kinds) >= {"assistant", "output"}
     assert second.kinds["output"] > 1_000

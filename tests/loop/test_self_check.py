@@ -49,9 +49,9 @@ def blocks(body: dict[str, Any]) -> list[tuple[str, str, str]]:
         if message["role"] == "tool":
             found.append(("tool", "result", message["tool_call_id"]))
             continue
-        for one in [{"type": "text"}] if isinstance(content, str) else content:
-            kind = {"tool_use": "call", "tool_result": "result"}.get(one["type"], "text")
-            found.append((message["role"], kind, one.get("id") or one.get("tool_use_id") or ""))
+        for block in [{"type": "text"}] if isinstance(content, str) else content:
+            kind = {"tool_use": "call", "tool_result": "result"}.get(block["type"], "text")
+            found.append((message["role"], kind, block.get("id") or block.get("tool_use_id") or ""))
         found += [("assistant", "call", call["id"]) for call in message.get("tool_calls") or []]
     return found
 
@@ -109,7 +109,7 @@ async def test_many_turns_in_a_small_window_are_all_answered(
     asked = [event.request for event in events if isinstance(event, StepRequested)]
     assert len(summaries) + len(pruned) >= TURNS / 10
     assert len(asked) == len(running.bodies)
-    assert all(one.tokens * one.facts.calibration < WINDOW for one in asked)
+    assert all(request.tokens * request.facts.calibration < WINDOW for request in asked)
     # The log still has each of the prompts, unchanged.
     said = [
         part.text
@@ -164,7 +164,7 @@ async def test_overflow_is_met_by_a_summary_then_by_shorter_results_then_by_a_se
                 told.append("truncate")
             case _:
                 pass
-    assert [one for at, one in enumerate(told) if told[:at][-1:] != [one]] == [
+    assert [line for at, line in enumerate(told) if told[:at][-1:] != [line]] == [
         "step",
         "compaction",
         "truncate",

@@ -26,7 +26,11 @@ def test_only_what_drives_a_turn_takes_the_whole_run() -> None:
                 if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     continue
                 given = (*node.args.args, *node.args.kwonlyargs)
-                kinds = {ast.unparse(one.annotation) for one in given if one.annotation is not None}
+                kinds = {
+                    ast.unparse(argument.annotation)
+                    for argument in given
+                    if argument.annotation is not None
+                }
                 if "RunContext" in kinds:
                     found.setdefault(file.relative_to(PACKAGE).as_posix(), set()).add(node.name)
 

@@ -12,7 +12,7 @@ from tests.model.expected_body import expected_bodies
 from tests.provider_rules.dialects import problems
 
 from palimpsest.model.script import calls, says
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.definitions.project_definitions import register_definitions
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
@@ -47,9 +47,9 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
         assert isinstance(part.state, ToolCompleted)
         (child,) = await children(harness.harness, session)
         bodies = []
-        for one in (session, child):
-            records = await harness.harness.records(one)
-            rebuilt = list(rebuild_all(harness.harness.store, one.id, records))
+        for opened in (session, child):
+            records = await harness.harness.records(opened)
+            rebuilt = list(rebuild_all(harness.harness.store, opened.id, records))
             assert all(found.matches for found in rebuilt)
             bodies.append(expected_bodies([found.request for found in rebuilt]))
         (first, last), (reads, told) = bodies

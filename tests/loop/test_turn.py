@@ -10,7 +10,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
-from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
+from palimpsest.recordings.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.config.context_policy import without_task
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.testing import ScriptedModel
@@ -356,8 +356,8 @@ async def test_of_more_tools_than_the_provider_takes_the_last_ones_are_left_out_
         for part in message.parts
         if (told := user_notice_text(part))
     ]
-    assert any("openai/gpt-test takes 128 tools at most" in one for one in notices)
-    assert any("Name those that are needed with --tools" in one for one in notices)
+    assert any("openai/gpt-test takes 128 tools at most" in notice for notice in notices)
+    assert any("Name those that are needed with --tools" in notice for notice in notices)
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ async def test_it_is_asked_for_as_a_real_call(tmp_path: Path, model: ScriptedMod
 
     assert (answer.text, answer.stopped_by, answer.steps) == ("Nothing is here.", "finished", 3)
     assert "as text, and text is not run" in str(model.requests[1].messages[-1])
-    assert [part.tool for one in answer.messages for part in one.parts if part.type == "tool"] == [
-        "list"
-    ]
+    assert [
+        part.tool for message in answer.messages for part in message.parts if part.type == "tool"
+    ] == ["list"]
 
 
 async def test_it_is_asked_for_once(tmp_path: Path, model: ScriptedModel) -> None:
@@ -37,7 +37,7 @@ async def test_it_is_asked_for_once(tmp_path: Path, model: ScriptedModel) -> Non
     answer = await ask(session, "Which files are there?")
 
     assert len(model.requests) == 2
-    notices = [user_notice_text(part) for one in answer.messages for part in one.parts]
+    notices = [user_notice_text(part) for message in answer.messages for part in message.parts]
     assert any("as text, so it was not run" in words for words in notices if words)
 
 

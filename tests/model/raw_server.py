@@ -5,6 +5,7 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from typing import Self
 
 LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 FIRST_TLS_BYTE = b"\x16"
@@ -72,3 +73,32 @@ async def _read(reader: asyncio.StreamReader) -> None:
     head = first + await reader.readuntil(b"\r\n\r\n")
     length = LENGTH.search(head)
     await reader.readexactly(int(length[1]) if length else 0)
+
+
+class OpenServer:
+    """A loopback server whose connections stay open until the test ends; ``serve`` is its protocol."""
+
+    def __init__(self) -> None:
+        self.base = ""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection."""
+        raise NotImplementedError
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._tasks.add(asyncio.create_task(self.serve(reader, writer)))
+
+    @asynccontextmanager
+    async def listening(self, tls: ssl.SSLContext | None = None) -> AsyncIterator[Self]:
+        """Accept connections; ``base`` is the address for a model."""
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, ssl=tls)
+        scheme = "https" if tls else "http"
+        self.base = f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        try:
+            yield self
+        finally:
+            server.close()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -30,4 +30,4 @@ def test_its_words_arrive_as_instructions(tmp_path: Path, name: str) -> None:
     assert request.path.endswith("/responses")
     assert MODEL_GUIDANCE["codex"] in request.body["instructions"]
     assert MODEL_GUIDANCE["reasoning"] not in request.body["instructions"]
-    assert all(one["role"] != "system" for one in request.body["input"])
+    assert all(message["role"] != "system" for message in request.body["input"])

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model import tokenizer
-from palimpsest.model.tokenizer import Cached, chars_over_four, counter, lazy_encoding, rough
+from palimpsest.model.tokenizer import (
+    Cached,
+    chars_over_four,
+    counter,
+    lazy_encoding,
+    rough_count,
+    rough_words,
+)
 from palimpsest.transcript.errors import ConfigError
 
 CHINESE = "企鹅的嘴峰长度和深度因物种而异。" * 20
@@ -26,7 +33,7 @@ def test_chinese_is_not_four_times_too_low() -> None:
     real = counter("tiktoken/o200k_base")(CHINESE)
 
     assert counter("chars/4")(CHINESE) < real / 2
-    assert 0.5 < rough(CHINESE) / real < 2
+    assert 0.5 < rough_count(CHINESE) / real < 2
 
 
 def test_a_special_token_is_only_text() -> None:
@@ -49,6 +56,20 @@ def test_a_missing_file_is_replaced_by_an_estimate(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tokenizer, "rank_directory", lambda: None)
 
     assert counter("tiktoken/o200k_base")("abcdefgh") == 2
+
+
+@pytest.mark.parametrize("missing", ["litellm", "tiktoken", "regex"])
+def test_what_is_counted_roughly_is_said(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    folder = tokenizer.package_folder
+    asked = ["chars/4", "tiktoken/o200k_base", "", "tiktoken/o200k_base"]
+    assert rough_words(asked) == ()
+
+    monkeypatch.setattr(
+        tokenizer, "package_folder", lambda name: None if name == missing else folder(name)
+    )
+
+    (sentence,) = rough_words(asked)
+    assert "tiktoken/o200k_base are estimates here" in sentence
 
 
 def test_a_damaged_file_is_not_given_to_tiktoken(
@@ -99,7 +120,7 @@ def test_nothing_is_loaded_to_count_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 @given(st.text())
 def test_any_text_can_be_counted(text: str) -> None:
     """Every counter accepts every text and never returns a negative number."""
-    for count in (counter("tiktoken/o200k_base"), counter("chars/4"), rough):
+    for count in (counter("tiktoken/o200k_base"), counter("chars/4"), rough_count):
         assert count(text) >= 0
 
 

@@ -174,50 +174,26 @@ def broken(body: Body, change: Break) -> Body:
 
 def sets(*path: str | int, to: Any) -> Break:
     """Return a change that sets the value at a path."""
-
-    def change(body: Body) -> None:
-        *way, last = path
-        place: Any = body
-        for step in way:
-            place = place[step]
-        place[last] = to
-
-    return change
+    return lambda body: _at(body, path[:-1]).__setitem__(path[-1], to)
 
 
 def drops(*path: str | int) -> Break:
     """Return a change that removes the value at a path."""
-
-    def change(body: Body) -> None:
-        *way, last = path
-        place: Any = body
-        for step in way:
-            place = place[step]
-        del place[last]
-
-    return change
+    return lambda body: _at(body, path[:-1]).__delitem__(path[-1])
 
 
 def adds(*path: str | int, one: Any) -> Break:
     """Return a change that appends a value to the list at a path."""
-
-    def change(body: Body) -> None:
-        place: Any = body
-        for step in path:
-            place = place[step]
-        place.append(one)
-
-    return change
+    return lambda body: _at(body, path).append(one)
 
 
 def puts(*path: str | int, one: Any) -> Break:
     """Return a change that inserts a value before an index of a list."""
+    return lambda body: _at(body, path[:-1]).insert(path[-1], one)
 
-    def change(body: Body) -> None:
-        *way, at = path
-        place: Any = body
-        for step in way:
-            place = place[step]
-        place.insert(at, one)
 
-    return change
+def _at(body: Body, path: tuple[str | int, ...]) -> Any:
+    place: Any = body
+    for step in path:
+        place = place[step]
+    return place

@@ -4,7 +4,7 @@ import inspect
 
 from palimpsest.public.forwarded_methods import forwarded_later
 from palimpsest.public.session_object import Session
-from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.session_review import SessionReview
 
 
 class Part:

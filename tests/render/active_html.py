@@ -30,7 +30,9 @@ class ActiveHtml(HTMLParser):
                 self.alive.append(f"{tag}.{name}")
             if name == "href" and not may_lead(address, local=self.local):
                 self.alive.append(f"href {address}")
-            if name == "src" and not address.startswith(tuple(f"data:{one}" for one in PICTURES)):
+            if name == "src" and not address.startswith(
+                tuple(f"data:{picture}" for picture in PICTURES)
+            ):
                 self.alive.append(f"src {address}")
             if name == "style" and not re.fullmatch(r"text-align:\s*\w+;?", value or ""):
                 self.alive.append(f"style {value}")

@@ -24,7 +24,7 @@ from palimpsest.render.content.outline import (
     outline_parts,
 )
 from palimpsest.render.formats.html import render_message
-from palimpsest.session.runs.tool_gate import ENDED
+from palimpsest.session.runs.tool_gate import TURN_ENDED
 from palimpsest.transcript.context_values.decisions import OWN_RULES, Decision, DecisionAction
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PruneRule
 from palimpsest.transcript.errors import UnknownError
@@ -149,12 +149,14 @@ def parts() -> Iterator[dict[str, Any]]:
     """Yield each part, with those of its own texts that HTML shows."""
     for part in PARTS:
         said = words(render_message(assistant(part)))
-        sentences = [one.words for one in outline_parts([part]) if _is_fixed(one)]
+        sentences = [
+            outline_part.words for outline_part in outline_parts([part]) if _is_fixed(outline_part)
+        ]
         yield {
             "part": part.model_dump(mode="json", exclude_none=True),
             "shown": bool(said),
             "facts": sorted(
-                {one for one in leaves(facts_of(part)) if one in said and one != "length"}
+                {leaf for leaf in leaves(facts_of(part)) if leaf in said and leaf != "length"}
                 | set(sentences)
             ),
         }
@@ -172,7 +174,7 @@ def ends() -> Iterator[dict[str, Any]]:
     for by, words_said in (*WORDS.items(), ("rejected", UNATTENDED_WORDS)):
         said = user_notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
         yield _ended(assistant(said), by, words_said)
-    why = ENDED.format(words="python df.head()")
+    why = TURN_ENDED.format(words="python df.head()")
     yield _ended(assistant(), "circle", why, UnknownError(message=why, explained=True))
 
 
@@ -196,11 +198,11 @@ def facts_of(part: Part) -> Any:
 def leaves(value: Any) -> Iterator[str]:
     """Yield the strings in a value, line by line."""
     if isinstance(value, dict):
-        for name, one in value.items():
-            yield from leaves(one) if name not in HIDDEN else ()
+        for name, inner in value.items():
+            yield from leaves(inner) if name not in HIDDEN else ()
     elif isinstance(value, list):
-        for one in value:
-            yield from leaves(one)
+        for inner in value:
+            yield from leaves(inner)
     elif isinstance(value, str):
         yield from (" ".join(line.split()) for line in value.split("\n") if len(line.strip()) > 2)
 

@@ -89,8 +89,8 @@ PAYLOADS = (
     "```mermaid\ngraph TD\nA[<img src=x onerror=alert(1)>]\n```",
     "```{=html}\n<script>alert(1)</script>\n```",
     *(
-        one["text"].replace("RUN", "top.ran=1").replace("LEAK", "http://127.0.0.1:9/leak")
-        for one in _KEPT
+        part["text"].replace("RUN", "top.ran=1").replace("LEAK", "http://127.0.0.1:9/leak")
+        for part in _KEPT
     ),
 )
 """The payloads of the front end's tests, and some about our own way of writing Markdown."""

@@ -19,7 +19,11 @@ ALLOWED = {"permission": {"*": "allow"}}
 
 def newest(request: ModelRequest) -> str:
     """Return the newest tool output of a request."""
-    return next(str(one["content"]) for one in reversed(request.messages) if one["role"] == "tool")
+    return next(
+        str(message["content"])
+        for message in reversed(request.messages)
+        if message["role"] == "tool"
+    )
 
 
 def named(request: ModelRequest) -> str:
@@ -44,11 +48,13 @@ def test_the_note_names_recall_and_a_task_and_both_find_the_output(preset: str) 
     model = ScriptedModel(LONG, reads, finds, says("Row 29998."), says("Good."))
     with isolated_session(model, settings={"policy": preset, **ALLOWED}) as session:
         assert session.prompt("Count.").stopped_by == "finished"
-        assert all(session.rebuild(one).matches for one in session.requests())
+        assert all(session.rebuild(requested).matches for requested in session.requests())
 
     assert newest(model.requests[1]).endswith(TASK_HINT.format(name=named(model.requests[1])))
     assert "29998: 29998" in newest(model.requests[3])  # in the subagent
-    outputs = [one["content"] for one in model.requests[4].messages if one["role"] == "tool"]
+    outputs = [
+        message["content"] for message in model.requests[4].messages if message["role"] == "tool"
+    ]
     assert "29999: 29999" in str(outputs[-2])
     assert "Row 29998." in str(outputs[-1])
 

@@ -7,7 +7,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import rebuilt
 
-from palimpsest.context.engine_text.system_prompt import sections
+from palimpsest.context.engine_text.system_prompt import prompt_sections
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
@@ -45,7 +45,7 @@ async def test_a_live_request_tells_it_in_the_words_of_its_preset(
     words = LINES[PRESETS[preset].environment]
     assert told.split("\n")[0] == words[0]
     assert words[1] in told
-    assert [one.name for one in sections(told)] == ["environment"]
+    assert [section.name for section in prompt_sections(told)] == ["environment"]
     await rebuilt(harness, session, model)
 
 
@@ -100,7 +100,7 @@ async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
     session.basis()  # inspecting the request first changes nothing
     await ask(session, "Three", **usual)
 
-    begins = [[m for m in one.messages if m["role"] == "system"] for one in model.requests]
+    begins = [[m for m in sent.messages if m["role"] == "system"] for sent in model.requests]
     assert begins[-1] == begins[0]
     assert "Answer in metres." in str(begins[-1])
     await again.workspace.close()

@@ -33,19 +33,21 @@ def test_an_answer_that_fails_is_told_once(case: str) -> None:
     told: list[SessionError] = []
 
     def watch(records: Sequence[Record]) -> None:
-        told.extend(one.event for one in records if isinstance(one.event, SessionError))
+        told.extend(record.event for record in records if isinstance(record.event, SessionError))
 
     with isolated_session(ScriptedModel(answer, answer, answer)) as session:
-        session.subscribe(watch)
+        end = session.subscribe(watch)
         ended = session.prompt("Look.")
         messages = session.messages
+        session.requests()  # reads the log, so all of it is written
+        end()
 
     shown = {
         m.info.id: m.info.error for m in messages if m.info.role == "assistant" and m.info.error
     }
     assert ended.error is not None
     assert ended.error.type == kind
-    assert {one.message_id: one.error for one in told} == shown
+    assert {error_event.message_id: error_event.error for error_event in told} == shown
     assert len(told) == len(shown) == 1
 
 
@@ -55,26 +57,32 @@ def test_a_stopped_answer_is_told_once() -> None:
     with isolated_session(ScriptedModel(says("I begin. ").stalls())) as session:
 
         def watch(records: Sequence[Record]) -> None:
-            told.extend(one.event for one in records if isinstance(one.event, SessionError))
-            if any(isinstance(one.event, PartUpdated | PartDelta) for one in records):
+            told.extend(
+                record.event for record in records if isinstance(record.event, SessionError)
+            )
+            if any(isinstance(record.event, PartUpdated | PartDelta) for record in records):
                 session.cancel()
 
-        session.subscribe(watch)
+        end = session.subscribe(watch)
         ended = session.prompt("Look.")
+        session.requests()
+        end()
 
     assert ended.stopped_by == "cancelled"
-    assert [one.error.type for one in told] == ["aborted"]
+    assert [error_event.error.type for error_event in told] == ["aborted"]
 
 
 def test_an_answer_that_ends_well_after_an_attempt_failed_tells_none() -> None:
     told: list[SessionError] = []
 
     def watch(records: Sequence[Record]) -> None:
-        told.extend(one.event for one in records if isinstance(one.event, SessionError))
+        told.extend(record.event for record in records if isinstance(record.event, SessionError))
 
     again = fails(429, "Slow down.", retry_after_ms=1)
     with isolated_session(ScriptedModel(again, says("Good."))) as session:
-        session.subscribe(watch)
+        end = session.subscribe(watch)
         assert session.prompt("Look.").stopped_by == "finished"
+        session.requests()
+        end()
 
     assert told == []

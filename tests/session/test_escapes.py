@@ -82,5 +82,5 @@ async def test_a_hook_that_tries_to_end_the_kernel_is_skipped(
     answer = await asyncio.wait_for(ask(session, "Go."), LAST_RESORT_SECONDS)
 
     assert answer.text == "Done."
-    words = {one.__name__: words for one, words in ENDS}[function.__name__]
+    words = {error_type.__name__: words for error_type, words in ENDS}[function.__name__]
     assert notices(session) == [f"The hook hook ({name}) failed: {words}. It was skipped."]

@@ -134,6 +134,11 @@ async def test_a_tool_that_gets_no_thread_any_more_was_stopped_and_has_no_defect
 
     answer = await ask(session, "Go.")
 
-    (part,) = [one for m in answer.messages for one in m.parts if isinstance(one, ToolPart)]
+    (part,) = [
+        tool_part
+        for m in answer.messages
+        for tool_part in m.parts
+        if isinstance(tool_part, ToolPart)
+    ]
     assert isinstance(part.state, ToolFailed)
     assert "cannot schedule" not in part.state.error

@@ -40,7 +40,7 @@ def records(folder: Path, session: str) -> list[Fields]:
     """Return the records of a session's log, read from the disk."""
     (log,) = (folder / ".palimpsest" / "sessions").glob(f"{session}*/log-1.jsonl")
     found = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    return [one for one in found if "seq" in one]
+    return [record for record in found if "seq" in record]
 
 
 class Log:
@@ -48,14 +48,16 @@ class Log:
 
     def __init__(self, folder: Path, session: str) -> None:
         self.all = records(folder, session)
-        self.sessions = [one["session"] for one in self.all if "session" in one]
+        self.sessions = [record["session"] for record in self.all if "session" in record]
         self.infos = {
-            one["info"]["id"]: one["info"] for one in self.all if one["type"] == "message.updated"
+            record["info"]["id"]: record["info"]
+            for record in self.all
+            if record["type"] == "message.updated"
         }
         self.parts = {
-            one["part"]["id"]: one["part"]
-            for one in self.all
-            if one["type"] == "message.part.updated"
+            record["part"]["id"]: record["part"]
+            for record in self.all
+            if record["type"] == "message.part.updated"
         }
 
     @property
@@ -66,17 +68,17 @@ class Log:
 
     def message(self, role: str, at: int = 0) -> Fields:
         """Return the info of a message with that role."""
-        return [one for one in self.infos.values() if one["role"] == role][at]
+        return [info for info in self.infos.values() if info["role"] == role][at]
 
     def part(self, kind: str, at: int = 0) -> Fields:
         """Return a part of that type in its last version."""
-        return [one for one in self.parts.values() if one["type"] == kind][at]
+        return [of_kind for of_kind in self.parts.values() if of_kind["type"] == kind][at]
 
     def states(self, status: str) -> list[Fields]:
         """Return all recorded states of tool calls with that status."""
-        parts = [one["part"] for one in self.all if one["type"] == "message.part.updated"]
-        tools = [one["state"] for one in parts if one["type"] == "tool"]
-        return [one for one in tools if one["status"] == status]
+        parts = [record["part"] for record in self.all if record["type"] == "message.part.updated"]
+        tools = [part["state"] for part in parts if part["type"] == "tool"]
+        return [tool for tool in tools if tool["status"] == status]
 
 
 def played(
@@ -183,7 +185,7 @@ def test_a_session_says_since_when_a_summary_is_written(tmp_path: Path) -> None:
         session.prompt("What is the mean?")
         session.compact().result()
 
-    times = [one["time"].get("compacting") for one in Log(tmp_path, session.id).sessions]
+    times = [recorded["time"].get("compacting") for recorded in Log(tmp_path, session.id).sessions]
     assert [since for since in times if since] != []
     assert times[-1] is None
 
@@ -246,7 +248,7 @@ def test_a_prompt_keeps_what_came_with_it(tmp_path: Path) -> None:
     assert user["tools"] == {"bash": False}
     assert (user["origin"]["kind"], user["origin"]["cell_id"]) == ("cell", "c-1")
     assert (user["origin"]["execution_count"], user["origin"]["notebook"]) == (3, "a.ipynb")
-    assert "bash" not in [one.name for one in model.requests[0].tools]
+    assert "bash" not in [tool.name for tool in model.requests[0].tools]
 
 
 def test_a_prompt_says_which_files_its_turn_changed(tmp_path: Path) -> None:
@@ -296,9 +298,9 @@ def test_words_of_the_engine_say_that_they_are(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("Birds.\n")
     log, _ = played(tmp_path, says("Birds."), prompt="What is in @note.md?")
 
-    synthetic = [one for one in log.parts.values() if one.get("synthetic")]
-    assert any("Birds." in one["text"] for one in synthetic)
-    assert any(one.get("metadata") for one in synthetic)
+    synthetic = [part for part in log.parts.values() if part.get("synthetic")]
+    assert any("Birds." in part["text"] for part in synthetic)
+    assert any(part.get("metadata") for part in synthetic)
 
 
 def test_the_words_that_a_command_stands_for_are_not_sent(tmp_path: Path) -> None:
@@ -380,7 +382,7 @@ def test_a_long_output_lies_in_a_file_of_its_own(tmp_path: Path) -> None:
     state = log.part("tool")["state"]
     blob = tmp_path / ".palimpsest" / "blobs"
     assert state["blob"]["bytes"] > 100_000 > len(state["output"])
-    assert [one for one in blob.rglob("*") if state["blob"]["sha256"][:8] in one.name]
+    assert [path for path in blob.rglob("*") if state["blob"]["sha256"][:8] in path.name]
 
 
 def test_a_call_returns_pictures_as_attachments(tmp_path: Path) -> None:
@@ -398,7 +400,7 @@ def test_a_step_says_what_it_took_and_which_files_it_found(tmp_path: Path) -> No
     )
 
     begun, ended = log.part("step-start", 1), log.part("step-finish", 1)
-    requests = [one["request"]["id"] for one in log.all if one["type"] == "step.requested"]
+    requests = [record["request"]["id"] for record in log.all if record["type"] == "step.requested"]
     assert begun["request_id"] == requests[1]
     assert begun["snapshot"]
     assert ended["reason"] == "stop"

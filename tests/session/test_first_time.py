@@ -14,11 +14,11 @@ from palimpsest.transcript.user_notices import user_notice_text
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_request_notice, "_SAID", set())
+    monkeypatch.setattr(first_request_notice, "_SHOWN", set())
 
 
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_request_notice, "_SAID", set())
+    monkeypatch.setattr(first_request_notice, "_SHOWN", set())
 
 
 def test_it_is_said_once_for_a_project_and_a_provider(
@@ -75,8 +75,9 @@ async def test_it_stands_before_the_first_answer_and_is_not_sent(tmp_path: Path)
     second = await ask(session, "again")
 
     notices = [
-        [user_notice_text(part) for part in one.messages[0].parts] for one in (first, second)
+        [user_notice_text(part) for part in summary.messages[0].parts]
+        for summary in (first, second)
     ]
     assert "openai" in str(notices[0][0])
     assert notices[1] == [None] * len(notices[1])
-    assert "From this project" not in str([one.messages for one in model.requests])
+    assert "From this project" not in str([request.messages for request in model.requests])

@@ -11,7 +11,7 @@ from tests.store.log.test_faults import mounted
 from tests.store.record_builders import SESSION
 
 from palimpsest.model.script import calls, says
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.sharing_operations import FORMS
 from palimpsest.session.sharing.exports import export_session
 from palimpsest.session.sharing.share_page import make_page

@@ -55,7 +55,7 @@ def test_every_kind_of_key_is_listed_and_read(storage: KeyedStorage, session: Se
     )
     assert storage.list(["share"]) == [("share", session.id)]
     assert storage.list() == sorted(
-        one for kind in ("session", "message", "part", "share") for one in storage.list([kind])
+        entry for kind in ("session", "message", "part", "share") for entry in storage.list([kind])
     )
     assert [storage.read(key) is not None for key in storage.list()]
     assert storage.read(["session_diff", session.id]) == []
@@ -100,7 +100,7 @@ def test_a_running_session_is_read_as_it_is_now(storage: KeyedStorage, session: 
     seen: list[Any] = []
 
     def look(records: Any) -> None:
-        said = [one.event.info for one in records if isinstance(one.event, MessageUpdated)]
+        said = [record.event.info for record in records if isinstance(record.event, MessageUpdated)]
         seen.extend(storage.read(["message", session.id, info.id])["role"] for info in said)
 
     end = session.subscribe(look)
@@ -123,7 +123,7 @@ def test_a_title_and_whether_it_is_put_away_are_written(
 
     assert session.title == put_away["title"] == "Penguins"
     assert put_away["time"]["archived"] > 1
-    assert [one.id for one in listed] == [session.id]
+    assert [summary.id for summary in listed] == [session.id]
     assert "archived" not in back["time"]
 
 
@@ -149,7 +149,9 @@ def test_what_is_written_goes_through_the_log_and_the_model_sees_it(
 
     assert changed["text"] == "Two files."
     kinds = [
-        type(one) for one in heard if isinstance(one, MessageUpdated | PartUpdated | MessageRemoved)
+        type(event)
+        for event in heard
+        if isinstance(event, MessageUpdated | PartUpdated | MessageRemoved)
     ]
     assert kinds[:4] == [PartUpdated, MessageUpdated, PartUpdated, MessageRemoved]
     assert heard.count(MessageRemoved(message_id=first.id)) == 1
@@ -158,9 +160,9 @@ def test_what_is_written_goes_through_the_log_and_the_model_sees_it(
     assert "One file." not in sent
     assert "A note." in sent
     assert "a.txt" not in sent, "the call that was removed, with its output"
-    assert prompt.id in [one.id for one in session.messages]
+    assert prompt.id in [message.id for message in session.messages]
     assert list(session.problems()) == []
-    assert [session.rebuild(one).matches for one in session.requests()] == [True] * 3
+    assert [session.rebuild(request).matches for request in session.requests()] == [True] * 3
 
 
 def test_a_session_that_is_not_open_is_written_and_given_back(
@@ -327,7 +329,7 @@ def test_nothing_is_written_while_the_agent_works(tmp_path: Path) -> None:
     with isolated_session(model, folder=tmp_path, tools=[meddle]) as session:
         session.prompt("Go.", yes=True)
 
-        assert [type(one) for one in refused] == [SessionBusy]
+        assert [type(error) for error in refused] == [SessionBusy]
         assert "wait for its answer, or stop it" in str(refused[0])
         assert len(session.messages) == 3
 

@@ -59,9 +59,9 @@ def test_a_server_of_the_environment_is_named_before_anything_is_journaled(
         assert "or choose another model with --model." in str(caught.value)
         assert session.snapshot.messages == ()
         assert listed == [str(caught.value)]
-        assert SERVER not in app.known("model")
+        assert SERVER not in app.completion_values("model")
         assert choices.model == ""
-        assert [one.id for one in choices.models] == ["rehearsal/rehearsal"]
+        assert [model.id for model in choices.models] == ["rehearsal/rehearsal"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_only_where_nothing_is_configured_the_rehearsal_answers(tmp_path: Path) 
 def test_a_named_server_that_is_started_is_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.app.wiring.NAMED_SECONDS", 0.0)
+    monkeypatch.setattr("palimpsest.app.wiring.CONFIGURED_OLLAMA_SECONDS", 0.0)
     with listing_server() as url:
         pass
     with opened(tmp_path, {"OLLAMA_HOST": url}) as app:

@@ -45,14 +45,18 @@ def test_tools_name_them_and_a_revert_brings_them_back(tmp_path: Path) -> None:
     ) as session:
         session.prompt("Go")
         states = [p.state for m in session.messages for p in m.parts if isinstance(p, ToolPart)]
-        outputs = [one.output if isinstance(one, ToolCompleted) else str(one) for one in states]
-        assert all(isinstance(one, ToolCompleted) for one in states), outputs
-        changed = {one.file for one in session.diff()}
+        outputs = [
+            state.output if isinstance(state, ToolCompleted) else str(state) for state in states
+        ]
+        assert all(isinstance(state, ToolCompleted) for state in states), outputs
+        changed = {diff.file for diff in session.diff()}
         assert content(tmp_path, OLD) == "Grüße 漢\n".encode()
         session.revert()
         names = os.listdir(os.fsencode(tmp_path))  # noqa: PTH208  bytes are no Path
 
-    assert [r"old-\xff.txt" in one and r"in-\xfd.txt" in one for one in outputs[:3]] == [True] * 3
+    assert [r"old-\xff.txt" in output and r"in-\xfd.txt" in output for output in outputs[:3]] == [
+        True
+    ] * 3
     assert outputs[3] == "1: needle"
     assert outputs[6].startswith("\N{REPLACEMENT CHARACTER} out\n")
     assert changed == {r"old-\xff.txt", r"sub\xfe/neu-ü.txt", r"made-\xfc.txt"}
@@ -112,7 +116,7 @@ def test_in_every_locale_the_same_names(locale: str, tmp_path: Path) -> None:
     assert answer.returncode == 0, answer.stderr.decode("utf-8", "replace")
     *states, changed, title, names = answer.stdout.decode("ascii").splitlines()
     assert states == [
-        f"('{one}', 'completed')" for one in ("list", "write", "read", "edit", "bash")
+        f"('{tool}', 'completed')" for tool in ("list", "write", "read", "edit", "bash")
     ]
     assert changed == ascii(sorted([r"old-\xff.txt", "für 漢.txt"]))
     assert title == ascii("Käfer 漢")

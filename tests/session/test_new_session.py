@@ -71,7 +71,7 @@ def test_what_its_rules_ask_for_is_asked_whatever_the_settings_allow(user: Desk)
     begun.prompt("Look.", yes=True)
     first.prompt("Look.")
 
-    assert ["birds" in one for one in outputs(begun)] == [False, True]
+    assert ["birds" in output for output in outputs(begun)] == [False, True]
     assert "birds" in str(outputs(first))
 
 
@@ -97,14 +97,14 @@ def test_one_with_a_parent_belongs_to_it_and_has_its_limits(user: Desk) -> None:
     child.prompt("Look.")
 
     assert re.fullmatch(r"Look\.|Child session - [\d:.TZ-]+", child.title)
-    assert [one.id for one in parent.children()] == [child.id]
+    assert [child.id for child in parent.children()] == [child.id]
     assert "birds" not in str(outputs(child))
     assert project.new_session(parent=parent.id).title.startswith("Child session - ")
 
 
 def test_what_cannot_be_begins_nothing(user: Desk) -> None:
     _, first = user
-    known = {one.id for one in project.sessions().sessions}
+    known = {session.id for session in project.sessions().sessions}
 
     for given, error in (
         ({"parent": "ses_none"}, NotFound),
@@ -117,7 +117,7 @@ def test_what_cannot_be_begins_nothing(user: Desk) -> None:
         with pytest.raises(error):
             project.new_session(**given)  # type: ignore[arg-type]
 
-    assert {one.id for one in project.sessions().sessions} == known
+    assert {session.id for session in project.sessions().sessions} == known
     assert first.id in known
 
 

@@ -88,7 +88,10 @@ def test_a_refusal_of_the_provider_leads_to_a_summary() -> None:
     purposes = [request.purpose for request in model.requests]
     assert purposes == ["step", "step", "compaction", "step"]
     marks = [
-        part for one in session.messages for part in one.parts if isinstance(part, CompactionPart)
+        part
+        for message in session.messages
+        for part in message.parts
+        if isinstance(part, CompactionPart)
     ]
     assert [mark.overflow for mark in marks] == [True]
 
@@ -111,7 +114,7 @@ def test_the_context_is_told_without_a_window() -> None:
 def test_a_step_tells_its_tokens_without_a_share(tmp_path: Path) -> None:
     with unlimited(ScriptedModel(says("Hello.")), tmp_path, density="all steps") as session:
         session.prompt("Hello?")
-        [message] = [one for one in session.messages if one.info.role == "assistant"]
+        [message] = [answer for answer in session.messages if answer.info.role == "assistant"]
         page = session.export("html").read_text()
         notebook = session.export("md").read_text()
 

@@ -14,7 +14,7 @@ from tests.sample_size import sample_size
 from tests.transcript.redaction.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -46,7 +46,7 @@ def make_harness(root: Path, model: ScriptedModel, **more: Any) -> SessionHarnes
 
 def holding(root: Path, *secrets: str) -> list[str]:
     """Return the files of the project's folder that contain a secret, plain or escaped as in JSON."""
-    forms = {form for one in secrets for form in (one, json.dumps(one)[1:-1])}
+    forms = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1])}
     found = []
     for path in sorted((root / ".palimpsest").rglob("*")):
         if path.is_file():
@@ -58,8 +58,10 @@ def holding(root: Path, *secrets: str) -> list[str]:
 async def rebuilt(made: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
     found = list(rebuild_all(made.store, session.id, await made.records(session)))
     assert len(found) == len(model.requests)
-    assert all(one.matches for one in found)
-    assert [one.request.messages for one in found] == [one.messages for one in model.requests]
+    assert all(rebuilt_request.matches for rebuilt_request in found)
+    assert [rebuilt_request.request.messages for rebuilt_request in found] == [
+        request.messages for request in model.requests
+    ]
 
 
 async def test_a_key_in_a_prompt_is_neither_kept_nor_sent(tmp_path: Path) -> None:
@@ -95,7 +97,7 @@ async def test_a_key_that_the_model_repeats_is_not_kept(tmp_path: Path, size: in
 
     assert holding(tmp_path, KEY, OWN) == []
     assert answer.text == f"It printed {REDACTED}, {REDACTED}."
-    call = next(one for m in answer.messages for one in m.parts if isinstance(one, ToolPart))
+    call = next(part for m in answer.messages for part in m.parts if isinstance(part, ToolPart))
     assert call.state.input["command"] == f"echo {REDACTED} {REDACTED}"
     assert getattr(call.state, "output", "").strip().startswith(f"{REDACTED} {REDACTED}")
 
@@ -145,8 +147,8 @@ async def test_a_long_output_is_clean_in_its_blob_too(tmp_path: Path) -> None:
     await rebuilt(made, session, model)
     await made.workspace.close()
 
-    blobs = [one for one in (tmp_path / ".palimpsest" / "blobs").rglob("*") if one.is_file()]
-    assert any(one.stat().st_size > 32_000 for one in blobs)
+    blobs = [path for path in (tmp_path / ".palimpsest" / "blobs").rglob("*") if path.is_file()]
+    assert any(blob.stat().st_size > 32_000 for blob in blobs)
     assert holding(tmp_path, KEY) == []
 
 
@@ -164,7 +166,7 @@ async def test_errors_titles_and_instruction_files_are_clean(tmp_path: Path) -> 
     await made.workspace.close()
 
     assert holding(tmp_path, KEY) == []
-    assert KEY not in json.dumps([one.messages for one in model.requests])
+    assert KEY not in json.dumps([request.messages for request in model.requests])
 
 
 async def test_thoughts_that_held_a_key_lose_their_signature(tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ async def test_thoughts_that_held_a_key_lose_their_signature(tmp_path: Path) -> 
     await made.workspace.close()
 
     thought = next(
-        one for m in answer.messages for one in m.parts if isinstance(one, ReasoningPart)
+        part for m in answer.messages for part in m.parts if isinstance(part, ReasoningPart)
     )
     assert thought.text == f"So {REDACTED} it is."
     assert "sig-1" not in json.dumps(model.requests[1].messages)
@@ -208,7 +210,7 @@ async def test_ids_of_calls_stay_as_the_provider_gave_them(tmp_path: Path) -> No
     answer = await ask(session, "go")
     await made.workspace.close()
 
-    call = next(one for m in answer.messages for one in m.parts if isinstance(one, ToolPart))
+    call = next(part for m in answer.messages for part in m.parts if isinstance(part, ToolPart))
     assert call.call_id == identifier
 
 

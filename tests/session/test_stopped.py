@@ -69,10 +69,10 @@ async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
     session.cancel("Stopped.")
     answers = await asyncio.gather(*turns)
 
-    assert [one.stopped_by for one in answers] == ["cancelled", "withdrawn", "withdrawn"]
+    assert [answer.stopped_by for answer in answers] == ["cancelled", "withdrawn", "withdrawn"]
     records = await harness.records(session)
-    delivered = [one.event for one in records if isinstance(one.event, PromptDelivered)]
-    assert [one.stopped for one in delivered] == [None, None, True, True]
+    delivered = [record.event for record in records if isinstance(record.event, PromptDelivered)]
+    assert [delivery.stopped for delivery in delivered] == [None, None, True, True]
     (words,) = notices(session.snapshot().messages[-1])
     assert words == (
         "2 prompts that waited were withdrawn with this stop, and were not sent: "

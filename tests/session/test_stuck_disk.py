@@ -31,7 +31,7 @@ class StuckWriter:
         self.session_id = writer.session_id
         self.epoch = writer.epoch
         self.position, self.locate, self.close = writer.position, writer.locate, writer.close
-        self.missing = writer.missing
+        self.missing_reason = writer.missing_reason
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         self._free.wait()
@@ -89,7 +89,7 @@ async def test_nothing_is_sent_until_its_prompt_is_written(
 async def test_a_disk_that_stays_stuck_ends_the_turn_with_a_sentence(
     tmp_path: Path, store: StuckStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_log, "KEPT_SECONDS", 0.05)
+    monkeypatch.setattr(session_log, "STALL_SECONDS", 0.05)
     model = ScriptedModel(says("Never."))
     session = await SessionHarness(tmp_path, model, store=store).session()
     store.free.clear()
@@ -106,7 +106,7 @@ async def test_a_disk_that_stays_stuck_ends_the_turn_with_a_sentence(
 async def test_an_answer_that_cannot_be_written_says_so(
     tmp_path: Path, store: StuckStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_log, "KEPT_SECONDS", 0.05)
+    monkeypatch.setattr(session_log, "STALL_SECONDS", 0.05)
     model = ScriptedModel(says("Here.").pauses(0.2))
     session = await SessionHarness(tmp_path, model, store=store).session()
     turn = asyncio.create_task(ask(session, "Hello?"))
@@ -145,7 +145,7 @@ async def test_the_cell_says_what_it_waits_for(tmp_path: Path, store: StuckStore
         feed,
         lambda data, *_, **__: shown.append(data["text/plain"]),
         scrub=str,
-        watched=lambda: False,
+        is_watched=lambda: False,
     )
     store.free.clear()
     turn = asyncio.create_task(ask(session, "Hello?", origin=origin, prompt_id="pmt_1"))

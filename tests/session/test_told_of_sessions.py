@@ -22,11 +22,11 @@ def test_a_deleted_session_is_told_with_what_it_was() -> None:
         session.retitle("Birds")
         session.delete()
 
-    deleted = [one.event for one in told if isinstance(one.event, SessionDeleted)]
-    assert [(one.session_id, one.session and one.session.title) for one in deleted] == [
+    deleted = [record.event for record in told if isinstance(record.event, SessionDeleted)]
+    assert [(event.session_id, event.session and event.session.title) for event in deleted] == [
         (session.id, "Birds")
     ]
-    assert [one.event.type for one in told[-2:]] == ["session.deleted", "session.checkpoint"]
+    assert [record.event.type for record in told[-2:]] == ["session.deleted", "session.checkpoint"]
 
 
 def test_a_deleted_session_that_a_fork_needs_keeps_the_same_record(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ def test_a_deleted_session_that_a_fork_needs_keeps_the_same_record(tmp_path: Pat
 
     logs = tmp_path.glob(f".palimpsest/sessions/{session.id}/*.jsonl")
     kept = [json.loads(line) for log in logs for line in log.read_text("utf-8").splitlines()]
-    deleted = [one for one in kept if one["type"] == "session.deleted"]
-    assert deleted == [one.wire() for one in told if isinstance(one.event, SessionDeleted)]
+    deleted = [record for record in kept if record["type"] == "session.deleted"]
+    assert deleted == [record.wire() for record in told if isinstance(record.event, SessionDeleted)]
 
 
 def test_an_export_says_when_an_output_was_cleared(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_an_export_says_when_an_output_was_cleared(tmp_path: Path) -> None:
         told.extend(records)
 
     long = calls("bash", command="seq 1 20000", description="Count")
-    answers = [one for _ in range(4) for one in (long, says("Good."))]
+    answers = [answer for _ in range(4) for answer in (long, says("Good."))]
     policy = {"base": "opencode-1.1", "prune": {"minimum_tokens": 100, "protect_tokens": 100}}
     with isolated_session(
         ScriptedModel(*answers), folder=tmp_path, settings={"policy": policy, **ALLOWED}
@@ -62,9 +62,9 @@ def test_an_export_says_when_an_output_was_cleared(tmp_path: Path) -> None:
         folder = session.export("opencode")
 
     cleared = {
-        one.event.decision.part_id: one.ts
-        for one in told
-        if isinstance(one.event, DecisionMade) and one.event.decision.action == "clear"
+        record.event.decision.part_id: record.ts
+        for record in told
+        if isinstance(record.event, DecisionMade) and record.event.decision.action == "clear"
     }
     files = sorted(folder.glob("**/prt_*.json"))
     parts = [json.loads(file.read_text("utf-8")) for file in files]

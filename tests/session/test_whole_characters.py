@@ -104,7 +104,9 @@ def test_any_text_can_be_shown_kept_and_exported(
     assert answer.text == f"It is {whole(''.join(pieces))}."
     parts = [part for message in answer.messages for part in message.parts]
     states = [part.state for part in parts if isinstance(part, ToolPart)]
-    assert [one.output for one in states if isinstance(one, ToolCompleted)] == [whole(printed)]
+    assert [state.output for state in states if isinstance(state, ToolCompleted)] == [
+        whole(printed)
+    ]
     thoughts = [part.text for part in parts if isinstance(part, ReasoningPart)]
     assert "".join(thoughts) == whole("".join(thought))
     _is_sendable(live, before)

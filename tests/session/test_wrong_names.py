@@ -99,7 +99,7 @@ def test_a_setting_that_names_what_is_not_there_is_told(
     (own / "config.toml").write_text(text)
     places = ConfigFolders(organisation=(), user=(own,), home=tmp_path)
 
-    problems = load(tmp_path, {"HOME": str(tmp_path)}, places=places).problems
+    problems = load(tmp_path, {"HOME": str(tmp_path)}, folders=places).problems
 
-    assert [one for one in problems if told in one], problems
-    assert all("own/config.toml" in one for one in problems)
+    assert [problem for problem in problems if told in problem], problems
+    assert all("own/config.toml" in problem for problem in problems)

@@ -177,7 +177,7 @@ class StoreConformance:
     def test_the_list_counts_no_message_that_was_removed(self, store: Store) -> None:
         begin(store, (*TALK, assistant("msg_3"), assistant("msg_4"), user("msg_2")))
         writer = store.acquire(SESSION, OWNER)
-        gone = [MessageRemoved(message_id=one) for one in ("msg_2", "msg_4")]
+        gone = [MessageRemoved(message_id=message_id) for message_id in ("msg_2", "msg_4")]
         writer.append(records([*gone, assistant("msg_5")], first=9))
         writer.close()
 

@@ -59,7 +59,7 @@ def _die_at(number: int, project: Path) -> None:
     left = [number]
 
     def count(event: str, arguments: tuple[object, ...]) -> None:
-        named = any(str(project) in str(one) for one in arguments)
+        named = any(str(project) in str(argument) for argument in arguments)
         reads = event == "open" and not int(str(arguments[2] or 0)) & (os.O_WRONLY | os.O_RDWR)
         if event in CHANGES and named and not reads:
             left[0] -= 1

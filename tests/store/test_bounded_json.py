@@ -89,15 +89,15 @@ def test_the_structure_counts_the_same_whatever_the_pieces(value: Any, piece: in
 def test_what_would_build_too_much_is_refused_before_it_is_built(
     content: bytes | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_json, "MOST_BUILT_BYTES", 2_000_000)
-    monkeypatch.setattr(bounded_json, "SURE_BYTES", 1_000)
+    monkeypatch.setattr(bounded_json, "MAX_BUILT_BYTES", 2_000_000)
+    monkeypatch.setattr(bounded_json, "UNMEASURED_BYTES", 1_000)
 
     with pytest.raises(BuildsTooMuch, match=r"more than 2 MB of memory, .* left out\.$"):
         json_value(content)
 
 
 def test_values_that_are_held_together_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_json, "MOST_BUILT_BYTES", 10_000)
+    monkeypatch.setattr(bounded_json, "MAX_BUILT_BYTES", 10_000)
     held = BuiltSize(times=4)
 
     for _ in range(20):

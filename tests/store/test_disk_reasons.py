@@ -15,7 +15,7 @@ from tests.store.record_builders import OWNER, SESSION
 
 from palimpsest.app.first_request_notice import FirstRequestNotice
 from palimpsest.review.corpus.corpus_tables import write_parquet
-from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.session.permissions.effective_rules import Approvals
 from palimpsest.session.permissions.grants import Grants
 from palimpsest.session.trust.trust_store import TrustStore
@@ -99,7 +99,7 @@ def test_a_table_says_it_and_trust_ends_with_the_kernel(fault: str, tmp_path: Pa
         trust.add(["digest"], ["a.toml"], tmp_path)
         assert trust.has("digest")
         assert f"This trust ends with this kernel. {words}: " in trust.unwritten(tmp_path)
-        assert [one.name for one in folder.iterdir() if one.name.startswith("t")] == []
+        assert [file.name for file in folder.iterdir() if file.name.startswith("t")] == []
     trust.remove(tmp_path)
     assert trust.unwritten(tmp_path) == ""
 
@@ -130,7 +130,7 @@ def test_a_full_disk_still_deletes(room: bool, tmp_path: Path) -> None:  # noqa:
             filler.unlink()
         store.delete(SESSION)
 
-        assert [one.id for one in store.list()] == []
+        assert [summary.id for summary in store.list()] == []
         assert not (project / ".palimpsest/sessions" / SESSION).exists()
         assert store.get_blob(kept.sha256) == b"x" * 9_000
 
@@ -147,7 +147,7 @@ def test_what_a_fork_needs_stays_on_a_full_disk(tmp_path: Path) -> None:
             store.delete(SESSION)
         assert (project / ".palimpsest/sessions" / SESSION).is_dir()
         store.delete("ses_fork")
-        assert [one.id for one in store.list()] == [SESSION]
+        assert [summary.id for summary in store.list()] == [SESSION]
 
 
 def test_what_is_allowed_and_revoked_is_written_when_there_is_room_again(tmp_path: Path) -> None:
@@ -155,7 +155,9 @@ def test_what_is_allowed_and_revoked_is_written_when_there_is_room_again(tmp_pat
     project.mkdir()
     number = ProjectNumber(prepare(project).root)
     number.make()
-    git, ls = (Rule(permission="bash", pattern=one, action="allow") for one in ("git *", "ls *"))
+    git, ls = (
+        Rule(permission="bash", pattern=pattern, action="allow") for pattern in ("git *", "ls *")
+    )
     with small_disk(tmp_path) as state:
         (state / "palimpsest").mkdir(mode=0o700)
 
@@ -209,7 +211,7 @@ def test_a_copy_of_a_database_and_an_opened_recording_say_it(
     with pytest.raises(StorageFailed, match=FULL):
         open_recording(recording)
 
-    assert [one.name for one in no_room_for_temporary_files.iterdir()] == ["filler"]
+    assert [path.name for path in no_room_for_temporary_files.iterdir()] == ["filler"]
 
 
 def test_without_a_folder_for_temporary_files_one_sentence_says_what_to_do(

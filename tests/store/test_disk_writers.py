@@ -15,50 +15,49 @@ METHODS = {"write_text", "write_bytes", "mkdir", "rename", "symlink_to", "hardli
 OF_OS = {"replace", "rename", "link", "symlink", "mkdir", "makedirs", "truncate", "ftruncate"}
 OURS = {"scratch_file", "write_atomically", "write_fully", "temporary_folder"}
 WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT"}
-HANDLERS = {"storage_errors", "suppress", "no_room"}
+HANDLERS = {"storage_errors", "suppress", "ignore_full_disk"}
 ERRORS = {"OSError", "Exception", "BaseException"}
 
 TOLD_BY = {
-    "review/recordings/recording.py::open_recording": "store/disk.py::temporary_folder",
+    "review/recorded_sessions/recording.py::open_recording": "store/disk.py::temporary_folder",
     "review/review_files/stored_files.py::make_room": "review/review_files/review_file.py::keep",
     "session/permissions/approved_code.py::_append": "session/permissions/approved_code.py::add",
     "session/permissions/approved_code.py::_shorten": "session/permissions/approved_code.py::add",
-    "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_waiting",
-    "session/permissions/grants.py::alone": "session/permissions/grants.py::_write_waiting",
+    "session/permissions/grants.py::_write": "session/permissions/grants.py::_write_changes",
+    "session/permissions/grants.py::locked_file": "session/permissions/grants.py::_write_changes",
     "session/sharing/exports.py::_write": "session/sharing/exports.py::export_session",
     "session/sharing/share_page.py::write_page": "session/sharing/share_page.py::make_page",
     "store/blobs/blob_storage.py::commit": "store/file_snapshots/snapshots.py::take",
     "store/blobs/blob_storage.py::write_pack": "store/file_snapshots/snapshots.py::take",
-    "store/blobs/blob_sweep.py::_is_deleted": "session/open_sessions/workspace.py::_swept",
+    "store/blobs/blob_sweep.py::_delete_unless_stored_again": "session/open_sessions/workspace.py::_sweep",
     "store/exchange/json_export.py::_write": "session/sharing/exports.py::export_session",
     "store/exchange/plain_database.py::opened_database": "store/disk.py::temporary_folder",
     "store/file_snapshots/file_restore.py::_perform": "store/file_snapshots/file_restore.py::perform_restores",
     "store/file_snapshots/file_restore.py::_link": "store/file_snapshots/file_restore.py::perform_restores",
-    "store/log/jsonl_store.py::_begin_fork": "store/log/jsonl_store.py::fork",
+    "store/log/jsonl_store.py::_write_fork": "store/log/jsonl_store.py::fork",
     "store/log/kept_index.py::keep_index": "store/log/jsonl_store.py::keep_index",
     "store/log/jsonl_store.py::_remove": "store/log/jsonl_store.py::delete",
     "store/log/segment_start.py::begin_segment": "store/log/jsonl_store.py::acquire",
     "store/log/segment_writer.py::__init__": "store/log/jsonl_store.py::acquire",
-    "store/log/segment_writer.py::reopened": "store/log/segment_writer.py::_check_place",
+    "store/log/segment_writer.py::reopen": "store/log/segment_writer.py::_check_place",
     "store/project_folder/layout.py::_make_folders": "store/log/store_factory.py::open_store",
-    "store/project_folder/layout.py::_make": "store/log/store_factory.py::open_store",
-    "store/project_folder/layout.py::_probe": "store/log/store_factory.py::open_store",
-    "store/project_folder/layout.py::make": "session/permissions/grants.py::_write_waiting",
+    "store/project_folder/layout.py::_create_folder": "store/log/store_factory.py::open_store",
+    "store/project_folder/layout.py::_check_writable": "store/log/store_factory.py::open_store",
+    "store/project_folder/layout.py::make": "session/permissions/grants.py::_write_changes",
     "store/project_folder/layout_file.py::write_layout": "store/log/store_factory.py::open_store",
     "store/project_folder/lease.py::create": "store/log/jsonl_store.py::acquire",
     "store/project_folder/lease.py::write": "store/log/jsonl_store.py::acquire",
-    "store/project_folder/migration_run.py::_folder": "store/project_folder/migration_run.py::migrate",
-    "store/project_folder/migration_run.py::_set_aside": "store/project_folder/migration_run.py::migrate",
+    "store/project_folder/migration_run.py::_make_folder": "store/project_folder/migration_run.py::migrate",
+    "store/project_folder/migration_run.py::_move_into_copy": "store/project_folder/migration_run.py::migrate",
     "store/project_folder/migration_run.py::_copy": "store/project_folder/migration_run.py::migrate",
     "tools/file_access/file_contents.py::folder_of": "tools/files/write_tools.py::_save",
-    "tools/file_access/file_contents.py::_into": "tools/files/write_tools.py::_save",
+    "tools/file_access/file_contents.py::_open_folder": "tools/files/write_tools.py::_save",
     "tools/file_access/file_contents.py::replace_real": "tools/files/write_tools.py::_save",
 }
 """A function that writes and raises OSError, and the one above it that tells a person."""
 
 NO_DISK = {
     "frontends/page_channel/channel.py::_rename": "it tells the workspace a notebook's new name",
-    "model/rehearsal/plans/data_plan.py::_repaired": "it names columns anew",
     "store/disk.py::scratch_file": "it is what the others write by",
     "store/disk.py::write_atomically": "it is what the others write by",
     "testing/isolated_session.py::isolated_session": "a test's own folder for temporary files",
@@ -85,13 +84,13 @@ def writes(call: ast.Call) -> bool:
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     of = called.value.id if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) else ""  # fmt: skip
     if name == "open" and of == "os":
-        flags = {one.attr for one in ast.walk(call) if isinstance(one, ast.Attribute)}
+        flags = {node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute)}
         return bool(flags & WRITING_FLAGS)
     if name == "open":
-        values = [one.value for one in call.args if isinstance(one, ast.Constant)]
+        values = [arg.value for arg in call.args if isinstance(arg, ast.Constant)]
         values += [
-            one.value.value for one in call.keywords
-            if one.arg == "mode" and isinstance(one.value, ast.Constant)
+            keyword.value.value for keyword in call.keywords
+            if keyword.arg == "mode" and isinstance(keyword.value, ast.Constant)
         ]  # fmt: skip
         return any(isinstance(v, str) and set(v) <= set("rwaxbt+") and set(v) & set("wax+") for v in values)  # fmt: skip
     if of == "os":
@@ -106,11 +105,11 @@ def told(function: ast.AST) -> bool:
     for node in ast.walk(function):
         if isinstance(node, ast.ExceptHandler):
             types = [node.type] if not isinstance(node.type, ast.Tuple) else node.type.elts
-            if any(getattr(one, "id", "") in ERRORS for one in types):
+            if any(getattr(kind, "id", "") in ERRORS for kind in types):
                 return True
         if isinstance(node, ast.With | ast.AsyncWith):
             calls = [item.context_expr for item in node.items]
-            if any(isinstance(one, ast.Call) and getattr(one.func, "id", "") in HANDLERS for one in calls):  # fmt: skip
+            if any(isinstance(call, ast.Call) and getattr(call.func, "id", "") in HANDLERS for call in calls):  # fmt: skip
                 return True
     return False
 
@@ -126,7 +125,7 @@ def writers() -> list[str]:
         name
         for name, found in functions().items()
         if any(
-            isinstance(one, ast.Call) and writes(one) for node in found for one in ast.walk(node)
+            isinstance(part, ast.Call) and writes(part) for node in found for part in ast.walk(node)
         )
     )
 

@@ -74,7 +74,7 @@ def test_a_session_opens_whatever_lies_beside_its_log(
     replaced(store.layout.session(SESSION) / name, put)
     fresh = JsonlStore(store.layout)
 
-    assert [one.id for one in fresh.list()] == [SESSION]
+    assert [summary.id for summary in fresh.list()] == [SESSION]
     assert [message.id for message in fresh.load(SESSION).messages()] == ["msg_1", "msg_2"]
     fresh.problems(SESSION)
     writer = fresh.acquire(SESSION, OTHER)
@@ -91,7 +91,7 @@ def test_a_log_that_is_no_file_leaves_the_others_alone(store: JsonlStore, put: P
     folder.mkdir()
     put(folder / "log-1.jsonl")
 
-    assert [one.id for one in JsonlStore(store.layout).list()] == [SESSION]
+    assert [summary.id for summary in JsonlStore(store.layout).list()] == [SESSION]
     assert JsonlStore(store.layout).load("ses_odd").messages() == ()
 
 
@@ -102,7 +102,7 @@ def test_a_layout_file_that_is_none_is_said_or_made_again(tmp_path: Path, put: P
     opened, sentence = open_store(tmp_path)
 
     begin(opened)
-    assert [one.id for one in opened.list()] == [SESSION]
+    assert [summary.id for summary in opened.list()] == [SESSION]
     assert sentence is None or sentence.endswith(".")
 
 
@@ -190,11 +190,11 @@ def test_any_byte_of_an_exported_session_may_be_wrong(
         other, sentence = MemoryStore(), "."
         try:
             report = import_sessions(other, path, lambda: 1_790_000_000_000)
-            for one in other.list():
-                state = other.load(one.id)
+            for summary in other.list():
+                state = other.load(summary.id)
                 whole_state(state)
                 json.dumps(state.summary())
-                "".join(export_json(other, one.id, lambda value: value))
+                "".join(export_json(other, summary.id, lambda value: value))
             assert all(problem.what.endswith(".") for problem in report.problems)
         except UserError as refused:
             sentence = str(refused)

@@ -22,7 +22,7 @@ def test_a_write_that_hangs_is_told_and_its_end_too() -> None:
     changed = threading.Event()
     stall = stalled(WriteWatch(0.01), changed.set)
 
-    with stall.watched():
+    with stall.watching():
         assert changed.wait(LAST_RESORT_SECONDS)
         assert "The disk does not answer" in stall.words
         assert "'ses_1'" in stall.words
@@ -35,7 +35,7 @@ def test_a_listener_that_hangs_is_told_as_what_it_is() -> None:
     changed = threading.Event()
     stall = stalled(WriteWatch(0.01), changed.set)
 
-    with stall.watched():
+    with stall.watching():
         stall.telling = True
         assert changed.wait(LAST_RESORT_SECONDS)
         assert "What listens to session" in stall.words
@@ -46,7 +46,7 @@ def test_a_write_that_returns_is_told_to_nobody() -> None:
     watch = WriteWatch(3_600)
     stall = stalled(watch, lambda: told.append(None))
     for _ in range(100):
-        with stall.watched():
+        with stall.watching():
             pass
 
     assert (told, stall.words, watch._running) == ([], "", {})
@@ -56,5 +56,5 @@ def test_what_comes_after_a_write_that_hangs_is_watched_too() -> None:
     watch = WriteWatch(0.01)
     for _ in range(3):
         changed = threading.Event()
-        with stalled(watch, changed.set).watched():
+        with stalled(watch, changed.set).watching():
             assert changed.wait(LAST_RESORT_SECONDS)

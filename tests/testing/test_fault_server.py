@@ -255,7 +255,7 @@ def test_speaks_geminis_stream() -> None:
         _, _, body = post(server.base("gemini") + PATHS["gemini"], {"contents": []})
 
     frames = [json.loads(line[6:]) for line in body.decode().split("\n") if line]
-    parts = [one for frame in frames for one in frame["candidates"][0]["content"]["parts"]]
+    parts = [part for frame in frames for part in frame["candidates"][0]["content"]["parts"]]
     assert parts == [
         {"text": "Hm.", "thought": True},
         {"text": "Hi "},

@@ -87,4 +87,4 @@ def test_the_page_names_everything_public() -> None:
 def test_everything_public_says_what_it_is() -> None:
     public = {name: getattr(palimpsest.testing, name) for name in palimpsest.testing.__all__}
 
-    assert [name for name, one in public.items() if callable(one) and not one.__doc__] == []
+    assert [name for name, value in public.items() if callable(value) and not value.__doc__] == []

@@ -9,7 +9,7 @@ from tests.model.adapter_requests import info, request
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.testing import FaultServer, ModelAnswer, ScriptedModel, isolated_session, says
-from palimpsest.testing.answer_functions import asked
+from palimpsest.testing.answer_functions import call_answer_function
 
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}"
 
@@ -62,7 +62,7 @@ async def test_what_a_function_raises_is_raised_where_its_answer_is_awaited() ->
         raise LookupError("no such answer")
 
     with pytest.raises(LookupError, match="no such answer"):
-        await asked(fails, 1)
+        await call_answer_function(fails, 1)
 
 
 def test_a_server_answers_others_and_stops_while_a_function_waits() -> None:

@@ -88,8 +88,8 @@ def prose() -> None:
 
 
 BEHAVIOURS = {
-    one.__name__: one
-    for one in (garbage, storm, strange, asks, exits, hangs, endless, hollow, prose)
+    behaviour.__name__: behaviour
+    for behaviour in (garbage, storm, strange, asks, exits, hangs, endless, hollow, prose)
 }
 
 

@@ -184,8 +184,8 @@ class BashSandbox:
 
     def __init__(self, folder: Path) -> None:
         self._bin, self._marks, self._here = (folder / name for name in ("bin", "marks", "here"))
-        for one in (self._bin, self._marks, self._here):
-            one.mkdir(parents=True)
+        for made in (self._bin, self._marks, self._here):
+            made.mkdir(parents=True)
         for name in MARKERS:
             marker = self._bin / name
             marker.write_text(f"#!/bin/sh\n: > '{self._marks}/{name}'\n")
@@ -204,8 +204,8 @@ class BashSandbox:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(running.pid, signal.SIGKILL)
         running.wait()
-        left = {f"ran {one.name}" for one in self._marks.iterdir()}
-        left |= {f"wrote {one.name}" for one in self._here.iterdir() if one.name not in KEPT}
+        left = {f"ran {mark.name}" for mark in self._marks.iterdir()}
+        left |= {f"wrote {path.name}" for path in self._here.iterdir() if path.name not in KEPT}
         if left:
             self._clear()
         return left

@@ -37,7 +37,7 @@ def test_the_same_and_another_text_are_not_named(now: str) -> None:
 
 @given(LINES, st.lists(LINES, max_size=4))
 def test_a_sentence_is_one_line_without_controls(now: str, before: list[str]) -> None:
-    for one in changed_lines({"code": now}, [{"code": text} for text in before]):
-        assert "\n" not in one
-        assert "\x1b" not in one
+    for changed_line in changed_lines({"code": now}, [{"code": text} for text in before]):
+        assert "\n" not in changed_line
+        assert "\x1b" not in changed_line
         assert now not in before

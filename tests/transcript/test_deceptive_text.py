@@ -78,7 +78,9 @@ DEEP = st.recursive(
 
 @given(st.dictionaries(st.text(), DEEP))
 def test_every_input_is_looked_at_without_an_error(values: dict[str, Any]) -> None:
-    assert all(one.endswith(".") and "\n" not in one for one in deceptions(values))
+    assert all(
+        deception.endswith(".") and "\n" not in deception for deception in deceptions(values)
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_columns_are_those_of_the_whole_list(lists: list[list[int]]) -> None:
     for values in lists:
         columns = grown.of(values, {"same": lambda one: one, "twice": lambda one: 2 * one})
 
-        assert columns == {"same": tuple(values), "twice": tuple(2 * one for one in values)}
+        assert columns == {"same": tuple(values), "twice": tuple(2 * value for value in values)}
 
 
 def test_a_row_is_made_once() -> None:

@@ -1,4 +1,4 @@
-"""How a retried request is told is one rule, shared with the page (labextension/tests/state/display/retryRuns.test.ts)."""
+"""How a retried request is told is one rule, shared with the page (labextension/tests/state/lines/retryRuns.test.ts)."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ CASES = json.loads(
 )
 PARTS: TypeAdapter[tuple[Part, ...]] = TypeAdapter(tuple[Part, ...])
 ERROR: TypeAdapter[ErrorValue | None] = TypeAdapter(ErrorValue | None)
-pytestmark = pytest.mark.parametrize("case", CASES, ids=[one["name"] for one in CASES])
+pytestmark = pytest.mark.parametrize("case", CASES, ids=[run["name"] for run in CASES])
 
 
 def message(case: dict[str, Any]) -> Message:

@@ -32,7 +32,7 @@ def test_every_control_and_format_character_is_shown_in_code() -> None:
 
     # Signs of Arabic and Syriac numbers and of Egyptian writing have a width.
     shown = {"0009", "000A", "0020", "08E2", *seen_formats}
-    assert {one for one in left if not one.startswith("134")} == shown
+    assert {word for word in left if not word.startswith("134")} == shown
 
 
 @pytest.mark.parametrize(

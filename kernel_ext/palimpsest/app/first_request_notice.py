@@ -1,7 +1,7 @@
-"""Notify the user, once per project and provider, what is sent along with a prompt.
+"""Inform the user, once per project and provider, which data is sent with a prompt.
 
-That the notice was shown is recorded in the user's own folder, outside the project, so that a copy of a
-project shows it again. Where nothing can be stored there, it is shown once in this process.
+Shown notices are recorded in the user's own folder, outside the project, so that a copy of a project shows them
+again. Where nothing can be stored there, a notice is shown once in this process.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ FOLDER = "told"
 SENDS_NOTHING = frozenset({"rehearsal", "replay", "scripted"})
 """Providers that run in this kernel."""
 
-WORDS = (
+NOTICE = (
     "From this project to {provider}, from now on: prompts, what tools return, instruction files, this "
     "folder's path, of your variables {detail}, and {cells}. {values}The settings `variables` and "
     "`notebook` change that. Said once; docs: What is sent where."
@@ -37,7 +37,7 @@ CELLS: dict[NotebookDetail, str] = {
 }
 VALUES = "Values go along of those that you or a tool call name. "
 
-_SAID: set[str] = set()
+_SHOWN: set[str] = set()
 """Hashes of the notices that this process has shown."""
 
 
@@ -54,21 +54,21 @@ class FirstRequestNotice:
         """Return the notice before the first request to a provider; empty from the second time on."""
         if provider in SENDS_NOTHING:
             return ""
-        said = json.dumps(
+        notices = json.dumps(
             ["sent", os.path.realpath(self.project), provider, self.detail, self.cells]
         )
-        if not self._note(hashlib.sha256(said.encode()).hexdigest(), provider):
+        if not self._record(hashlib.sha256(notices.encode()).hexdigest(), provider):
             return ""
         values = VALUES if self.detail != "values" else ""
-        return WORDS.format(
+        return NOTICE.format(
             provider=provider, detail=DETAILS[self.detail], cells=CELLS[self.cells], values=values
         )
 
-    def _note(self, name: str, provider: str) -> bool:
+    def _record(self, name: str, provider: str) -> bool:
         """Record that the notice is shown now; returns False where it was shown before."""
-        if name in _SAID:
+        if name in _SHOWN:
             return False
-        _SAID.add(name)
+        _SHOWN.add(name)
         folder = self.folder or state_folder() / FOLDER
         # An untrusted folder is not written either: the next kernel shows the notice again.
         if state_folder_problem(folder.parent, self.project) or state_folder_problem(folder):

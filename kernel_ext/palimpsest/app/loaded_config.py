@@ -20,41 +20,46 @@ from palimpsest.session.config.context_policy import (
     configured_policy,
     short_value,
 )
-from palimpsest.session.config.layer_merge import LayerMerge, UntrustedSetting, dotted, split
+from palimpsest.session.config.layer_merge import (
+    LayerMerge,
+    UntrustedSetting,
+    dotted_name,
+    split_name,
+)
 from palimpsest.session.config.name_checks import wrong_names
 from palimpsest.session.config.setting_files import (
-    PROJECTS,
+    PROJECT_ORIGIN,
     ConfigFolders,
     Layer,
-    layers,
+    folders_upwards,
     origin_of,
-    upwards,
+    setting_layers,
 )
 from palimpsest.session.config.settings import Config, Settings
 from palimpsest.session.definitions import agent_files, command_files
 from palimpsest.session.definitions.agents import BUILT_IN as BUILT_IN_AGENTS
-from palimpsest.session.definitions.project_definitions import folders, read_definitions
-from palimpsest.session.trust.admin_trust import state_named_by, trusted_by
+from palimpsest.session.definitions.project_definitions import definition_folders, read_definitions
+from palimpsest.session.trust.admin_trust import configured_state_folder, trusted_by
 from palimpsest.session.trust.trust_store import TrustStore, digest_of
 from palimpsest.session.trust.untrusted_allow_list import SettingsBaseline
-from palimpsest.session.trust.untrusted_layer import lay_untrusted, put_at
+from palimpsest.session.trust.untrusted_layer import merge_untrusted, put_at
 from palimpsest.store.log.store_factory import find_project
 from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config, merge
 
 __all__ = ["Config", "ConfigFolders", "LoadedConfig", "load"]
 
 BUILT_IN = "built in"
-_NAMED_ONLY = re.compile(r"mcp\..*\.(env|headers)")
-WAITS = "Waits until you trust this project with %agent config trust"
+_HIDDEN_VALUES = re.compile(r"mcp\..*\.(env|headers)")
+NEEDS_TRUST = "Waits until you trust this project with %agent config trust"
 
 
 @dataclass(frozen=True)
 class LoadedConfig:
-    """The merged settings, where each came from, and what was wrong."""
+    """The merged settings, the origin of each, and sentences about problems."""
 
     value: Config
     origins: dict[str, str] = field(default_factory=dict)
-    """Origin by dotted setting name; what is not in it is built in."""
+    """Origin by dotted setting name; settings that are not in it are built in."""
     problems: tuple[str, ...] = ()
     locked: Mapping[str, str] = field(default_factory=dict)
     """Settings that an administrator locked, and the file that locks each."""
@@ -65,7 +70,7 @@ class LoadedConfig:
     trusted: str = ""
     """The digest of the project's settings, if the user trusted them; empty where none needed it."""
     limited: frozenset[tuple[str, int]] = frozenset()
-    """What applies of an untrusted project: the setting, and the index of its permission table."""
+    """Settings of an untrusted project that apply, each with the index of its permission table."""
 
     state: Path | None = None
     """The folder for users' decisions that an administrator named."""
@@ -74,23 +79,23 @@ class LoadedConfig:
 
     def rules(self, key: str, tables: Sequence[Any]) -> Rules:
         """Return the rules of a setting's tables; those of an untrusted project only tighten."""
-        found: list[Rules] = []
+        rule_sets: list[Rules] = []
         for at, table in enumerate(tables):
             rules = rules_from((table,))
-            found.append(as_limits(rules) if (key, at) in self.limited else rules)
-        return tuple(rule for rules in found for rule in rules)
+            rule_sets.append(as_limits(rules) if (key, at) in self.limited else rules)
+        return tuple(rule for rules in rule_sets for rule in rules)
 
     def models(self) -> frozenset[str]:
         """Return the models that the settings name; a project's file may not name one by its server's address."""
         value = self.value
-        named = (value.model, value.small_model, value.compaction.model)
-        agents = (one.model for one in value.agent.values())
-        return frozenset(one for one in (*named, *agents, *value.models) if one)
+        models = (value.model, value.small_model, value.compaction.model)
+        agents = (agent.model for agent in value.agent.values())
+        return frozenset(name for name in (*models, *agents, *value.models) if name)
 
     def own_tables(self, key: str) -> frozenset[str]:
         """Return the entries of a table of settings that are not set by the project alone."""
-        found = (split(one) for one, by in self.origins.items() if not is_projects(by))
-        return frozenset(path[1] for path in found if path[0] == key and len(path) > 1)
+        paths = (split_name(setting) for setting, by in self.origins.items() if not is_projects(by))
+        return frozenset(path[1] for path in paths if path[0] == key and len(path) > 1)
 
     def is_limited(self, key: str) -> bool:
         """Return whether the merged value comes from an untrusted project."""
@@ -98,34 +103,34 @@ class LoadedConfig:
 
     @cached_property
     def policy(self) -> ConfiguredPolicy:
-        """The context policy that the settings make."""
+        """The context policy computed from the settings."""
         return configured_policy(self.value, self.locked)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return every setting as name, value and origin."""
-        found = []
+        rows = []
         policy = self.policy.policy
-        for key, value in _leaves(self.value):
+        for key, value in _setting_leaves(self.value):
             origin = self.origins.get(key) or self.origins.get(key.split(".")[0], BUILT_IN)
             if value is None and key in SHORT_NAMES:
                 value, origin = short_value(policy, key), f"policy {policy.name}"
             fixed = origin_of(self.locked, key)
-            shown = _shown(_named_only(value) if _NAMED_ONLY.fullmatch(key) else value)
-            found.append((key, shown, f"{origin}, fixed" if fixed else origin))
-        return found
+            text = _shown_value(_hide_values(value) if _HIDDEN_VALUES.fullmatch(key) else value)
+            rows.append((key, text, f"{origin}, fixed" if fixed else origin))
+        return rows
 
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return titles with sentences: what is wrong, what is not used, what needs trust."""
-        found = (
+        """Return titles with sentences: problems, and settings that need trust."""
+        titled = (
             ("What is wrong", self.problems),
-            (WAITS, tuple(f"{one.words} ({one.origin})" for one in self.held)),
+            (NEEDS_TRUST, tuple(f"{setting.words} ({setting.origin})" for setting in self.held)),
         )
-        return [(title, sentences) for title, sentences in found if sentences]
+        return [(title, sentences) for title, sentences in titled if sentences]
 
 
 def is_projects(origin: str) -> bool:
     """Return whether a value comes from a project's files alone, given its origin."""
-    return all(one.startswith(PROJECTS) for one in origin.split(", then ")) and bool(origin)
+    return all(name.startswith(PROJECT_ORIGIN) for name in origin.split(", then ")) and bool(origin)
 
 
 def load(
@@ -133,144 +138,144 @@ def load(
     environment: Mapping[str, str],
     overrides: Mapping[str, Any] | None = None,
     *,
-    places: ConfigFolders | None = None,
+    folders: ConfigFolders | None = None,
 ) -> LoadedConfig:
     """Read every layer from ``start`` upwards and merge them.
 
     ``overrides`` are options of a call, by dotted setting name; None means "not given".
     """
-    places = places or ConfigFolders.usual(environment)
-    loading = LayerMerge()
-    found = list(layers(start, environment, places, loading.problems))
+    folders = folders or ConfigFolders.usual(environment)
+    merge_state = LayerMerge()
+    layers = list(setting_layers(start, environment, folders, merge_state.problems))
     project = find_project(start)
-    places = _placed(places, found)
-    digest = trusted(found, places, start)
-    for layer in found:
-        if layer.is_project and not digest and not trusted_by(found, layer.base):
-            agents, commands = NOBODY
+    folders = _with_admin_folder(folders, layers)
+    digest = trusted(layers, folders, start)
+    for layer in layers:
+        if layer.is_project and not digest and not trusted_by(layers, layer.base):
+            agents, commands = ONLY_BUILT_INS
             if "agent" in layer.data or "command" in layer.data:
-                agents, commands = own_names(start, places)
-            ground = SettingsBaseline(layer.base, loading.value(), agents, commands)
-            lay_untrusted(loading, layer, ground)
+                agents, commands = own_names(start, folders)
+            baseline = SettingsBaseline(layer.base, merge_state.value(), agents, commands)
+            merge_untrusted(merge_state, layer, baseline)
         else:
-            loading.add(layer)
+            merge_state.add(layer)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     options: dict[str, Any] = {}
-    for key, one in given.items():
-        put_at(options, tuple(key.split(".")), one)
-    loading.add(Layer("option", options, start))
-    value = loading.value()
+    for key, option in given.items():
+        put_at(options, tuple(key.split(".")), option)
+    merge_state.add(Layer("option", options, start))
+    value = merge_state.value()
     return LoadedConfig(
         value,
-        loading.origins,
-        (*loading.problems, *wrong_names(value, loading.origins)),
-        dict(loading.locked),
-        loading.locked_rules,
-        tuple(loading.held),
+        merge_state.origins,
+        (*merge_state.problems, *wrong_names(value, merge_state.origins)),
+        dict(merge_state.locked),
+        merge_state.locked_rules,
+        tuple(merge_state.held),
         digest,
-        frozenset(loading.limited),
-        state_named_by(found),
-        trusted_by(found, project),
+        frozenset(merge_state.limited),
+        configured_state_folder(layers),
+        trusted_by(layers, project),
     )
 
 
-def _placed(places: ConfigFolders, found: Sequence[Layer]) -> ConfigFolders:
+def _with_admin_folder(folders: ConfigFolders, layers: Sequence[Layer]) -> ConfigFolders:
     """Return the folders with the state folder that an administrator named, if any."""
-    state = state_named_by(found)
-    return dataclasses.replace(places, state=state) if state is not None else places
+    state = configured_state_folder(layers)
+    return dataclasses.replace(folders, state=state) if state is not None else folders
 
 
-NOBODY: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
+ONLY_BUILT_INS: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
 
 
-def trusted(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:
+def trusted(layers: Sequence[Layer], folders: ConfigFolders, start: Path) -> str:
     """Return the digest of the project's settings if the user trusted them, else ""."""
-    digest = _digest(found, places, start)
-    return digest if TrustStore(places.kept, find_project(start)).has(digest) else ""
+    digest = _digest(layers, folders, start)
+    return digest if TrustStore(folders.trust_folder, find_project(start)).has(digest) else ""
 
 
-def _digest(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:
-    said = [layer for layer in found if layer.is_project]
+def _digest(layers: Sequence[Layer], folders: ConfigFolders, start: Path) -> str:
+    layers_used = [layer for layer in layers if layer.is_project]
     project = find_project(start)
-    *_, top = upwards(start, places.home)
-    folders = [project, *(layer.base.resolve() for layer in said)]
-    tree = top if (top / ".git").exists() else min(folders, key=lambda folder: len(folder.parts))
-    return digest_of(said, (project, start), tree)
+    *_, top = folders_upwards(start, folders.home)
+    bases = [project, *(layer.base.resolve() for layer in layers_used)]
+    tree = top if (top / ".git").exists() else min(bases, key=lambda base: len(base.parts))
+    return digest_of(layers_used, (project, start), tree)
 
 
 def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
     """Return whether the project's settings, and the files they run, still have this digest."""
-    places = ConfigFolders.usual(environment)
-    return _digest(list(layers(start, environment, places, [])), places, start) == digest
+    folders = ConfigFolders.usual(environment)
+    return _digest(list(setting_layers(start, environment, folders, [])), folders, start) == digest
 
 
 def trust(
     start: Path,
     environment: Mapping[str, str],
-    places: ConfigFolders | None = None,
+    folders: ConfigFolders | None = None,
     definitions: Mapping[str, str] | None = None,
 ) -> list[UntrustedSetting]:
-    """Trust the project's files as they are now; returns the settings that take effect by that.
+    """Trust the project's files in their present state; returns the settings that take effect.
 
     ``definitions`` are the files of agents, commands and skills that need trust: digest to path.
     """
-    places = places or ConfigFolders.usual(environment)
+    folders = folders or ConfigFolders.usual(environment)
     project = find_project(start)
-    held = load(start, environment, places=places).held
-    found = list(layers(start, environment, places, []))
-    places = _placed(places, found)
-    files = [*dict.fromkeys(one.origin for one in held), *(definitions or {}).values()]
-    digests = [*([_digest(found, places, start)] if held else []), *(definitions or {})]
+    held = load(start, environment, folders=folders).held
+    layers = list(setting_layers(start, environment, folders, []))
+    folders = _with_admin_folder(folders, layers)
+    files = [*dict.fromkeys(setting.origin for setting in held), *(definitions or {}).values()]
+    digests = [*([_digest(layers, folders, start)] if held else []), *(definitions or {})]
     if digests:
-        TrustStore(places.kept, project).add(digests, files, project)
+        TrustStore(folders.trust_folder, project).add(digests, files, project)
     return list(held)
 
 
 def distrust(
-    start: Path, environment: Mapping[str, str], places: ConfigFolders | None = None
+    start: Path, environment: Mapping[str, str], folders: ConfigFolders | None = None
 ) -> bool:
     """Revoke trust in the project's files; returns False when it was not trusted."""
-    places = places or ConfigFolders.usual(environment)
+    folders = folders or ConfigFolders.usual(environment)
     project = find_project(start)
-    places = _placed(places, list(layers(start, environment, places, [])))
-    return TrustStore(places.kept, project).remove(project)
+    folders = _with_admin_folder(folders, list(setting_layers(start, environment, folders, [])))
+    return TrustStore(folders.trust_folder, project).remove(project)
 
 
-def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+def _setting_leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Yield every setting that is not a table, with its dotted name."""
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         where = (*path, name)
         if isinstance(value, Settings):
-            inner = _leaves(value, where)
+            inner = _setting_leaves(value, where)
             # A value that the policy table does not set is the preset's: %agent policy shows those.
             in_policy = where[0] == "policy"
             yield from (leaf for leaf in inner if not (in_policy and leaf[1] is None))
         elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
             for entry, table in value.items():
-                written = {dotted(*where, entry, one) for one in table.model_fields_set}
-                for key, one in _leaves(table, (*where, entry)):
-                    if one or (one is not None and key in written):
-                        yield key, one
+                written = {dotted_name(*where, entry, field) for field in table.model_fields_set}
+                for key, inner_value in _setting_leaves(table, (*where, entry)):
+                    if inner_value or (inner_value is not None and key in written):
+                        yield key, inner_value
             if not value:
-                yield dotted(*where), None
+                yield dotted_name(*where), None
         else:
-            yield dotted(*where), value
+            yield dotted_name(*where), value
 
 
-def _named_only(value: dict[str, str]) -> dict[str, str]:
-    """Return variables or headers of a server with values hidden that may be keys: only references are shown."""
-    return {name: one if "${" in one else "…" for name, one in value.items()}
+def _hide_values(value: dict[str, str]) -> dict[str, str]:
+    """Return variables or headers of a server with values hidden, except references, since they may be keys."""
+    return {name: text if "${" in text else "…" for name, text in value.items()}
 
 
-def _shown(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     match value:
         case None:
             return ""
         case tuple() | list():
-            return one_line("; ".join(_shown(one) for one in value), 200)
+            return one_line("; ".join(_shown_value(item) for item in value), 200)
         case dict():
-            return one_line(", ".join(f"{key}: {one}" for key, one in value.items()), 200)
+            return one_line(", ".join(f"{key}: {item}" for key, item in value.items()), 200)
         case _:
             return one_line(str(value), 200)
 
@@ -281,16 +286,16 @@ def rules_from(tables: Iterable[Any]) -> Rules:
     return merge(*(from_config(table, home=home) for table in tables))
 
 
-def own_names(start: Path, places: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:
+def own_names(start: Path, folders: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the agents and of the commands that are defined outside projects."""
-    own = [one for one in folders(start, places) if not one.is_project]
+    own = [folder for folder in definition_folders(start, folders) if not folder.is_project]
     agents = {
         name
-        for file in read_definitions(own, agent_files.KINDS, places.home, [], [])
+        for file in read_definitions(own, agent_files.KINDS, folders.home, [], [])
         for name in (file.name, file.document.head.get("name"))
         if isinstance(name, str)
     }
     commands = {
-        file.name for file in read_definitions(own, command_files.KINDS, places.home, [], [])
+        file.name for file in read_definitions(own, command_files.KINDS, folders.home, [], [])
     }
     return frozenset(BUILT_IN_AGENTS) | agents, frozenset(commands)

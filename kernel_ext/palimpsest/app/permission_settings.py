@@ -1,11 +1,11 @@
-"""Apply the configured permissions and spending limits to the rules by which calls are decided.
+"""Apply the configured permissions and spending limits to the effective rules for tool calls.
 
 A project that is trusted while a kernel runs takes effect at once, so this may run again. Border:
 values to values; ``App`` calls it.
 """
 
 from palimpsest.app.loaded_config import LoadedConfig, rules_from
-from palimpsest.session.config.layer_merge import dotted
+from palimpsest.session.config.layer_merge import dotted_name
 from palimpsest.session.config.setting_files import LockedSettings, origin_of
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.permission_rules.permissions import as_limits, merge
@@ -14,7 +14,7 @@ from palimpsest.transcript.session_record.sessions import Budget
 
 
 def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedConfig) -> None:
-    """Apply what is configured, from the next call on."""
+    """Apply the configured rules, mode and limit, from the next call on."""
     value = config.value
     rules = config.rules("permission", value.permission)
     effective_rules.rules = merge(DEFAULT_RULES, rules)
@@ -22,7 +22,7 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
         (
             rule
             for rule in rules_from(config.locked_rules)
-            if origin_of(config.locked, dotted("permission", rule.permission))
+            if origin_of(config.locked, dotted_name("permission", rule.permission))
         ),
         "lock",
     )
@@ -30,4 +30,4 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
     effective_rules.mode_fixed = origin_of(config.locked, "mode")
     effective_rules.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)
     locked = LockedSettings(config.locked, value)
-    effective_rules.budget_fixed = locked.by("budget", "budget.usd", "budget.tokens")
+    effective_rules.budget_fixed = locked.locked_by("budget", "budget.usd", "budget.tokens")

@@ -46,8 +46,8 @@ from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.paused_collection import collection_paused
 from palimpsest.session.config.context_policy import DEFAULT
-from palimpsest.session.config.layer_merge import UntrustedSetting, dotted
-from palimpsest.session.config.setting_files import PROJECTS, LockedSettings
+from palimpsest.session.config.layer_merge import UntrustedSetting, dotted_name
+from palimpsest.session.config.setting_files import PROJECT_ORIGIN, LockedSettings
 from palimpsest.session.config.state_folder import name_state_folder
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.project_definitions import (
@@ -86,7 +86,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.tools.file_access.paths import protection_of
 from palimpsest.tools.mcp.server import CLOSE_SECONDS
 from palimpsest.tools.mcp.servers import McpServers
@@ -112,13 +112,13 @@ ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
 USER_TOOLS: list[Callable[..., Any]] = []
 """Functions registered with ``@palimpsest.tool``, also for apps that are made later."""
 
-REHEARSAL = "palimpsest.model.rehearsal.rehearsal_model"
+REHEARSAL = "palimpsest.rehearsal.rehearsal_model"
 OLLAMA_SECONDS = 30.0
-NAMED_SECONDS = 2.0
+CONFIGURED_OLLAMA_SECONDS = 2.0
 SERVER = "(server)"
 """Takes the place of a model's name in the row of a server that does not respond."""
 NO_FOLDER = "There is no folder {path!r}. Make it, or name another as start."
-CHANGED = (
+TRUST_CHANGED = (
     "Files of this project changed since you trusted them. %agent config trust believes them, from the "
     "next start of the kernel."
 )
@@ -151,7 +151,7 @@ class App:
         """Returns the path of the notebook that this kernel belongs to."""
         self.in_kernel = python is not None
         self.notebook_runs = notebook_runs
-        """What the user's cells ran in this kernel."""
+        """Reads which cells the user ran in this kernel."""
         self._overrides = dict(overrides or {})
         self._config: LoadedConfig = load(self.start, self.environment, self._overrides)
         name_state_folder(self._config.state)
@@ -159,40 +159,42 @@ class App:
         store, self.warning = open_store(self.project)
         self.notice = store.layout.notice if isinstance(store, JsonlStore) else ""
         """One sentence when the sessions were migrated to a newer layout; else empty."""
-        self._told = False
+        self._are_notices_taken = False
         self.ids = Ids(now_ms, secrets.token_bytes)
         self.registry = Registry(builtin_tools(kernel=python is not None))
         for function in USER_TOOLS:
             self.registry.add(function)
         self.views: dict[str, Any] = {}
         """The widgets that ``Session.view`` made, by session, and of ``Session.inspect``."""
-        self._asked = DirectModel(LitellmModel(), direct=lambda: self.config.value.direct)
+        self._provider_model = DirectModel(LitellmModel(), direct=lambda: self.config.value.direct)
         self._rehearsal: Model | None = None
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
         self._closed = False
         atexit.register(self.close)
         APPS.append(self)
-        self._asks_providers = model is None
-        """No ``model`` was supplied that answers in their place."""
+        self._uses_providers = model is None
+        """Providers answer: the caller supplied no ``model`` in their place."""
         config, policy = self._config.value, self._config.policy
         hidden = self.hidden_names = HiddenNames(config.hidden_variables)
         self.locked_settings = LockedSettings(self._config.locked, config)
         self.hooks = open_registry(
             hook_sources(config.hooks, self._config.origins),
-            self.locked_settings.by("hooks"),
-            self._changed,
+            self.locked_settings.locked_by("hooks"),
+            self._trust_change,
         )
         limited = self._config.is_limited("max_steps")
         specs = server_specs(config.mcp, self._config.origins)
         self.servers = McpServers(
-            specs, self.registry, self.environment, self.project, changed=self._changed
+            specs, self.registry, self.environment, self.project, start_refusal=self._trust_change
         )
         user = _user(self.environment)
-        approvals, approved_code, snapshots = _stored_for(store, self.project, user)
+        approvals, approved_code, snapshots = _stored_grants_and_snapshots(
+            store, self.project, user
+        )
         self.effective_rules = EffectiveRules(approvals=approvals)
         self.effective_rules.project_move = ProjectMoveWatch(self.effective_rules.grants)
         apply_permission_settings(self.effective_rules, self._config)
-        self._trust = TrustStore(ConfigFolders.usual(self.environment).kept, self.project)
+        self._trust = TrustStore(ConfigFolders.usual(self.environment).trust_folder, self.project)
         self.definitions = ProjectDefinitions(self._sources(), self._base_rules)
         self.effective_rules.granted = lambda: skill_rules(self.definitions.skills)
         register_definitions(self.registry, self.definitions)
@@ -218,10 +220,10 @@ class App:
                 small_model=functools.partial(
                     _small_model,
                     config.small_model,
-                    {} if self.locked_settings.by("small_model") else agents,
+                    {} if self.locked_settings.locked_by("small_model") else agents,
                     self.info,
                 ),
-                # Models that the caller supplies instead of our adapter are the caller's to describe.
+                # The caller that supplies models itself also informs its users.
                 first_time=(lambda _provider: "")
                 if model
                 else FirstRequestNotice(
@@ -251,10 +253,16 @@ class App:
                 approved_code=approved_code,
             ),
             kernel=KernelServices(
-                python=python and (lambda one: approved_code.observed(python(one), one)),
-                namespace=namespace and (lambda one: HidingNamespace(namespace(one), hidden)),
+                python=python
+                and (
+                    lambda tool_context: approved_code.observe(python(tool_context), tool_context)
+                ),
+                namespace=namespace
+                and (lambda tool_context: HidingNamespace(namespace(tool_context), hidden)),
                 quiet_namespace=quiet_namespace
-                and (lambda one: HidingQuietNamespace(quiet_namespace(one), hidden)),
+                and (
+                    lambda tool_context: HidingQuietNamespace(quiet_namespace(tool_context), hidden)
+                ),
                 notebook=notebook_runs,
                 notebook_detail=config.notebook,
                 notebook_tokens=config.notebook_tokens,
@@ -274,7 +282,7 @@ class App:
 
     @functools.cached_property
     def workspace(self) -> "Workspace":
-        """The open sessions; imported when somebody asks for the first."""
+        """The open sessions; imported at the first use."""
         with collection_paused():
             from palimpsest.session.open_sessions.workspace import Workspace
 
@@ -288,13 +296,13 @@ class App:
 
     @functools.cached_property
     def inspections(self) -> "Inspections":
-        """Answers inspectors' questions; imported when somebody asks, since it imports the whole review."""
+        """Answers inspectors' questions; imported at the first use, since it imports all of review."""
         from palimpsest.frontends.inspector.inspections import Inspections
 
         return Inspections(self.services.store, self.workspace.journal_of, self.price, self.start)
 
     def price(self, model: str) -> Price | None:
-        """Return what a model costs; None where that is not known."""
+        """Return the price of a model; None where it is unknown."""
         try:
             return self.info(model).price
         except ConfigError:
@@ -319,13 +327,13 @@ class App:
             trusts=self._trusts,
         )
 
-    def _changed(self, origin: str) -> str:
-        """Return why what the project's files name must not run any more; empty while it may."""
+    def _trust_change(self, origin: str) -> str:
+        """Return the reason why the project's hooks and servers must not run any more; empty while they may."""
         config = self._config
-        if PROJECTS not in origin or config.trusted_by:
+        if PROJECT_ORIGIN not in origin or config.trusted_by:
             return ""
-        same = still_trusted(self.start, self.environment, config.trusted)
-        return "" if same else CHANGED
+        is_unchanged = still_trusted(self.start, self.environment, config.trusted)
+        return "" if is_unchanged else TRUST_CHANGED
 
     def _trusts(self, digest: str) -> bool:
         return bool(self._config.trusted_by) or self._trust.has(digest)
@@ -339,16 +347,18 @@ class App:
     def config(self) -> LoadedConfig:
         """The merged settings, with everything that needs the user's trust."""
         held = self.definitions.waiting.held
-        first = tuple(one for one in self.definitions.problems if one.startswith("default_agent "))
+        first = tuple(
+            problem for problem in self.definitions.problems if problem.startswith("default_agent ")
+        )
         if not held and not first:
             return self._config
         problems = (*self._config.problems, *first)
         return replace(self._config, held=(*self._config.held, *held), problems=problems)
 
     def trust(self) -> Sequence[UntrustedSetting]:
-        """Trust the project's files as they are now; returns the settings that take effect by that.
+        """Trust the project's files in their present state; returns the settings that take effect.
 
-        Rules, mode and spending limit apply at once, the rest from the next start of the kernel.
+        Rules, mode and spending limit apply at once, other settings from the next start of the kernel.
         """
         self.definitions.refresh()
         waiting = self.definitions.waiting
@@ -363,9 +373,9 @@ class App:
 
     def distrust(self) -> bool:
         """Revoke trust in the project's files; returns False when it was not trusted."""
-        gone = distrust(self.start, self.environment)
+        was_trusted = distrust(self.start, self.environment)
         self._configure()
-        return gone
+        return was_trusted
 
     def _configure(self) -> None:
         self._config = load(self.start, self.environment, self._overrides)
@@ -375,28 +385,32 @@ class App:
 
     def take_notices(self) -> tuple[str, ...]:
         """Return, on the first call only, sentences for the user about where sessions are stored."""
-        told, self._told = self._told, True
-        return () if told else tuple(one for one in (self.warning, self.notice) if one)
+        were_taken, self._are_notices_taken = self._are_notices_taken, True
+        return (
+            ()
+            if were_taken
+            else tuple(sentence for sentence in (self.warning, self.notice) if sentence)
+        )
 
     def preload_model(self, model_id: str | None = None) -> None:
-        """Begin to import what a model needs, in the background; without an id, the one that will probably answer."""
+        """Import a model's libraries in the background; without an id, those of the model that will probably answer."""
         expected = model_id or self._expected_model()
         if expected is not None:
             self._preload_for(expected)
 
     def _expected_model(self) -> str | None:
-        """Return the model that answers where none is named, as far as is known without asking a server."""
+        """Return the model that answers where none is named; None if only a server could tell."""
         value = self.config.value
-        found = discovery.expected_model(self.environment, value.models)
-        return value.model or (found.id if found is not None else None)
+        model = discovery.expected_model(self.environment, value.models)
+        return value.model or (model.id if model is not None else None)
 
     def _preload_for(self, model_id: str) -> None:
-        """Start importing what a model needs: litellm takes seconds of processor and 180 MB, so not for any."""
-        if not self._asks_providers:
+        """Start importing a model's libraries: litellm only where it is needed, since it takes seconds and 180 MB."""
+        if not self._uses_providers:
             return
         try:
             info = self.info(model_id)
-        except ConfigError:  # told where it is asked
+        except ConfigError:  # reported when the model is asked
             return
         if info.ref.provider == model_info.REHEARSAL.provider:
             threading.Thread(
@@ -413,7 +427,7 @@ class App:
         known = model_info.model_info(
             model_id,
             config.models,
-            variant=self.locked_settings.free("variant", variant) or config.variant,
+            variant=self.locked_settings.unless_locked("variant", variant) or config.variant,
             environment=self.environment,
             vouched=self.config.models() if model_info.holds_address(model_id) else (),
         )
@@ -436,7 +450,7 @@ class App:
 
     def models(self) -> Sequence[tuple[str, str, str]]:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
-        found = {
+        models_by_id = {
             known.info.ref.id: (known.info, known.because)
             for known in discovery.known_models(
                 self.environment, self.config.value.models, self._ollama
@@ -444,17 +458,17 @@ class App:
         }
         rows = [
             (name, window_text(info, self.services.rules.policy.guard), _with_remark(because, info))
-            for name, (info, because) in found.items()
+            for name, (info, because) in models_by_id.items()
         ]
         rows += [
-            (SERVER, "", told)
-            for told in discovery.unresponsive_servers(self.environment, self._ollama)
+            (SERVER, "", sentence)
+            for sentence in discovery.unresponsive_servers(self.environment, self._ollama)
         ]
         try:
             default = self.default_model()
         except ConfigError:
             return rows
-        return rows if default in found else [*rows, self._configured_model(default)]
+        return rows if default in models_by_id else [*rows, self._configured_model(default)]
 
     def _configured_model(self, name: str) -> tuple[str, str, str]:
         """Return the row of the configured model, also where it is unusable."""
@@ -468,26 +482,28 @@ class App:
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents, with the default one first."""
         self.definitions.refresh()
-        found = {name: one for name, one in self.definitions.agents.items() if one.answers}
+        answering = {
+            name: agent for name, agent in self.definitions.agents.items() if agent.answers
+        }
         first = self.services.agents.default_agent
-        names = sorted(found, key=lambda name: (name != first, name))
-        return [(name, found[name].description) for name in names]
+        names = sorted(answering, key=lambda name: (name != first, name))
+        return [(name, answering[name].description) for name in names]
 
     def _ollama(self, environment: Mapping[str, str]) -> LocalModels:
         """Return the local models, queried at most every half minute: a query may take half a second.
 
         A server that is configured, and has no models, is queried again after 2 seconds: it may be starting.
         """
-        at, found = self._local_models
-        waited = bool(found.models) or local_servers.variable(environment) is None
-        if time.monotonic() - at > (OLLAMA_SECONDS if waited else NAMED_SECONDS):
-            found = local_servers.models(environment)
-            self._local_models = time.monotonic(), found
-            if found.models and self._expected_model() is None:
-                self._preload_for(f"{local_servers.PROVIDER}/{found.models[0].name}")
-        return found
+        at, models = self._local_models
+        is_settled = bool(models.models) or local_servers.variable(environment) is None
+        if time.monotonic() - at > (OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS):
+            models = local_servers.models(environment)
+            self._local_models = time.monotonic(), models
+            if models.models and self._expected_model() is None:
+                self._preload_for(f"{local_servers.PROVIDER}/{models.models[0].name}")
+        return models
 
-    def known(self, field: str) -> Sequence[str]:
+    def completion_values(self, field: str) -> Sequence[str]:
         """Return values that an option may take, for completion."""
         match field:
             case "model":
@@ -520,7 +536,7 @@ class App:
             if "workspace" in self.__dict__:
                 self.engine.submit(self.workspace.close()).result(timeout)
         finally:
-            # Also where a disk does not respond: no process that we started is left running.
+            # Also where a disk does not respond: no process that was started here is left running.
             close_registry(self.hooks)
             self._end_programs()
             self.engine.stop()
@@ -537,7 +553,7 @@ class App:
 
     def _model(self, info: ModelInfo) -> Model:
         if info.ref.provider != model_info.REHEARSAL.provider:
-            return self._asked
+            return self._provider_model
         if self._rehearsal is None:
             with collection_paused():
                 self._rehearsal = import_module(REHEARSAL).Rehearsal()
@@ -555,15 +571,15 @@ def tool(function: ToolFunction) -> ToolFunction:
 
 
 def _with_remark(because: str, info: ModelInfo) -> str:
-    """Return why a model is listed, and from where its limits and price are if the list does not name it."""
-    return "; ".join(one for one in (because, remark(info)) if one)
+    """Return why a model is listed, and the source of its limits and price if the model list lacks it."""
+    return "; ".join(sentence for sentence in (because, remark(info)) if sentence)
 
 
 def _import_sessions(
     store: Store, path: Path, clock: Callable[[], int], control: ImportControl
 ) -> ImportReport:
     """Import the sessions at a path; the importers are loaded when the first is needed."""
-    from palimpsest.review.importers.built_in import REGISTRY
+    from palimpsest.recordings.formats.built_in import REGISTRY
 
     return REGISTRY.import_from(store, path, clock, control)
 
@@ -581,18 +597,18 @@ def _small_model(
 
 
 def _policy_stage(policy: object) -> PolicyStage | None:
-    """Return what asks a person's own policy in a live session; review is loaded when the first is needed."""
-    from palimpsest.review.live_policies.live_stage import live_policy
+    """Return the stage that runs the user's own policy in a live session; loads review at the first use."""
+    from palimpsest.live_policies.live_stage import live_policy
 
     return live_policy(policy)
 
 
-def _stored_for(
+def _stored_grants_and_snapshots(
     store: Store, project: Path, user: str
 ) -> tuple[Approvals, ApprovedCode, Snapshots | None]:
-    """Return the user's approvals in this project, the Python that ran with them, and earlier states of the files.
+    """Return the user's approvals in this project, the Python that ran with them, and the snapshots of its files.
 
-    Where sessions are in memory only, the first two are as well, and no states are kept.
+    Where sessions are in memory only, so are the first two, and there are no snapshots.
     """
     if not isinstance(store, JsonlStore):
         return Approvals(Grants(by=user)), ApprovedCode(), None
@@ -604,7 +620,7 @@ def _stored_for(
             project,
             store.layout.snapshots,
             rules=GitignoreRules,
-            never=ALWAYS_LEFT_OUT,
+            never=ALWAYS_SKIPPED,
             protection=protection_of,
         ),
     )
@@ -630,7 +646,7 @@ def _agents(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, 
         for name, agent in tables.items()
     }
     rules = {
-        name: config.rules(dotted("agent", name, "permission"), agent.permission)
+        name: config.rules(dotted_name("agent", name, "permission"), agent.permission)
         for name, agent in tables.items()
     }
     return given, rules

@@ -1,8 +1,8 @@
-"""Change single numbers of a policy by their dotted names, and describe what each means.
+"""Change single numbers of a policy by their dotted names, and describe each.
 
-Border: pure. A policy that a user made is a preset and the values that differ from it, so that is what
-``policy_differences`` finds and ``policy_choice`` keeps. The descriptions are the docstrings of
-``transcript/context_values/policies.py``, so that there is one place to write them.
+Border: pure. A user's policy is a preset and the values that differ from it, as ``policy_differences`` and
+``policy_choice`` return them. The descriptions are the docstrings of
+``transcript/context_values/policies.py``, so that they are written once.
 """
 
 import ast
@@ -12,7 +12,7 @@ import inspect
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -24,7 +24,7 @@ from palimpsest.transcript.errors import ConfigError
 NOT_CHANGED = frozenset({"name", "version"})
 """Fields that identify a policy; they cannot be changed."""
 NONE = "none"
-"""How the user writes that a number is not set."""
+"""The user's word for a number that is not set."""
 _SHARES = ("share", "_ratio", "max_share_after")
 _AT_LEAST_ONE = frozenset({"truncate.max_lines", "truncate.max_bytes", "overflow.output_cap"})
 _SHOWN_CHARS = 60
@@ -33,11 +33,20 @@ CLOSE_ENOUGH = 0.6
 
 def policy_numbers(policy: Policy) -> dict[str, Any]:
     """Return every number and choice of a policy by its dotted name."""
-    return dict(_leaves(policy))
+    values: dict[str, Any] = {}
+
+    for name in Policy.model_fields:
+        value = getattr(policy, name)
+        if isinstance(value, BaseModel):
+            inner_names = type(value).model_fields
+            values |= {f"{name}.{inner}": getattr(value, inner) for inner in inner_names}
+        elif name not in NOT_CHANGED:
+            values[name] = value
+    return values
 
 
 def number_names() -> tuple[str, ...]:
-    """Return the dotted names of everything that can be changed."""
+    """Return the dotted names of all values that can be changed."""
     return tuple(policy_numbers(Policy()))
 
 
@@ -46,7 +55,9 @@ def preset_policy(name: str) -> Policy:
     if name in PRESETS:
         return PRESETS[name]
     known = ", ".join(sorted(PRESETS))
-    words = _ended(f"There is no context policy {name!r}", _meant(name, tuple(PRESETS)))
+    words = _with_suggestion(
+        f"There is no context policy {name!r}", _nearest_name(name, tuple(PRESETS))
+    )
     raise ConfigError(f"{words} Known policies: {known}.")
 
 
@@ -61,7 +72,7 @@ def policy_with_changes(policy: Policy, changes: Mapping[str, Any]) -> Policy:
 
 
 def check_number(key: str, value: Any) -> Any:
-    """Return a value that this number may have; raises ConfigError with one sentence."""
+    """Return a valid value for this number; raises ConfigError with one sentence."""
     annotation = _annotation(key)
     if value == NONE and type(None) in get_args(annotation):
         value = None
@@ -70,11 +81,11 @@ def check_number(key: str, value: Any) -> Any:
     try:
         checked = TypeAdapter(annotation).validate_python(value, strict=True)
     except ValidationError:
-        raise ConfigError(_wrong(key, annotation, value)) from None
+        raise ConfigError(_error_message(key, annotation, value)) from None
     low, high = number_bounds(key)
     is_number = isinstance(checked, int | float) and not isinstance(checked, bool)
     if is_number and not (math.isfinite(checked) and low <= checked <= high):
-        raise ConfigError(_wrong(key, annotation, value))
+        raise ConfigError(_error_message(key, annotation, value))
     return checked
 
 
@@ -94,7 +105,7 @@ def read_number(text: str) -> tuple[str, Any]:
         raise ConfigError(
             f"{key} needs a value, such as {key}={value_text(policy_numbers(Policy())[key])}."
         )
-    return key, check_number(key, _parsed(written, annotation))
+    return key, check_number(key, _parse_value(written, annotation))
 
 
 def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
@@ -109,14 +120,14 @@ def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
 
 def policy_choice(policy: Policy) -> PolicyChoice:
     """Return a policy as its preset and the values that differ from it."""
-    found = policy_differences(policy).items()
-    made = {key: NONE if value is None else value for key, (_, value) in found}
-    return PolicyChoice(base=policy.name, changes=made)
+    differences = policy_differences(policy).items()
+    choice = {key: NONE if value is None else value for key, (_, value) in differences}
+    return PolicyChoice(base=policy.name, changes=choice)
 
 
-def chosen_policy(made: PolicyChoice) -> Policy:
+def chosen_policy(policy: PolicyChoice) -> Policy:
     """Return the policy that was chosen; raises ConfigError where this version lacks a preset or number."""
-    return policy_with_changes(preset_policy(made.base), made.changes)
+    return policy_with_changes(preset_policy(policy.base), policy.changes)
 
 
 def value_text(value: Any) -> str:
@@ -127,7 +138,7 @@ def value_text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case list() | tuple():
-            return ",".join(str(one) for one in value) or '""'
+            return ",".join(str(item) for item in value) or '""'
         case str() if value != value.strip() or not value or "\n" in value:
             return json.dumps(value, ensure_ascii=False)
         case _:
@@ -136,31 +147,31 @@ def value_text(value: Any) -> str:
 
 def possible_values(key: str) -> tuple[str, ...]:
     """Return the values that a choice may have; empty for a number."""
-    found: list[str] = []
-    for one in _members(_annotation(key)):
-        if get_origin(one) is Literal:
-            found += [str(word) for word in get_args(one)]
-        elif one is bool:
-            found += ["true", "false"]
-        elif one is type(None):
-            found.append(NONE)
-    return tuple(found)
+    values: list[str] = []
+    for member in _members(_annotation(key)):
+        if get_origin(member) is Literal:
+            values += [str(word) for word in get_args(member)]
+        elif member is bool:
+            values += ["true", "false"]
+        elif member is type(None):
+            values.append(NONE)
+    return tuple(values)
 
 
 @functools.cache
-def meanings() -> dict[str, str]:
-    """Return what each number means, in one line; empty where the source code is not available."""
-    found = {key: text for key, text in _docs(Policy).items() if key not in NOT_CHANGED}
+def number_meanings() -> dict[str, str]:
+    """Return a line about each number; empty where the source code is not available."""
+    meanings = {key: text for key, text in _docs(Policy).items() if key not in NOT_CHANGED}
     for section, field in Policy.model_fields.items():
         if isinstance(field.default, BaseModel):
             inner = _docs(type(field.default))
-            found |= {f"{section}.{name}": text for name, text in inner.items()}
-    return found
+            meanings |= {f"{section}.{name}": text for name, text in inner.items()}
+    return meanings
 
 
 @functools.cache
 def section_meanings() -> dict[str, str]:
-    """Return what each group of numbers is about, from the docstring of its class."""
+    """Return the docstring of each group of numbers in one line."""
     return {
         name: " ".join((type(field.default).__doc__ or "").split())
         for name, field in Policy.model_fields.items()
@@ -168,33 +179,23 @@ def section_meanings() -> dict[str, str]:
     }
 
 
-def _leaves(policy: Policy) -> Iterator[tuple[str, Any]]:
-    for name in Policy.model_fields:
-        value = getattr(policy, name)
-        if isinstance(value, BaseModel):
-            for inner in type(value).model_fields:
-                yield f"{name}.{inner}", getattr(value, inner)
-        elif name not in NOT_CHANGED:
-            yield name, value
-
-
 def _annotation(key: str) -> Any:
     section, _, name = key.rpartition(".")
     if key not in policy_numbers(Policy()):
-        words = _ended(
-            f"There is no number {key!r} in a context policy", _meant(key, number_names())
+        words = _with_suggestion(
+            f"There is no number {key!r} in a context policy", _nearest_name(key, number_names())
         )
         raise ConfigError(f"{words} %agent policy lists them all.")
     owner = type(getattr(Policy(), section)) if section else Policy
     return owner.model_fields[name].annotation
 
 
-def _parsed(written: str, annotation: Any) -> Any:
-    """Parse a value that the user wrote as the wanted type; ``check_number`` rejects a wrong one."""
+def _parse_value(written: str, annotation: Any) -> Any:
+    """Parse a value that the user wrote as its type; ``check_number`` rejects a wrong value."""
     if get_origin(annotation) is tuple:
         words = (word.strip() for word in written.strip("\"'[]").split(","))
         return tuple(word.strip("\"'") for word in words if word.strip("\"'"))
-    if any(one is str for one in _members(annotation)):
+    if any(member is str for member in _members(annotation)):
         return _text(written)
     if written.lower() in {"true", "yes", "on", "false", "no", "off"}:
         return written.lower() in {"true", "yes", "on"}
@@ -220,29 +221,31 @@ def _members(annotation: Any) -> tuple[Any, ...]:
     return inner
 
 
-def _wrong(key: str, annotation: Any, value: Any) -> str:
+def _error_message(key: str, annotation: Any, value: Any) -> str:
     """Return the error message for a wrong value: what is allowed, what was given, the nearest choice."""
     low, high = number_bounds(key)
     words = []
-    for one in _members(annotation):
-        if get_origin(one) is Literal:
-            words.append("one of " + ", ".join(get_args(one)))
-        elif get_origin(one) is tuple:
+    for member in _members(annotation):
+        if get_origin(member) is Literal:
+            words.append("one of " + ", ".join(get_args(member)))
+        elif get_origin(member) is tuple:
             words.append("a list of names")
-        elif one in (int, float):
-            kind = "a whole number" if one is int else "a number"
+        elif member in (int, float):
+            kind = "a whole number" if member is int else "a number"
             between = f"from {low:g} to {high:g}" if high < math.inf else f"of at least {low:g}"
             words.append(f"{kind} {between}")
         else:
-            words.append({bool: "true or false", str: "text", type(None): NONE}[one])
-    said = value_text(value)
-    said = said if len(said) <= _SHOWN_CHARS else said[: _SHOWN_CHARS - 1] + "…"
-    words_said = f"{key} is {' or '.join(words)}, not {said}"
-    return _ended(words_said, _meant(str(value), possible_values(key)))
+            words.append({bool: "true or false", str: "text", type(None): NONE}[member])
+    value_words = value_text(value)
+    value_words = (
+        value_words if len(value_words) <= _SHOWN_CHARS else value_words[: _SHOWN_CHARS - 1] + "…"
+    )
+    message = f"{key} is {' or '.join(words)}, not {value_words}"
+    return _with_suggestion(message, _nearest_name(str(value), possible_values(key)))
 
 
-def _meant(given: str, known: Sequence[str]) -> str:
-    """Return the name that was probably meant; empty where none is near."""
+def _nearest_name(given: str, known: Sequence[str]) -> str:
+    """Return the known name closest to a given one; empty where none is near."""
     close = difflib.get_close_matches(given, known, 1, CLOSE_ENOUGH)
     if close:
         return close[0]
@@ -250,12 +253,12 @@ def _meant(given: str, known: Sequence[str]) -> str:
     return next((name for name in known if name.rpartition(".")[2] == last), "")
 
 
-def _ended(words: str, meant: str) -> str:
-    return f"{words}; did you mean {meant}?" if meant else f"{words}."
+def _with_suggestion(words: str, suggestion: str) -> str:
+    return f"{words}; did you mean {suggestion}?" if suggestion else f"{words}."
 
 
 def _docs(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstrings that stand under a model's fields, each as one line."""
+    """Return the docstrings of a model's fields, each as one line."""
     try:
         source = ast.parse(inspect.getsource(model).lstrip())
     except (OSError, TypeError):

@@ -1,8 +1,8 @@
 """The presets: named context policies with all their numbers and choices.
 
-The presets of other systems follow what their recorded versions do (spec/session-engine.md and
-spec/context-stability.md); ``palimpsest`` takes the best of them (DESIGN.md 4). The old numbers
-of a preset never change: a new version of a system is a new name.
+The presets of other systems behave like their recorded versions (spec/session-engine.md and
+spec/context-stability.md); ``palimpsest`` takes the best of them (DESIGN.md 4). The numbers of
+a preset never change: a new version of a system gets a new name.
 """
 
 from typing import NamedTuple
@@ -33,7 +33,7 @@ OPENCODE_TRUNCATE = TruncatePolicy(
 OPENCLAW_TRUNCATE = TruncatePolicy(
     max_lines=2_000, max_bytes=51_200, window_share=None, direction="head"
 )
-"""OpenClaw's tools ignore the window: what is too long for it is truncated by the recovery."""
+"""OpenClaw's tools ignore the window; its recovery truncates results that are too long for it."""
 
 OPENCODE_CONTINUE_1_1 = "Continue if you have next steps"
 OPENCODE_CONTINUE_1_18 = (
@@ -52,7 +52,7 @@ OPENCODE_SUMMARY_1_1 = (
     "we're working on, and what we're going to do next considering new session will not have access to "
     "our conversation."
 )
-"""Literal strings of OpenCode: rebuilding its sessions needs them to the byte."""
+"""Literal strings of OpenCode; its sessions are rebuilt byte by byte."""
 
 OPENCODE_TRANSFORM = TransformPolicy(
     rule="opencode",
@@ -191,13 +191,13 @@ OPENCLAW_2026_9 = Policy(
 
 
 class ListedPreset(NamedTuple):
-    """A preset, and what a list of policies says of it besides its numbers."""
+    """A preset, and its description in a list of policies."""
 
     policy: Policy
     summary: str
     source: str
     counted: str
-    """Where a request is counted for the comparison with its budget."""
+    """The source of the token count that is compared with the budget."""
     sliders: tuple[str, ...] = ("prune.protect_tokens", "compact.tail_maximum", "reserved")
     """The numbers that a view offers first."""
 
@@ -238,5 +238,5 @@ LISTED = (
         ("prune.soft_ratio", "prune.hard_ratio", "overflow.safety_margin"),
     ),
 )
-"""Every preset; what lists, compares or chooses policies is made of these."""
-PRESETS = {one.policy.name: one.policy for one in LISTED}
+"""All presets, for lists, comparisons and choices of policies."""
+PRESETS = {preset.policy.name: preset.policy for preset in LISTED}

@@ -1,14 +1,14 @@
-"""Choose the messages of a transcript that a request contains: those after the newest summary, without what was undone.
+"""Choose the messages of a transcript that a request contains: from the newest summary on, without undone compactions.
 
 A projection starts from a ``View``: the messages and their turns, the decisions, and the texts stored in blobs.
 The function that reads a blob is an argument, so that this stays pure for the live loop and review alike.
 
-The history is cut at the last good compaction: one whose summary is finished and has no error.
+The history is cut at the last good compaction, whose summary is finished and has no error.
 A failed summary never cuts history (spec/session-engine.md 1.10), except under the presets of
 systems where it does. Where the compaction kept a tail, the summary comes first, then the tail
-word for word, then what followed. Where the user undid a compaction, the messages that it added (its marker, its
-summary, the synthetic message that continued the turn) are skipped before the fold, so the model sees the
-history as if it had never been compacted. Nothing is removed from the transcript.
+word for word, then the later messages. Where the user undid a compaction, the messages that it added (its
+marker, its summary, the synthetic message that continued the turn) are skipped before the fold, so the model
+sees the history as if it had never been compacted. Nothing is removed from the transcript.
 
 A prompt that was sent into a running turn belongs to that turn, and so do the user messages that the
 engine writes.
@@ -26,7 +26,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     pictures_of,
     pinned_parts,
-    undone,
+    undone_compactions,
 )
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.errors import ContextOverflowError, NotFound
@@ -52,7 +52,7 @@ def marker(message: Message) -> CompactionPart | None:
 
 
 def good_summaries(messages: Messages, places: Iterable[int] | None = None) -> dict[str, int]:
-    """Map the id of each marker that has a good summary to its position, among all or some positions."""
+    """Map the id of each marker to the position of its good summary, among all or some positions."""
     return {
         info.parent_id: at
         for at in (range(len(messages)) if places is None else places)
@@ -60,26 +60,31 @@ def good_summaries(messages: Messages, places: Iterable[int] | None = None) -> d
     }
 
 
-def _is_finished(info: AssistantMessage) -> bool:
+def _is_finished_summary(info: AssistantMessage) -> bool:
     return info.summary and bool(info.finish)
 
 
 def is_good_summary(info: AssistantMessage) -> bool:
-    """Return whether an answer is a summary that was finished, and did not fail."""
-    return info.summary and bool(info.finish) and info.error is None
+    """Return whether an answer is a finished summary without an error."""
+    return _is_finished_summary(info) and info.error is None
 
 
 def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
     """Return the messages that a request shows for the whole history."""
     cut = (policy or CompactPolicy()).cut
-    places = [at for at, one in enumerate(messages) if _is_of_compaction(one)]
+    places = [at for at, message in enumerate(messages) if _is_of_compaction(message)]
     if cut == "finished":
-        return messages[_start(messages, places, _is_finished, tails=False) :]
+        return messages[_start(messages, places, _is_finished_summary, tails=False) :]
     start = _start(messages, places, is_good_summary, tails=True)
-    kept, places = messages[start:], [at - start for at in places if at >= start]
+    remaining, places = messages[start:], [at - start for at in places if at >= start]
     if cut == "unfinished-tail":
-        return _summary_first(kept, places, _first_summaries(kept, places), _refused(kept, places))
-    return _summary_first(kept, places, good_summaries(kept, places))
+        return _summary_first(
+            remaining,
+            places,
+            _first_summaries(remaining, places),
+            _refused_markers(remaining, places),
+        )
+    return _summary_first(remaining, places, good_summaries(remaining, places))
 
 
 def _is_of_compaction(message: Message) -> bool:
@@ -89,16 +94,16 @@ def _is_of_compaction(message: Message) -> bool:
 
 
 def _first_summaries(messages: Messages, places: Iterable[int]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    first: dict[str, int] = {}
     for at in places:
         info = messages[at].info
         if isinstance(info, AssistantMessage):
-            found.setdefault(info.parent_id, at)
-    return found
+            first.setdefault(info.parent_id, at)
+    return first
 
 
-def _refused(messages: Messages, places: Iterable[int]) -> frozenset[str]:
-    """Return the markers whose summary did not fit: there OpenCode records no tail."""
+def _refused_markers(messages: Messages, places: Iterable[int]) -> frozenset[str]:
+    """Return the markers whose summary did not fit, for which OpenCode records no tail."""
     infos = (messages[at].info for at in places)
     return frozenset(
         info.parent_id
@@ -110,26 +115,26 @@ def _refused(messages: Messages, places: Iterable[int]) -> frozenset[str]:
 def _start(
     messages: Messages,
     places: Sequence[int],
-    stands: Callable[[AssistantMessage], bool],
+    is_valid: Callable[[AssistantMessage], bool],
     *,
     tails: bool,
 ) -> int:
-    """Return the index of the newest marker with a valid summary after it, or of the tail that it kept; else 0."""
+    """Return the index of the newest marker with a valid summary, or of its tail; else 0."""
     summarised: set[str] = set()
     for at in reversed(places):
-        info, found = messages[at].info, marker(messages[at])
+        info, marker_part = messages[at].info, marker(messages[at])
         if isinstance(info, AssistantMessage):
-            if stands(info):
+            if is_valid(info):
                 summarised.add(info.parent_id)
-        elif found is not None and info.id in summarised:
-            if found.tail_start_id is None or not tails:
+        elif marker_part is not None and info.id in summarised:
+            if marker_part.tail_start_id is None or not tails:
                 return at
-            return _place_before(messages, at, found.tail_start_id) or 0
+            return _place_before(messages, at, marker_part.tail_start_id) or 0
     return 0
 
 
 def _place_before(messages: Messages, end: int, message_id: str) -> int | None:
-    """Return the last index before another at which a message stands, if any."""
+    """Return the last index of a message before another index; None where there is none."""
     return next((at for at in range(end - 1, -1, -1) if messages[at].info.id == message_id), None)
 
 
@@ -140,11 +145,11 @@ def _summary_first(
     tailless: frozenset[str] = frozenset(),
 ) -> Messages:
     for at in reversed(places):
-        found = marker(messages[at])
-        if found is None or found.tail_start_id is None or messages[at].id in tailless:
+        marker_part = marker(messages[at])
+        if marker_part is None or marker_part.tail_start_id is None or messages[at].id in tailless:
             continue
         summary = summaries.get(messages[at].id)
-        tail = _place_before(messages, at, found.tail_start_id)
+        tail = _place_before(messages, at, marker_part.tail_start_id)
         if summary is None or tail is None or not at < summary:
             return messages
         return messages[at : summary + 1] + messages[tail:at] + messages[summary + 1 :]
@@ -168,8 +173,8 @@ CONTINUES = "compaction_continue"
 
 
 def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messages:
-    """Leave out the messages that undone compactions added."""
-    summaries = undone(decisions)
+    """Return the messages without those that undone compactions added."""
+    summaries = undone_compactions(decisions)
     if not summaries:
         return messages
     markers = {
@@ -177,25 +182,25 @@ def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messa
         for message in messages
         if message.id in summaries and isinstance(message.info, AssistantMessage)
     }
-    gone = summaries | markers
-    kept: list[Message] = []
+    removed = summaries | markers
+    remaining: list[Message] = []
     after = False
     for message in messages:
-        if message.id in gone:
+        if message.id in removed:
             after = True
-        elif after and _goes_on(message):
+        elif after and _continues_turn(message):
             after = False
         else:
             after = False
-            kept.append(message)
-    return tuple(kept)
+            remaining.append(message)
+    return tuple(remaining)
 
 
 def policy_after_undo(
     messages: Messages, decisions: tuple[Decision, ...], policy: Policy
 ) -> Policy:
     """Return the policy without automatic compaction from an undo on until the next prompt."""
-    newest = next((one for one in reversed(decisions) if one.rule == UNDO), None)
+    newest = next((decision for decision in reversed(decisions) if decision.rule == UNDO), None)
     if newest is None or newest.numbers.get("prompt") != newest_prompt(messages):
         return policy
     overflow = policy.overflow.model_copy(update={"auto": False})
@@ -211,7 +216,7 @@ def newest_prompt(messages: Messages) -> str | None:
     return None
 
 
-def _goes_on(message: Message) -> bool:
+def _continues_turn(message: Message) -> bool:
     return any(
         isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES))
         for part in message.parts
@@ -220,14 +225,14 @@ def _goes_on(message: Message) -> bool:
 
 def marker_of(messages: Messages, user: UserMessage) -> CompactionPart | None:
     """Return the marker that a user message carries."""
-    found = next((message for message in reversed(messages) if message.info.id == user.id), None)
-    return marker(found) if found is not None else None
+    message = next((message for message in reversed(messages) if message.info.id == user.id), None)
+    return marker(message) if message is not None else None
 
 
 def read_texts(
     messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
 ) -> dict[str, str]:
-    """Return texts by hash, without missing blobs: for those, head and tail in the journal are used."""
+    """Return texts by hash; a missing blob has none, so that head and tail in the journal are used."""
     texts: dict[str, str] = {}
     for sha256, mime in (blobs_needed(messages) | smaller_pictures(messages, decisions)).items():
         try:
@@ -242,45 +247,45 @@ def read_texts(
 
 
 def blobs_needed(messages: Messages) -> dict[str, str | None]:
-    """Name the blobs that a projection of these messages needs.
+    """Return the hashes of the blobs that a projection of these messages needs.
 
     The value is None for text, and the MIME type for an attachment, whose text in
     ``View.texts`` is a ``data:`` url.
     """
-    found: dict[str, str | None] = {}
+    blobs: dict[str, str | None] = {}
     for message in messages:
         for part in message.parts:
             match part:
                 case ToolPart(state=ToolCompleted(blob=blob, attachments=attachments)):
                     if blob is not None:
-                        found[blob.sha256] = None
+                        blobs[blob.sha256] = None
                     for attachment in attachments:
                         if attachment.url.startswith("blob:"):
-                            found[attachment.url.removeprefix("blob:")] = attachment.mime
+                            blobs[attachment.url.removeprefix("blob:")] = attachment.mime
                 case FilePart(mime=mime, url=url) if url.startswith("blob:"):
-                    found[url.removeprefix("blob:")] = mime
+                    blobs[url.removeprefix("blob:")] = mime
                 case _:
                     pass
-    return found
+    return blobs
 
 
 def smaller_pictures(messages: Messages, decisions: tuple[Decision, ...]) -> dict[str, str | None]:
-    """Name the blobs of pictures that are sent in a smaller version, with their MIME types."""
-    told = [one for one in decisions if one.rule == PICTURES_RULE]
-    if not told:
+    """Return the blobs of pictures' smaller versions that are sent, with their MIME types."""
+    picture_decisions = [decision for decision in decisions if decision.rule == PICTURES_RULE]
+    if not picture_decisions:
         return {}
     parts = {part.id for message in messages for part in message.parts}
     return {
         str(picture["url"]).removeprefix("blob:"): str(picture.get("mime"))
-        for one in told
-        if one.part_id in parts
-        for picture in pictures_of(one).values()
+        for decision in picture_decisions
+        if decision.part_id in parts
+        for picture in pictures_of(decision).values()
         if "url" in picture
     }
 
 
 class LazyTexts(Mapping[str, str]):
-    """The texts, by hash, of the messages left after the fold and of pinned ones; loaded when the first is needed."""
+    """The texts by hash of visible and pinned messages, loaded when the first is needed."""
 
     def __init__(
         self, messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
@@ -301,9 +306,13 @@ class LazyTexts(Mapping[str, str]):
     @cached_property
     def _texts(self) -> dict[str, str]:
         pinned = pinned_parts(self._messages, self._decisions)
-        kept = [one for one in self._messages if any(part.id in pinned for part in one.parts)]
-        shown = fold(without_undone(self._messages, self._decisions))
-        return read_texts((*shown, *kept), self._read, self._decisions)
+        kept = [
+            message
+            for message in self._messages
+            if any(part.id in pinned for part in message.parts)
+        ]
+        visible = fold(without_undone(self._messages, self._decisions))
+        return read_texts((*visible, *kept), self._read, self._decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,12 +329,12 @@ class View:
         """Return the view of a session; ``read`` returns its long texts by hash when they are needed."""
         return cls(messages, decisions, LazyTexts(messages, read, decisions))
 
-    def decided(self, *more: Decision) -> "View":
-        """Return the view with these decisions added; they need no other texts."""
+    def with_decisions(self, *more: Decision) -> "View":
+        """Return the view with these decisions added, which need no further texts."""
         return replace(self, decisions=(*self.decisions, *more))
 
-    def folded(self, policy: CompactPolicy | None = None) -> Messages:
-        """Return the messages that are left after the fold, ignoring undone compactions."""
+    def folded_messages(self, policy: CompactPolicy | None = None) -> Messages:
+        """Return the messages after the fold, without undone compactions."""
         return fold(without_undone(self.messages, self.decisions), policy)
 
 
@@ -348,15 +357,15 @@ def messages_before(messages: Messages, message_id: str) -> Messages:
 
 
 def place_of(messages: Messages, message_id: str) -> int:
-    """Return the index of a message, looked for from the end; raises ValueError where there is none."""
-    found = _place_before(messages, len(messages), message_id)
-    if found is None:
+    """Return the last index of a message; raises ValueError where there is none."""
+    place = _place_before(messages, len(messages), message_id)
+    if place is None:
         raise ValueError(f"There is no message {message_id!r}.")
-    return found
+    return place
 
 
 def messages_after(messages: Messages, message: Message | None) -> Messages:
-    """Return the messages after one that was the newest once; all where there was none, or it left the memory since."""
+    """Return the messages after an earlier newest message; all where there was none or it is no longer loaded."""
     if message is None:
         return messages
     places = range(len(messages) - 1, -1, -1)
@@ -372,7 +381,7 @@ def begins_turn(message: Message) -> bool:
 
 
 def newest_turn(messages: Messages) -> Messages:
-    """Return the newest user prompt that began a turn, and all that follows."""
+    """Return the newest user prompt that began a turn, and all messages after it."""
     for at in range(len(messages) - 1, -1, -1):
         if begins_turn(messages[at]):
             return messages[at:]
@@ -381,17 +390,17 @@ def newest_turn(messages: Messages) -> Messages:
 
 def turn_of(messages: Messages, message_id: str) -> Messages:
     """Return the turn that a message belongs to; empty where there is no such message."""
-    at = next((i for i, one in enumerate(messages) if one.id == message_id), None)
+    at = next((i for i, message in enumerate(messages) if message.id == message_id), None)
     if at is None:
         return ()
-    starts = [i for i, one in enumerate(messages) if begins_turn(one)]
-    first = max((one for one in starts if one <= at), default=0)
-    last = min((one for one in starts if one > at), default=len(messages))
+    starts = [i for i, message in enumerate(messages) if begins_turn(message)]
+    first = max((start for start in starts if start <= at), default=0)
+    last = min((start for start in starts if start > at), default=len(messages))
     return messages[first:last]
 
 
 def turn_spans(messages: Messages) -> list[tuple[int, int]]:
-    """Return where turns begin and end: each at a user's message that is no marker."""
+    """Return the spans of turns, each from a user's message that is no marker."""
     starts = [i for i, message in enumerate(messages) if begins_at_user(message)]
     return list(zip(starts, [*starts, len(messages)][1:], strict=True))
 

@@ -14,25 +14,25 @@ import anywidget
 import traitlets
 from IPython.core.getipython import get_ipython
 
-from palimpsest.frontends.static_files import built
+from palimpsest.frontends.static_files import built_file
 from palimpsest.session.engine import EngineThread
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle
 
-SHOWN = 8
-"""How many of the newest outputs are updated; a cell that runs again makes another output."""
+MAX_UPDATED_OUTPUTS = 8
+"""Number of the newest outputs that are updated; a cell that runs again adds an output."""
 
 _log = logging.getLogger(__name__)
 
 
 class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no types
-    """A widget beside the saved output of its cells.
+    """A widget that is displayed with the saved output of its cells.
 
-    Responsibilities: display the saved output and write it anew; open the comm without disturbing cells; do
+    Responsibilities: display the saved output and rewrite it; open the comm without disturbing cells; do
     work on the engine.
     """
 
-    _esm = built("loader.js", "export default {};")
+    _esm = built_file("loader.js", "export default {};")
     module = traitlets.Unicode().tag(sync=True)
     """The widget's JavaScript, which the loader imports."""
     key = traitlets.Unicode().tag(sync=True)
@@ -43,12 +43,12 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
         self._engine = engine
         self._outputs: list[tuple[str, dict[str, Any]]] = []
         self._unsubscribe: Callable[[], None] = lambda: None
-        """Stops following the session."""
+        """Unsubscribes from the session's records."""
         super().__init__(key=secrets.token_hex(8), session=session, module=module)
-        self.on_msg(self._heard)
+        self.on_msg(self._on_message)
 
     def open(self) -> None:
-        """Open the comm, and keep it out of the way of cells (spec/kernel.md A1, A5)."""
+        """Open the comm without its effects on running cells (spec/kernel.md A1, A5)."""
         super().open()
         comm = self.comm
         if comm is not None:
@@ -58,16 +58,16 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
             comm.handle_msg = self._handle_msg
 
     def close(self) -> None:
-        """Stop following the session and close the comm."""
+        """Unsubscribe from the session and close the comm."""
         self._unsubscribe()
         super().close()
 
-    def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
+    def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer a message of the page, on the thread where it arrives; longer work is given to the engine."""
         raise NotImplementedError
 
     def bundle(self) -> dict[str, str]:
-        """Return what the cell keeps, by MIME type, without secrets."""
+        """Return the saved output of the cell by MIME type, without secrets."""
         raise NotImplementedError
 
     def _ipython_display_(self, **_: Any) -> None:
@@ -77,11 +77,11 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
         display_id = secrets.token_hex(8)
         kernel = getattr(shell, "kernel", None)
         parent = kernel.get_parent("shell") if kernel is not None else {}
-        self._outputs = [*self._outputs, (display_id, parent)][-SHOWN:]
+        self._outputs = [*self._outputs, (display_id, parent)][-MAX_UPDATED_OUTPUTS:]
         shell.display_pub.publish(self.bundle(), {}, transient={"display_id": display_id})
 
     async def _refresh(self) -> None:
-        """Update the outputs in the cells; on the engine."""
+        """Update the displayed outputs in the cells; on the engine."""
         kernel = getattr(get_ipython(), "kernel", None)
         if kernel is None:
             return
@@ -92,13 +92,15 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
 
     def _refresh_after_turn(self, records: Sequence[Record]) -> None:
         """Update the outputs when a turn has ended; on the writer thread."""
-        states = [one.event.status for one in records if isinstance(one.event, SessionStatus)]
-        if self._outputs and any(isinstance(one, Idle) for one in states):
+        statuses = [
+            record.event.status for record in records if isinstance(record.event, SessionStatus)
+        ]
+        if self._outputs and any(isinstance(status, Idle) for status in statuses):
             self._on_engine(self._refresh)
 
     def _on_engine(self, work: Callable[[], Any]) -> None:
-        def report(done: Any) -> None:
-            if not done.cancelled() and done.exception() is not None:
-                _log.warning("A view of a session could not be told: %s", done.exception())
+        def report(future: Any) -> None:
+            if not future.cancelled() and future.exception() is not None:
+                _log.warning("A view of a session could not be told: %s", future.exception())
 
         self._engine.submit(work()).add_done_callback(report)

@@ -1,6 +1,6 @@
 """The front end of one kernel: prompts of cells, subcommands and the channel to the page.
 
-Border: the part of the front end that needs the application. It is built in the background after
+Border: the part of the front end that needs the application. It is created in the background after
 ``%load_ext`` (its imports take a second), and the magics get it when they are first used.
 """
 
@@ -23,14 +23,14 @@ from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread, blocking
-from palimpsest.frontends.kernel.variables import list_variables
-from palimpsest.frontends.operation_text.command_output import shown
+from palimpsest.frontends.operation_base.argument_completion import known_values
+from palimpsest.frontends.operation_base.operation import Desk, Operation
+from palimpsest.frontends.operation_text.command_output import joined_output
 from palimpsest.frontends.operation_text.control_text import waiting_text
-from palimpsest.frontends.operations.argument_completion import known_values
-from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.turns import Compact, Join, Retry
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.usage_errors import usage_error
+from palimpsest.frontends.variables.variables import list_variables
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.tools.tool import ShownVariables
@@ -43,15 +43,15 @@ NESTED = (
 )
 
 
-MOST_CELLS = 12
-MOST_NAMES = 200
-"""Cells and variables that a completion offers."""
+MAX_COMPLETED_CELLS = 12
+MAX_COMPLETED_NAMES = 200
+"""Most variables that one completion offers; the line above limits cells."""
 
 
 class Frontend:
     """One kernel's front end.
 
-    Responsibilities: run prompts of cells and subcommands; refuse an agent inside the agent.
+    Responsibilities: run prompts of cells and subcommands; reject prompts that come from the agent's own code.
     """
 
     def __init__(
@@ -73,17 +73,17 @@ class Frontend:
         self._recorded = RecordedPrompts(self._parts, self.batches)
         main_thread.cells_running = cells_running
         services.engine.serve_main_thread = main_thread.serve_until
-        self._warned = False
+        self._has_warned = False
 
     def ask(self, request: MagicLine | Operation, place: Origin) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
         match request:
             case Join():
-                self._begin(MagicLine(request=request))
+                self._check_prompt(MagicLine(request=request))
                 return await_background_prompt(self._parts, place)
             case Retry():
                 line = MagicLine(request=request)
-                self._begin(line)
+                self._check_prompt(line)
                 self._recorded.refuse_sending(place)
                 blocking(CellTurn(self._parts, line, place).run(awaits=False))
                 return None
@@ -91,16 +91,16 @@ class Frontend:
                 text = compaction_prompt(request.focus)
                 request = MagicLine(MagicOptions(model=request.model), text, request)
             case Operation():
-                self._operate(request, place)
+                self._run_operation(request, place)
                 return None
             case _:
                 pass
-        found = self._look(request, place)
-        if not _apart(request):
-            answer = blocking(self._answered(request, found, place, awaits=False))
+        answer_source = self._answer_source(request, place)
+        if not _runs_in_background(request):
+            answer = blocking(self._show_answer(request, answer_source, place, awaits=False))
             return answer if request.request is None else None
-        if isinstance(found, ReplayedTurn):
-            return answered_before(self._parts, blocking(found.run(awaits=False)), place)
+        if isinstance(answer_source, ReplayedTurn):
+            return answered_before(self._parts, blocking(answer_source.run(awaits=False)), place)
         handle = send_background_prompt(self._parts, request, place)
         self._recorded.sent(handle.session)
         return handle
@@ -109,35 +109,40 @@ class Frontend:
         self, request: MagicLine, place: Origin
     ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
         """Run a prompt, awaited by its cell."""
-        if _apart(request):
-            return _there(self.ask(request, place))
-        return self._answered(request, self._look(request, place), place, awaits=True)
+        if _runs_in_background(request):
+            return _answer_or_none(self.ask(request, place))
+        return self._show_answer(request, self._answer_source(request, place), place, awaits=True)
 
-    async def _answered(
-        self, request: MagicLine, found: ReplayedTurn | Sending, place: Origin, *, awaits: bool
+    async def _show_answer(
+        self,
+        request: MagicLine,
+        answer_source: ReplayedTurn | Sending,
+        place: Origin,
+        *,
+        awaits: bool,
     ) -> AgentAnswer:
-        """Show the recorded answer, or the one of the model, and return it."""
-        if isinstance(found, ReplayedTurn):
-            return await found.run(awaits=awaits)
+        """Show the recorded answer or, without a record, the model's, and return it."""
+        if isinstance(answer_source, ReplayedTurn):
+            return await answer_source.run(awaits=awaits)
         turn = CellTurn(self._parts, request, place)
         try:
             answer = await turn.run(awaits=awaits)
         finally:
             if turn.session_id:
                 self._recorded.sent(turn.session_id)
-        self._recorded.offer_revert(found)
+        self._recorded.offer_revert(answer_source)
         return answer
 
-    def _look(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
-        """Return the prompt's recorded answer, or that it is sent; raises UsageError where it may not be."""
-        self._begin(request)
-        return self._recorded.look(request, place)
+    def _answer_source(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
+        """Return the prompt's recorded answer, or a ``Sending`` where it has none; raises UsageError if it must not be sent."""
+        self._check_prompt(request)
+        return self._recorded.find_or_send(request, place)
 
-    def _begin(self, request: MagicLine) -> None:
+    def _check_prompt(self, request: MagicLine) -> None:
         if self.main_thread.current is not None:
             raise usage_error(NESTED)
         self._refuse_without_error(request)
-        self._warn()
+        self._print_warnings()
 
     def _refuse_without_error(self, request: MagicLine) -> None:
         """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
@@ -146,20 +151,20 @@ class Frontend:
         if problem is not None:
             raise usage_error(problem)
 
-    def _warn(self) -> None:
-        """Print once what is wrong with the folder of the sessions and with the settings."""
-        if self._warned:
+    def _print_warnings(self) -> None:
+        """Print problems of the sessions' folder and of the settings, once."""
+        if self._has_warned:
             return
-        self._warned = True
+        self._has_warned = True
         config, workspace = self.services.config, self.services.workspace
-        waits = waiting_text(config.held)
-        for sentence in (workspace.warning, workspace.notice, *config.problems, waits):
+        untrusted = waiting_text(config.held)
+        for sentence in (workspace.warning, workspace.notice, *config.problems, untrusted):
             if sentence:
                 terminal.write_error(sentence)
 
-    def _operate(self, operation: Operation, place: Origin) -> None:
+    def _run_operation(self, operation: Operation, place: Origin) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
-        find = partial(self.services.workspace.meant, notebook=place.notebook)
+        find = partial(self.services.workspace.open_or_current, notebook=place.notebook)
         desk = Desk(
             self.services,
             find,
@@ -177,32 +182,32 @@ class Frontend:
             if operation.ends_with_cell:
                 running.cancel()
             raise
-        text = shown(operation.output(answer))
+        text = joined_output(operation.output(answer))
         self.main_thread.shell.display_pub.publish(terminal.fitting_output(text.bundle))
 
     def prepare(self) -> None:
-        """Begin to import what the session's model needs, since a person is about to ask; returns at once."""
+        """Start importing the modules that the session's model needs; returns at once."""
         self.channel.prepare()
 
-    def known(self, field: str) -> Sequence[str]:
-        """Return values of an option for completion, without any request."""
+    def completion_values(self, field: str) -> Sequence[str]:
+        """Return values that complete an option, without a request to a server."""
         values = known_values(self.services, self.channel.current, field)
         return [*values, *self._mentions()] if field == "mention" else values
 
     def _mentions(self) -> list[str]:
-        """Return what a prompt can name of the notebook behind an at sign, the newest cells first."""
+        """Return the notebook's items that a prompt can mention with ``@``, the newest cells first."""
         runs = self.services.notebook_runs
         recorded = [
-            one
-            for one in reversed(runs.runs().runs if runs is not None else ())
-            if one.number is not None and not one.by_agent and not one.hidden
-        ][:MOST_CELLS]
+            run
+            for run in reversed(runs.runs().runs if runs is not None else ())
+            if run.number is not None and not run.by_agent and not run.hidden
+        ][:MAX_COMPLETED_CELLS]
         hidden = self.services.hidden_names
-        listed = list_variables(self.shell, ShownVariables("names"))
-        names = [one.name for one in listed if one.name not in hidden]
-        errors = ["error"] if any(one.status == "error" for one in recorded) else []
-        cells = [f"{kind} {one.number}" for kind in ("cell", "out") for one in recorded]
-        return [*errors, *names[:MOST_NAMES], *cells]
+        variables = list_variables(self.shell, ShownVariables("names"))
+        names = [variable.name for variable in variables if variable.name not in hidden]
+        errors = ["error"] if any(run.status == "error" for run in recorded) else []
+        cells = [f"{kind} {run.number}" for kind in ("cell", "out") for run in recorded]
+        return [*errors, *names[:MAX_COMPLETED_NAMES], *cells]
 
     def close(self) -> None:
         """Close the channel, the socket for interrupts and the application."""
@@ -211,10 +216,12 @@ class Frontend:
         self.services.close()
 
 
-def _apart(request: MagicLine) -> bool:
-    """Tell whether no cell waits for the answer."""
+def _runs_in_background(request: MagicLine) -> bool:
+    """Return whether no cell waits for the answer."""
     return request.options.bg or request.options.steer
 
 
-async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:
+async def _answer_or_none(
+    value: AgentAnswer | Background | None,
+) -> AgentAnswer | Background | None:
     return value

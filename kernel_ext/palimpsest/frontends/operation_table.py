@@ -1,7 +1,7 @@
-"""The table of operations: each is listed once, and magic, pages, command line, help, completion and the protocol are made of it.
+"""The table of operations, from which magic, pages, command line, help, completion and the protocol are derived.
 
 ``operations/modules.py`` lists the modules; ``register`` adds an operation of a test or of another package.
-A module is imported at the first question about what it lists, and all at the first question about the whole table.
+A module is imported when an operation of it is first looked up, and all are when the whole table is first read.
 """
 
 import asyncio
@@ -13,19 +13,19 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
-from palimpsest.frontends.operations.modules import MODULES, Listed
-from palimpsest.frontends.operations.operation import Desk, Form, Operation
+from palimpsest.frontends.operations.modules import MODULES, OperationModule
 from palimpsest.frontends.protocol.choices import AgentChoice
 from palimpsest.transcript.values import Value
 
-MOST_ARGUMENTS = 500
-"""Words in one answer about what may follow a command."""
-ROOM = "palimpsest.frontends.operations"
+MAX_PROPOSED_ARGUMENTS = 500
+"""Most completions in one answer about a command's arguments."""
+OPERATIONS_PACKAGE = "palimpsest.frontends.operations"
 
 
 class Operations(NamedTuple):
-    """Operations by their types, and the forms of cells, of the panel and of ``palimpsest`` by their names."""
+    """Operations by type, and the forms for cells, the panel and ``palimpsest`` by name."""
 
     by_type: dict[str, type[Operation]]
     forms: dict[str, tuple[Form, type[Operation]]]
@@ -34,12 +34,12 @@ class Operations(NamedTuple):
 
     @classmethod
     def of(cls, modules: Iterable[str]) -> "Operations":
-        """Return those of modules, which are imported."""
-        listed = cls({}, {}, {}, {})
+        """Import modules and return their operations."""
+        operations = cls({}, {}, {}, {})
         for name in modules:
-            for operation in operations_of(import_module(f"{ROOM}.{name}")):
-                listed.add(operation)
-        return listed
+            for operation in operations_of(import_module(f"{OPERATIONS_PACKAGE}.{name}")):
+                operations.add(operation)
+        return operations
 
     def add(self, operation: type[Operation]) -> None:
         """Add an operation; one with the same type or name gives way."""
@@ -54,69 +54,73 @@ class Operations(NamedTuple):
 
 
 class OperationTable:
-    """All operations, by the type that pages name them by, and by the names that they have behind ``%agent``."""
+    """All operations, by the type that a page sends and by the name after ``%agent``."""
 
     def __init__(self) -> None:
-        self._whole: Operations | None = None
+        self._loaded: Operations | None = None
 
     @property
-    def _listed(self) -> Operations:
-        if self._whole is None:
-            whole = Operations.of(one.module for one in MODULES)
-            whole.add(Help)
-            whole.add(ListButtons)
-            whole.add(ProposeArguments)
-            self._whole = whole
-        return self._whole
+    def _all_operations(self) -> Operations:
+        if self._loaded is None:
+            operations = Operations.of(module.module for module in MODULES)
+            operations.add(Help)
+            operations.add(ListButtons)
+            operations.add(ProposeArguments)
+            self._loaded = operations
+        return self._loaded
 
     def find(self, kind: str) -> type[Operation] | None:
-        """Return the operation of a type; no other module than its own is imported."""
-        return self._of(one for one in MODULES if kind in one.types.split()).by_type.get(kind)
+        """Return the operation of a type, importing only its module; None for an unknown type."""
+        return self._imported_operations(
+            module for module in MODULES if kind in module.types.split()
+        ).by_type.get(kind)
 
     def command(self, name: str) -> tuple[Form, type[Operation]]:
-        """Return a command of ``palimpsest``; no other module than its own is imported."""
-        return self._of(one for one in MODULES if name in one.commands).terminal_forms[name]
+        """Return the form and operation of a command of ``palimpsest``, importing only its module."""
+        return self._imported_operations(
+            module for module in MODULES if name in module.commands
+        ).terminal_forms[name]
 
-    def _of(self, modules: Iterable[Listed]) -> Operations:
-        names = [one.module for one in modules]
-        return Operations.of(names) if names and self._whole is None else self._listed
+    def _imported_operations(self, modules: Iterable[OperationModule]) -> Operations:
+        names = [module.module for module in modules]
+        return Operations.of(names) if names and self._loaded is None else self._all_operations
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:
         """All operations, by their types."""
-        return self._listed.by_type
+        return self._all_operations.by_type
 
     @property
     def forms(self) -> dict[str, tuple[Form, type[Operation]]]:
-        """Those for cells, in the order of the help text."""
-        return self._listed.forms
+        """The forms for cells, in the order of the help text."""
+        return self._all_operations.forms
 
     @property
     def panel_forms(self) -> dict[str, tuple[Form, type[Operation]]]:
-        """Those that the panel runs when they are typed."""
-        return self._listed.panel_forms
+        """The forms that can be typed in the panel."""
+        return self._all_operations.panel_forms
 
     def register(self, operation: type[Operation]) -> None:
         """Add an operation; one with the same type or name gives way."""
-        self._listed.add(operation)
+        self._all_operations.add(operation)
 
     @property
     def help(self) -> dict[str, str]:
-        """What each form is for, by its name."""
+        """The help line of each form, by its name."""
         return {name: form.help for name, (form, _) in self.forms.items()}
 
     @property
     def in_page(self) -> dict[str, type[Operation]]:
         """The operations that pages may send, by their types."""
-        return {name: one for name, one in self.by_type.items() if one.in_page}
+        return {name: operation for name, operation in self.by_type.items() if operation.in_page}
 
 
 def operations_of(module: ModuleType) -> Iterator[type[Operation]]:
     """Yield the operations that a module defines, in order."""
-    for one in vars(module).values():
-        is_own = isinstance(one, type) and one.__module__ == module.__name__
-        if is_own and issubclass(one, Operation) and "type" in one.model_fields:
-            yield one
+    for member in vars(module).values():
+        is_defined_here = isinstance(member, type) and member.__module__ == module.__name__
+        if is_defined_here and issubclass(member, Operation) and "type" in member.model_fields:
+            yield member
 
 
 class OperationButton(Value):
@@ -124,27 +128,27 @@ class OperationButton(Value):
 
     label: str
     help: str
-    """What it is for, in one line."""
+    """Its purpose, in one line."""
     command: str
     """The operation's type."""
     arguments: dict[str, str | bool | int] = {}
 
 
 class ListedButtons(Value):
-    """What the table has for the panel, in order."""
+    """The panel's buttons and typed commands, in the order of the table."""
 
     buttons: tuple[OperationButton, ...]
     commands: tuple[AgentChoice, ...] = ()
-    """What may be typed behind a slash, beside the person's own commands."""
+    """Built-in commands that can be typed after a slash, beside the user's own."""
 
 
 class ListButtons(Operation):
-    """List what operations have in the panel: buttons, whose operations answer with words, and commands to type."""
+    """List the panel's buttons, whose operations answer with text, and its slash commands."""
 
     type: Literal["buttons"] = "buttons"
 
     async def run(self, at: Desk) -> ListedButtons:  # noqa: ARG002
-        """Return those of the forms that have one."""
+        """Return the buttons and slash commands of all forms that have them."""
         return ListedButtons(
             buttons=tuple(
                 OperationButton(
@@ -159,55 +163,55 @@ class ListButtons(Operation):
 
 
 class ProposedArguments(Value):
-    """What may stand in the place of the word that is being typed."""
+    """Completions for the word that is being typed."""
 
     words: tuple[str, ...]
 
 
 class ProposeArguments(Operation):
-    """List what may follow a command that is being typed behind a slash, as a cell completes it."""
+    """List completions for a slash command that is being typed, as a cell completes it."""
 
     type: Literal["arguments"] = "arguments"
     session: str | None = None
     text: str = Field(max_length=2_000)
-    """What stands before the caret, from the slash on."""
+    """The text before the caret, from the slash on."""
 
     async def run(self, at: Desk) -> ProposedArguments:
-        """Return it; nothing where no command is named, or nothing is known to follow."""
-        from palimpsest.frontends.operations.argument_completion import (  # noqa: PLC0415 - with the first question
+        """Return the completions; empty where no command is named or it has no known arguments."""
+        from palimpsest.frontends.operation_base.argument_completion import (  # noqa: PLC0415 - with the first question
             arguments_after,
             known_values,
         )
 
         name, *words = self.text.removeprefix("/").split() or [""]
         current = words.pop() if words and not self.text[-1].isspace() else ""
-        found = TABLE.panel_forms.get(name.lower())
-        if found is None:
+        form = TABLE.panel_forms.get(name.lower())
+        if form is None:
             return ProposedArguments(words=())
         session = await at.find(self.session)
 
         def proposed() -> tuple[str, ...]:
             values = partial(known_values, at.services, session)
-            return tuple(arguments_after(*found, words, current, values))[:MOST_ARGUMENTS]
+            return tuple(arguments_after(*form, words, current, values))[:MAX_PROPOSED_ARGUMENTS]
 
         return ProposedArguments(words=await asyncio.to_thread(proposed))
 
 
 class Help(Operation):
-    """Show the help text, which is made of this table."""
+    """Show the help text, which is derived from this table."""
 
     type: Literal["help"] = "help"
     in_page: ClassVar[bool] = False
     forms = (Form("help", "list the commands"),)
 
     async def run(self, at: Desk) -> Lines:  # noqa: ARG002
-        """Return what may be typed behind a slash; a cell's help has the options of a prompt, too."""
-        rows = [(f"/{one.name}", one.description) for one in panel_commands()]
+        """Return the list of slash commands; a cell's help also has the options of a prompt."""
+        rows = [(f"/{command.name}", command.description) for command in panel_commands()]
         return [PolicySection("", ("command", "what it does"), rows)]
 
 
 def panel_commands() -> tuple[AgentChoice, ...]:
-    """Return what may be typed behind a slash in the panel, in the order of the table."""
+    """Return the panel's slash commands, in the order of the table."""
     return tuple(
         AgentChoice(name=name, description=form.help.replace("%agent ", "/"))
         for name, (form, _) in TABLE.panel_forms.items()

@@ -1,7 +1,7 @@
 """Show a session in a cell as a widget; ``session.view()`` returns it.
 
-Border: the widget's half in the kernel. The cell itself holds HTML and plain text only, written
-anew after each turn; the widget is opened beside it and its page draws the live views in place of
+Border: the kernel's part of the widget. The cell itself holds HTML and plain text only, rewritten
+after each turn; the widget is opened beside it and its page draws the live views in place of
 the HTML (``labextension/src/widget``). So a notebook never holds a widget that could be dead, and
 one that is reopened without a kernel, or sent to another person, looks as it did.
 """
@@ -15,10 +15,10 @@ from pydantic import BaseModel
 
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.operation_text.session_head import head_of
-from palimpsest.frontends.page_channel.notices import new_records, resynced
+from palimpsest.frontends.page_channel.notices import missed_notices, new_records
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
-from palimpsest.frontends.static_files import built
+from palimpsest.frontends.static_files import built_file
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import some
 from palimpsest.render.formats import text
@@ -30,48 +30,50 @@ from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible
 
-PLAIN_CHARS = 20_000
-"""Length of the plain text, which is the end of the session."""
+MAX_PLAIN_CHARS = 20_000
+"""Most characters of the plain text; of a longer session only the end is shown."""
 _log = logging.getLogger(__name__)
 
 
 class SessionView(CellWidget):
-    """One session's widget; every output that shows it is drawn from the same one.
+    """The widget of one session; all outputs that show the session share it.
 
-    Responsibilities: display the static HTML and write it anew after each turn; send the session's
+    Responsibilities: display the static HTML and rewrite it after each turn; send the session's
     records to a page that watches.
     """
 
-    _css = built("view.css", "")
+    _css = built_file("view.css", "")
 
     def __init__(self, live: KernelSession, engine: EngineThread) -> None:
         self._live = live
         self._watches = PageWatches()
-        super().__init__(live.id, engine, built("view.js"))
-        self._unsubscribe = live.subscribe(self._told)
+        super().__init__(live.id, engine, built_file("view.js"))
+        self._unsubscribe = live.subscribe(self._on_records)
 
-    # What the cell holds
+    # The saved output of the cell
 
     def bundle(self) -> dict[str, str]:
         """Return the session as HTML and as plain text, without secrets."""
-        picture = self._live.snapshot()
-        clean = scrubber(os.environ)
+        snapshot = self._live.snapshot()
+        scrub = scrubber(os.environ)
         notes = OutlineNotes(
-            asks=picture.asks, decisions=self._live.decisions(), answers=picture.replies
+            asks=snapshot.asks, decisions=self._live.decisions(), answers=snapshot.replies
         )
-        title = _title(picture)
+        title = _title(snapshot)
 
         return {
             "text/html": render_excerpt(
-                picture.messages,
+                snapshot.messages,
                 title,
                 mark=f"plm-view-{self.key}",
-                remark=_remark(picture),
-                scrub=clean,
+                remark=_subtitle(snapshot),
+                scrub=scrub,
                 notes=notes,
                 density=self._live.density,
             ),
-            "text/plain": visible(_plain(picture, title, clean, notes, self._live.density)),
+            "text/plain": visible(
+                _session_end_text(snapshot, title, scrub, notes, self._live.density)
+            ),
         }
 
     def __repr__(self) -> str:
@@ -79,28 +81,28 @@ class SessionView(CellWidget):
 
     # Messages from and to the page
 
-    def _told(self, records: Sequence[Record]) -> None:
+    def _on_records(self, records: Sequence[Record]) -> None:
         """Send records to the page, and update the outputs when a turn ended; on the writer thread."""
-        if self._watches.fresh():
+        if self._watches.is_watched():
             for notice in new_records(self._live.id, records):
-                self._tell(notice)
+                self._send_notice(notice)
         self._refresh_after_turn(records)
 
-    def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
+    def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         match content:
             case {"kind": "watch"}:
                 self._watches.renew("view", None)
-                self._tell(CurrentNotice(session=head_of(self._live)))
+                self._send_notice(CurrentNotice(session=head_of(self._live)))
             case {"kind": "resync", "id": str(resync), "after": None | int() as after}:
-                self._on_engine(lambda: self._tell_again(resync, after))
+                self._on_engine(lambda: self._send_missed_notices(resync, after))
             case _:
                 _log.debug("The view's page said what nobody understands: %.80r", content)
 
-    async def _tell_again(self, resync: str, after: int | None) -> None:
-        for notice in await resynced(self._live, after, resync):
-            self._tell(notice)
+    async def _send_missed_notices(self, resync: str, after: int | None) -> None:
+        for notice in await missed_notices(self._live, after, resync):
+            self._send_notice(notice)
 
-    def _tell(self, notice: BaseModel) -> None:
+    def _send_notice(self, notice: BaseModel) -> None:
         """Send a notice; from any thread."""
         self.send({"v": PROTOCOL_VERSION, **notice.model_dump(mode="json", exclude_none=True)})
 
@@ -108,36 +110,36 @@ class SessionView(CellWidget):
 def view_of(
     live: KernelSession, engine: EngineThread, views: dict[str, SessionView]
 ) -> SessionView:
-    """Return the session's widget; makes one when there is none or its page closed it."""
-    known = views.get(live.id)
-    if known is None or known.comm is None:
-        known = views[live.id] = SessionView(live, engine)
-    return known
+    """Return the session's widget; creates a new widget if there is none or its page closed it."""
+    view = views.get(live.id)
+    if view is None or view.comm is None:
+        view = views[live.id] = SessionView(live, engine)
+    return view
 
 
-def _title(picture: Snapshot) -> str:
+def _title(snapshot: Snapshot) -> str:
     """Return the session's title, or "New session" before its first message, when the title is a date."""
-    return picture.session.title if picture.session and picture.messages else "New session"
+    return snapshot.session.title if snapshot.session and snapshot.messages else "New session"
 
 
-def _remark(picture: Snapshot) -> str:
-    session = picture.session
+def _subtitle(snapshot: Snapshot) -> str:
+    session = snapshot.session
     model = f" to {session.model.id}" if session is not None and session.model else ""
-    steps = sum(part.type == "step-finish" for m in picture.messages for part in m.parts)
+    steps = sum(part.type == "step-finish" for m in snapshot.messages for part in m.parts)
     return f"{some(steps, 'model request')}{model}"
 
 
-def _plain(
-    picture: Snapshot,
+def _session_end_text(
+    snapshot: Snapshot,
     title: str,
-    clean: Callable[[str], str],
+    scrub: Callable[[str], str],
     notes: OutlineNotes,
     density: Density,
 ) -> str:
     """Return the end of the session as plain text."""
-    words = text.render_session(picture.messages, title, scrub=clean, notes=notes, density=density)
-    if len(words) <= PLAIN_CHARS:
-        return words
-    cut = words.find("\n\n", len(words) - PLAIN_CHARS)
-    kept = words[cut:] if cut >= 0 else words[-PLAIN_CHARS:]
-    return f"{title}\n\n[{len(words) - len(kept):,} characters before this are not shown]{kept}"
+    plain = text.render_session(snapshot.messages, title, scrub=scrub, notes=notes, density=density)
+    if len(plain) <= MAX_PLAIN_CHARS:
+        return plain
+    cut = plain.find("\n\n", len(plain) - MAX_PLAIN_CHARS)
+    end = plain[cut:] if cut >= 0 else plain[-MAX_PLAIN_CHARS:]
+    return f"{title}\n\n[{len(plain) - len(end):,} characters before this are not shown]{end}"

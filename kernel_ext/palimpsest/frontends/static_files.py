@@ -1,12 +1,11 @@
-"""The built files of the front end that lie in the package, and what to do where they were not built.
+"""The built files of the front end in the package, and what to do where they were not built.
 
-An installation from a clone takes what is built there and builds nothing (docs/design/0007-build.md).
+An installation from a clone copies the files that are built there and builds nothing (docs/design/0007-build.md).
 """
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-
-from jupyter_core.paths import jupyter_path
 
 STATIC = Path(__file__).parent / "static"
 EXTENSION = Path("labextensions") / "jupyter-palimpsest"
@@ -26,29 +25,26 @@ NOT_LINKED = (
 )
 
 
-def built(name: str, otherwise: str = "") -> str:
+def built_file(name: str, otherwise: str = "") -> str:
     """Return a built file of the front end, or ``otherwise`` in a clone without ``make front``."""
     path = STATIC / name
     return path.read_text(encoding="utf-8") if path.is_file() else otherwise
 
 
-def missing_front_end(static: Path = STATIC, places: tuple[Path, ...] | None = None) -> str | None:
-    """Return what to do where this installation has no front end; None where it has one.
+def missing_front_end(static: Path, folders: Iterable[Path]) -> str | None:
+    """Return a sentence on how to repair an installation without a front end; None where it has one.
 
-    ``places`` are the folders in which JupyterLab looks for extensions. They are looked at for an editable installation only:
-    where a wheel is installed, JupyterLab may well run in another environment, with a front end of its own.
+    ``folders`` are those in which JupyterLab looks for extensions. They are checked for an editable installation only:
+    with a wheel, JupyterLab may run in another environment, with its own copy of the front end.
     """
     clone = static.parents[3]
-    editable = (clone / "labextension" / "package.json").is_file()
+    is_editable = (clone / "labextension" / "package.json").is_file()
     if not (static / "loader.js").is_file():
-        return NOT_BUILT_HERE.format(clone=clone) if editable else NOT_BUILT
-    if not editable:
+        return NOT_BUILT_HERE.format(clone=clone) if is_editable else NOT_BUILT
+    if not is_editable:
         return None
-    if any(
-        (place / EXTENSION / "package.json").is_file()
-        for place in places or map(Path, jupyter_path())
-    ):
+    if any((folder / EXTENSION / "package.json").is_file() for folder in folders):
         return None
-    folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
+    own_folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     built_folder = clone / "labextension" / "dist"
-    return NOT_LINKED.format(clone=clone, built=built_folder, folder=folder)
+    return NOT_LINKED.format(clone=clone, built=built_folder, folder=own_folder)

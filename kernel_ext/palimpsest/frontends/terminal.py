@@ -1,7 +1,7 @@
-"""Write to a terminal and read from it: the only place where text leaves for one.
+"""Write to the terminal and read from it; no other module does.
 
-Border: every text passes through ``transcript/visible_text.py``, so that nothing which a model, a tool, a file or a
-recording holds can steer the terminal. ``tests/frontends/test_terminal_writers.py`` finds a writer elsewhere.
+Border: every text passes through ``transcript/visible_text.py``, so that no text of a model, a tool, a file or a
+recording can control the terminal. ``tests/frontends/test_terminal_writers.py`` finds writers elsewhere.
 """
 
 import os
@@ -9,15 +9,15 @@ import shutil
 import sys
 from typing import TextIO
 
-from palimpsest.transcript.visible_text import fitting, visible
+from palimpsest.transcript.visible_text import encodable_text, visible
 
 PAGE_ROWS, COLUMNS = 40, 80
-"""Of a terminal whose size is not known, as behind a kernel; a smaller one still has what scrolled by."""
+"""Assumed size of a terminal whose size is unknown, as in a kernel; a smaller terminal can scroll back."""
 LEAST_ROWS, LEAST_COLUMNS = 10, 40
 
 
 def terminal_size() -> os.terminal_size:
-    """Return how much the terminal that standard output is shows at once, or one which is not known."""
+    """Return the size of the terminal behind standard output, or ``COLUMNS`` and ``PAGE_ROWS`` where it is unknown."""
     if sys.stdout is None or not sys.stdout.isatty():
         return os.terminal_size((COLUMNS, PAGE_ROWS))
     columns, rows = shutil.get_terminal_size((COLUMNS, PAGE_ROWS))
@@ -36,33 +36,33 @@ def write_error(sentence: str) -> None:
 
 def read_line(prompt: str) -> str:
     """Show a question, and return the line that a person types; raises what ``input`` raises."""
-    return input(fitting(visible(prompt), sys.stdout))
+    return input(encodable_text(visible(prompt), sys.stdout))
 
 
-def show_progress(words: str) -> None:
-    """Show how far something is, on standard error, in place of what was shown before."""
-    sys.stderr.write("\r" + fitting(visible(words), sys.stderr))
+def show_progress(text: str) -> None:
+    """Show a line of progress on standard error, in place of the line before."""
+    sys.stderr.write("\r" + encodable_text(visible(text), sys.stderr))
     sys.stderr.flush()
 
 
 def end_progress() -> None:
-    """Remove what was shown of a progress."""
+    """Clear the line of progress."""
     sys.stderr.write("\r\033[K")
     sys.stderr.flush()
 
 
 def fitting_output(bundle: dict[str, str]) -> dict[str, str]:
-    """Return formats by MIME type whose plain text standard output can be written, as IPython does in a terminal."""
-    return {**bundle, "text/plain": visible(fitting(bundle["text/plain"], sys.stdout))}
+    """Return a bundle whose plain text holds only characters that standard output can encode, as IPython does."""
+    return {**bundle, "text/plain": visible(encodable_text(bundle["text/plain"], sys.stdout))}
 
 
-def takes_unicode() -> bool:
-    """Tell whether standard output can be written any letter."""
+def has_unicode_output() -> bool:
+    """Return whether the encoding of standard output has all of Unicode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return encoding.lower().replace("_", "-").startswith("utf")
 
 
 def _write(text: str, stream: TextIO | None) -> None:
     if text and stream is not None:
-        stream.write(fitting(visible(text), stream))
+        stream.write(encodable_text(visible(text), stream))
         stream.flush()

@@ -1,6 +1,6 @@
-"""Make the error that IPython shows as one sentence, without a traceback.
+"""Create errors that IPython shows as one sentence, without a traceback.
 
-Border: the sentence may quote a model, a file or a server, so what would steer a terminal is shown as an escape.
+Border: the sentence may quote a model, a file or a server, so terminal control characters are escaped.
 """
 
 from IPython.core.error import UsageError
@@ -9,5 +9,5 @@ from palimpsest.transcript.visible_text import visible
 
 
 def usage_error(sentence: object) -> UsageError:
-    """Return the error whose message is this sentence, or that of another error."""
+    """Return an error with this sentence, or the message of another error, as its message."""
     return UsageError(visible(str(sentence)))

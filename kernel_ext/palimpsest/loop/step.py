@@ -66,8 +66,7 @@ StepResult = Literal[
 ]
 """``rejected``: the user refused a call; ``circle``: the guard against doom loops ended the turn; ``asked``:
 nothing was sent, a summary comes first; ``compact``: the answer reported a full window; ``overflow``: the
-provider refused the request as too long, whether or not something is left to try; ``full``: it did, and a
-summary is known not to help."""
+provider refused the request as too long; ``full``: as ``overflow``, but a summary is known not to help."""
 
 
 async def run_step(
@@ -84,7 +83,7 @@ async def run_step(
     """
     requests, log = run_context.requests, run_context.requests.log
     message = log.new_answer(user.id, setup.agent, setup.info.ref)
-    if requests.hooks.any("decide"):
+    if requests.hooks.has_hook("decide"):
         decided = await hook_decisions(requests, setup, functools.partial(log.ids.new, "dec"))
         if decided.decisions:
             write_decisions(log, decided)
@@ -98,7 +97,7 @@ async def run_step(
         return "stop"
     if assembled is None:
         return "asked"
-    if requests.hooks.any("request"):
+    if requests.hooks.has_hook("request"):
         assembled = await with_request_hooks(requests, setup, assembled)
     log.append(MessageUpdated(info=message))
     write_notices(requests, message)
@@ -132,7 +131,7 @@ async def _run_request(
             files.begin()
             log.append(StepRequested(request=assembled.record), sync=True)
             finished = await stream_answer(
-                requests, setup.model, assembled, processor, recovery.mended
+                requests, setup.model, assembled, processor, recovery.mend
             )
             error = await _finish(
                 requests, run_context.tools, setup, processor, files, finished, last=last
@@ -148,10 +147,10 @@ async def _run_request(
             await files.end()
             processor.discard_attempt(1)
             again = request_again(requests, accepted, processor.message, assembled)
-            # What was tried stays tried.
-            rest = replace(recovery, setup=accepted)
+            # A limit that was tried is not tried again.
+            recovery = replace(recovery, setup=accepted)
             return await _run_request(
-                run_context, accepted, processor.message, again, rest, last=last
+                run_context, accepted, processor.message, again, recovery, last=last
             )
         before = log.state.messages()[:-1]
         error = suspected_overflow(
@@ -196,20 +195,20 @@ def _too_large(
 ) -> ContextOverflowError:
     """Return the error of a request that does not fit."""
     tools = tools_tokens(setup.specs, setup.count)
-    pins = _pins(state, setup, assembled)
+    pins = _pin_tokens(state, setup, assembled)
     failed = summary_failure(state.messages())
-    system, prompt = _in_each_session(state, message, assembled)
+    system, prompt = _system_and_prompt_tokens(state, message, assembled)
     return too_large_error(
         assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
     )
 
 
-def _in_each_session(
+def _system_and_prompt_tokens(
     state: GuardedState, message: AssistantMessage, assembled: Assembled
 ) -> tuple[int, int]:
-    """Return the tokens of the system prompt and of the prompt that is answered."""
-    asked = next(one for one in state.messages() if one.id == message.parent_id)
-    parts = {part.id for part in asked.parts}
+    """Return the tokens of the system prompt and of the answered prompt."""
+    question = next(other for other in state.messages() if other.id == message.parent_id)
+    parts = {part.id for part in question.parts}
     system = prompt = 0
     for flat, tokens in zip(
         assembled.projection.messages, assembled.projection.tokens, strict=True
@@ -221,16 +220,16 @@ def _in_each_session(
     return system, prompt
 
 
-def _pins(state: GuardedState, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
-    """Return the tokens that pinned parts take in a request, by part."""
+def _pin_tokens(state: GuardedState, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
+    """Return the tokens of pinned parts in a request, by part id."""
     pinned = pinned_parts(state.messages(), state.decisions)
-    found: dict[str, int] = {}
+    tokens_by_part: dict[str, int] = {}
     for message in assembled.projection.messages:
         for block in message.blocks:
             if block.part_id in pinned:
                 tokens = block_tokens(block, setup.count)
-                found[block.part_id] = found.get(block.part_id, 0) + tokens
-    return found
+                tokens_by_part[block.part_id] = tokens_by_part.get(block.part_id, 0) + tokens
+    return tokens_by_part
 
 
 def summary_failure(messages: Messages) -> str:
@@ -297,7 +296,7 @@ async def _finish(
     if last:
         running = answering_calls(calls) if setup.wants_structured else []
     error: ErrorValue | None = None
-    if finished.reason == "length" and (calls or not _said_something(state, processor)):
+    if finished.reason == "length" and (calls or not _has_content(state, processor)):
         error = OutputLengthError()
     elif finished.reason == "content-filter":
         error = ContentFilterError()
@@ -307,7 +306,7 @@ async def _finish(
         write_notices(requests, processor.message)
         if setup.wants_structured:
             keep_structured_answer(processor, running)
-    elif not calls and not _said_something(state, processor) and _alone(state, processor):
+    elif not calls and not _has_content(state, processor) and _is_only_answer(state, processor):
         error = UnknownError(message=NOTHING, explained=True)
     await files.end()
     processor.handle(finished)
@@ -318,7 +317,7 @@ async def _finish(
     return error
 
 
-def _alone(state: GuardedState, processor: StreamProcessor) -> bool:
+def _is_only_answer(state: GuardedState, processor: StreamProcessor) -> bool:
     """Return whether this is the only answer of its turn; after tools, an empty answer may mean "done"."""
     parent = processor.message.parent_id
     answers = [
@@ -331,13 +330,13 @@ def _alone(state: GuardedState, processor: StreamProcessor) -> bool:
     return len(answers) == 1
 
 
-def _said_something(state: GuardedState, processor: StreamProcessor) -> bool:
+def _has_content(state: GuardedState, processor: StreamProcessor) -> bool:
     """Return whether the answer has text, or a call that the provider ran itself."""
     message = state.message(processor.message.id)
-    return message is not None and any(_says(part) for part in message.parts)
+    return message is not None and any(_is_content(part) for part in message.parts)
 
 
-def _says(part: Part) -> bool:
+def _is_content(part: Part) -> bool:
     metadata = getattr(part, "metadata", None) or {}
     if metadata.get(FAILED_ATTEMPT):
         return False
@@ -357,13 +356,13 @@ async def _run(
         ask = tools.ask(message.id, call.id, call.tool)
 
         async def timed(*words: Any, **more: Any) -> None:
-            with user_wait.waiting(call.id):
+            with user_wait.counting(call.id):
                 await ask(*words, **more)
 
         return timed
 
     async def guard(call: ToolCalled) -> None:
-        with user_wait.waiting(""):
+        with user_wait.counting(""):
             await tools.guard(message.id, call)
 
     def context(call: ToolCalled) -> ToolContext:

@@ -1,8 +1,8 @@
-"""Take snapshots of the files before and after each step, and record what step and turn changed.
+"""Take snapshots of the files before and after each step, and record the changes of step and turn.
 
-The first snapshot is taken while the model writes and is waited for only before a tool runs; the
-second one only where tools ran. All of it happens on threads. Where no snapshot can be taken, one
-sentence says so, and the turn continues.
+The first snapshot is taken while the model writes, and only a tool waits for it; the second one only
+where tools ran. Threads do all of it. Where no snapshot can be taken, a sentence reports it, and the turn
+continues.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from palimpsest.context.visible_messages import begins_turn, newest_turn
 from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.store.file_snapshots.file_diffs import diffs, joined
+from palimpsest.store.file_snapshots.file_diffs import join_diffs, snapshot_diffs
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message, UserMessage
@@ -26,16 +26,16 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000
-"""Characters of diffs for all files of a turn; users read less, and every page is sent all of it."""
+"""Most characters of diffs for all files of a turn; users read less, and every page is sent all of it."""
 MOST_DIFFS = 200
 MOST_OF_SESSION = 1_000
-"""Maximum files that ``session.diff`` names; it is written anew after each turn that changed files."""
+"""Most files in ``session.diff``, which is written again after each turn that changed files."""
 SUMMARY_SECONDS = 2.0
-"""How long the end of a turn waits for its diffs; where they take longer, they are written later."""
+"""How long the end of a turn waits for its diffs, which may be written later."""
 
 
 async def take_snapshot(files: ProjectFiles) -> str | None:
-    """Take a snapshot; None where that fails, and ``problem`` says why."""
+    """Take a snapshot; None where that fails, with the reason in ``problem``."""
     try:
         name = await asyncio.to_thread(files.snapshots.take, files.leave_out())
     except UserError as problem:
@@ -65,34 +65,34 @@ class StepFiles:
     async def before_tools(self) -> None:
         """Wait until the snapshot before the step is stored."""
         if self._before is not None:
-            self._taken(await self._before)
+            self._record_snapshot(await self._before)
             self._ran = True
 
     async def end(self) -> None:
-        """Record what the step changed; a second call does nothing."""
+        """Record the step's changes; a second call does nothing."""
         if self._files is None or self._before is None:
             return
         taken, self._before = self._before, None
         before = await taken
         if not self._ran:
-            self._taken(before)
+            self._record_snapshot(before)
             self._processor.files_changed(before, before, ())
             return
         after = await take_snapshot(self._files) if before is not None else None
         changed: tuple[str, ...] = ()
         if before is not None and after is not None:
-            changed = await asyncio.to_thread(_changed, self._files.snapshots, before, after)
+            changed = await asyncio.to_thread(_changed_paths, self._files.snapshots, before, after)
         self._processor.files_changed(before, after, changed)
 
-    def _taken(self, before: str | None) -> None:
+    def _record_snapshot(self, before: str | None) -> None:
         """Record the snapshot before the step, and, once a turn, with its prompt."""
         self._processor.snapshot_before(before)
         prompt = self._log.state.message(self._processor.message.parent_id)
         if before is None or prompt is None or not begins_turn(prompt):
             return
         if not any(isinstance(part, SnapshotPart) for part in prompt.parts):
-            found = SnapshotPart(**self._log.new_part(prompt.info), snapshot=before)
-            self._log.append(PartUpdated(part=found))
+            part = SnapshotPart(**self._log.new_part(prompt.info), snapshot=before)
+            self._log.append(PartUpdated(part=part))
 
     def cancel(self) -> None:
         """Cancel the snapshot, because the kernel ends."""
@@ -100,22 +100,24 @@ class StepFiles:
             self._before.cancel()
 
 
-def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
+def _changed_paths(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
     try:
-        return snapshots.changed(before, after)
+        return snapshots.changed_paths(before, after)
     except NotFound:
         return ()
 
 
 async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> None:
-    """Write what the turn changed in files: with its prompt, and for the whole session."""
+    """Write the turn's changes to files: with its prompt, and for the whole session."""
     if files is None:
         return
     turn = newest_turn(log.state.messages())
     patches = patches_of(turn)
     if not patches or not isinstance(turn[0].info, UserMessage):
         return
-    telling = asyncio.get_running_loop().create_task(_tell(log, files, turn[0].id, patches))
+    telling = asyncio.get_running_loop().create_task(
+        _journal_diffs(log, files, turn[0].id, patches)
+    )
     done, _ = await asyncio.wait({telling}, timeout=SUMMARY_SECONDS)
     if not done:
         files.background.add(telling)
@@ -124,35 +126,38 @@ async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> Non
         raise problem
 
 
-async def _tell(
+async def _journal_diffs(
     log: SessionLog, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
 ) -> None:
     try:
-        found = await asyncio.to_thread(net_diffs, files.snapshots, patches)
+        turn_diffs = await asyncio.to_thread(net_diffs, files.snapshots, patches)
     except NotFound:
         return
-    whole = await asyncio.to_thread(merged_diffs, files.snapshots, log.state.diff, found)
-    # Read only now, so that what others wrote into the summary meanwhile stays.
+    session_diffs = await asyncio.to_thread(
+        merged_diffs, files.snapshots, log.state.diff, turn_diffs
+    )
+    # Read only now, to keep other changes of the summary that were made meanwhile.
     message = log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
-    told = [one.model_dump(mode="json", exclude_none=True) for one in shortened_diffs(found)]
-    summary = {**(message.info.summary or {}), "diffs": told}
+    shortened = shortened_diffs(turn_diffs)
+    diffs = [diff.model_dump(mode="json", exclude_none=True) for diff in shortened]
+    summary = {**(message.info.summary or {}), "diffs": diffs}
     info = message.info.model_copy(update={"summary": summary})
     log.append(MessageUpdated(info=info))
-    write_session_changes(log, whole)
+    write_session_changes(log, session_diffs)
 
 
-def write_session_changes(log: SessionLog, whole: tuple[dict[str, Any], ...]) -> None:
+def write_session_changes(log: SessionLog, session_diffs: tuple[dict[str, Any], ...]) -> None:
     """Write what the session changed so far."""
-    log.append(SessionDiff(diff=whole))
+    log.append(SessionDiff(diff=session_diffs))
     session = log.state.session
     if session is not None:
         totals = {
             **(session.summary or {}),
-            "additions": sum(one.get("additions", 0) for one in whole),
-            "deletions": sum(one.get("deletions", 0) for one in whole),
-            "files": len(whole),
+            "additions": sum(diff.get("additions", 0) for diff in session_diffs),
+            "deletions": sum(diff.get("deletions", 0) for diff in session_diffs),
+            "files": len(session_diffs),
         }
         log.change(summary=totals)
 
@@ -166,43 +171,43 @@ def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:
 
 def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileDiff, ...]:
     """Return the combined diff of some steps for each file that they changed; raises NotFound."""
-    found: dict[str, FileDiff] = {}
+    by_file: dict[str, FileDiff] = {}
     for patch in patches:
         if patch.after is None:
             continue
         files = patch.files if not patch.more else None
-        _merge(found, diffs(snapshots, patch.hash, patch.after, files), snapshots)
-    return tuple(found[name] for name in sorted(found))
+        _merge(by_file, snapshot_diffs(snapshots, patch.hash, patch.after, files), snapshots)
+    return tuple(by_file[name] for name in sorted(by_file))
 
 
 def _merge(known: dict[str, FileDiff], newer: Iterable[FileDiff], snapshots: Snapshots) -> None:
-    for one in newer:
-        older = known.pop(one.file, None)
-        both = joined(older, one, snapshots) if older is not None else one
+    for diff in newer:
+        older = known.pop(diff.file, None)
+        both = join_diffs(older, diff, snapshots) if older is not None else diff
         if both is not None:
-            known[one.file] = both
+            known[diff.file] = both
 
 
 def merged_diffs(
     snapshots: Snapshots, known: Iterable[dict[str, Any]], newer: Iterable[FileDiff]
 ) -> tuple[dict[str, Any], ...]:
     """Return the files that a session changed, merged with newer diffs; without the lines."""
-    whole = {one.file: one for one in (FileDiff.model_validate(each) for each in known)}
-    _merge(whole, newer, snapshots)
-    named = sorted(whole)[:MOST_OF_SESSION]
-    kept = [whole[name].model_copy(update={"patch": None}) for name in named]
-    return tuple(one.model_dump(mode="json", exclude_none=True) for one in kept)
+    by_file = {diff.file: diff for diff in (FileDiff.model_validate(each) for each in known)}
+    _merge(by_file, newer, snapshots)
+    paths = sorted(by_file)[:MOST_OF_SESSION]
+    diffs = [by_file[name].model_copy(update={"patch": None}) for name in paths]
+    return tuple(diff.model_dump(mode="json", exclude_none=True) for diff in diffs)
 
 
-def shortened_diffs(found: Iterable[FileDiff]) -> list[FileDiff]:
+def shortened_diffs(diffs: Iterable[FileDiff]) -> list[FileDiff]:
     """Return diffs without the lines that exceed the limits; added and deleted lines stay counted."""
-    left = TURN_PATCH_CHARS
-    kept: list[FileDiff] = []
-    for one in found:
-        size = len(one.patch or "")
-        if size > left or len(kept) >= MOST_DIFFS:
-            one = one.model_copy(update={"patch": None, "note": "%agent diff shows its lines"})
+    chars_left = TURN_PATCH_CHARS
+    shortened: list[FileDiff] = []
+    for diff in diffs:
+        size = len(diff.patch or "")
+        if size > chars_left or len(shortened) >= MOST_DIFFS:
+            diff = diff.model_copy(update={"patch": None, "note": "%agent diff shows its lines"})
         else:
-            left -= size
-        kept.append(one)
-    return kept
+            chars_left -= size
+        shortened.append(diff)
+    return shortened

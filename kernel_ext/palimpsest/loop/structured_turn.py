@@ -1,7 +1,7 @@
 """Ensure that a turn whose prompt requires structured output ends with an answer in that format.
 
 The answer is the input of a call of ``StructuredOutput``. A model that answers in plain text is asked
-again; a turn that ends without the call, for whatever reason, is an error.
+again; a turn that ends without the call is always an error.
 """
 
 from collections.abc import Iterable
@@ -43,42 +43,42 @@ def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
 
 
 def answering_calls(calls: Iterable[ToolCalled]) -> list[ToolCalled]:
-    """Return the calls that are the answer; no others run in the last step."""
-    return [one for one in calls if one.tool == STRUCTURED_OUTPUT]
+    """Return the calls with the structured answer; only these run in the last step."""
+    return [call for call in calls if call.tool == STRUCTURED_OUTPUT]
 
 
 def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalled]) -> None:
-    """Keep the answer with its message, where one of the calls gave it."""
+    """Store the structured answer with its message, where one of the calls has it."""
     for call in calls:
         part = processor.tool(call.id)
         if _is_answer(part.tool) and isinstance(part.state, ToolCompleted):
-            processor.answered(part.state.input)
+            processor.record_answer(part.state.input)
             return
 
 
 def ask_for_form_again(log: SessionLog, setup: StepSetup, user: UserMessage, tried: int) -> bool:
-    """Ask again where an answer is not structured; false where there is no need, or no retry is left."""
-    if tried >= setup.retries or not _unstructured(log.state):
+    """Ask again after a plain-text answer; False where there is no need, or no retry is left."""
+    if tried >= setup.retries or not _answer_without_structure(log.state):
         return False
     write_engine_message(log, user, AGAIN)
     return True
 
 
 def write_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
-    """Write that this is the last step, in which only the structured answer can be given."""
+    """Write the message about the last step, in which only the structured answer can be given."""
     return write_engine_message(log, user, LAST.format(limit=setup.max_steps))
 
 
 def refuse_unstructured(log: SessionLog, tried: int) -> None:
-    """Set an error on a turn that ended without one, but also without its structured answer."""
-    newest = _unstructured(log.state)
+    """Set an error on a turn that ended without an error, but also without its structured answer."""
+    newest = _answer_without_structure(log.state)
     if newest is not None:
         error = StructuredOutputError(message=MISSING, retries=tried)
         log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 
-def _unstructured(state: GuardedState) -> AssistantMessage | None:
-    """Return the newest answer, where it is neither an error nor structured."""
+def _answer_without_structure(state: GuardedState) -> AssistantMessage | None:
+    """Return the newest answer, if it is neither an error nor structured."""
     for message in reversed(state.messages()):
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:

@@ -1,7 +1,7 @@
 """Run the subtasks of a prompt: work that the user delegates to other agents, before the model is called.
 
-All pending ones run concurrently, each as a call of the ``task`` tool in an answer of its own, so
-that the model reads the result as it reads any other (spec/session-engine.md 1.6). The user
+All pending subtasks run concurrently, each as a call of the ``task`` tool in a separate answer, so
+that the model reads the result like any other (spec/session-engine.md 1.6). The user
 named the agent, so the rules about which agents may be called are not checked.
 """
 
@@ -28,17 +28,17 @@ SUBTASK = "subtask"
 """Key in the metadata of a call's state: the part that requested it."""
 
 SUBTASK_CONTINUE = "Say what came out of the task above, and go on with what was asked."
-"""The synthetic prompt after the subtask of a command, since the user's message asks nothing else."""
+"""The synthetic prompt after the subtask of a command, since the user's message has no other question."""
 
 
 async def run_subtasks(
     tools: RunTools, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
 ) -> bool:
-    """Run subtasks, and return whether the turn continues; false when it was stopped."""
-    await asyncio.gather(*(_run(tools, setup, user, one) for one in subtasks))
+    """Run subtasks, and return whether the turn continues; False when it was stopped."""
+    await asyncio.gather(*(_run(tools, setup, user, subtask) for subtask in subtasks))
     if tools.abort.is_set():
         return False
-    if any(one.command for one in subtasks):
+    if any(subtask.command for subtask in subtasks):
         write_engine_message(tools.log, user, SUBTASK_CONTINUE)
     return True
 
@@ -59,24 +59,24 @@ async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: Su
         results = run_calls(
             [call],
             registry,
-            lambda one: _context(tools, setup, processor, subtask, one),
+            lambda answer: _context(tools, setup, processor, subtask, answer),
             processor.tool_began,
-            _unguarded,
+            _no_guard,
         )
         async for result in results:
-            processor.handle(_marked(result, subtask))
+            processor.handle(_with_subtask_mark(result, subtask))
         stopped = tools.abort.is_set()
         error = AbortedError(message=tools.abort.reason or "Stopped.") if stopped else None
     finally:
         processor.close(error)
 
 
-async def _unguarded(_call: ToolCalled) -> None:
+async def _no_guard(_call: ToolCalled) -> None:
     """Let the call pass: the user requested it, so it cannot be a doom loop."""
 
 
-def _marked(result: Any, subtask: SubtaskPart) -> Any:
-    """Record in a result which part requested it."""
+def _with_subtask_mark(result: Any, subtask: SubtaskPart) -> Any:
+    """Record the requesting part in a result."""
     output = getattr(result, "output", None)
     if output is not None:
         output.metadata[SUBTASK] = subtask.id
@@ -108,9 +108,9 @@ def _context(
 
 
 def _input(subtask: SubtaskPart) -> dict[str, Any]:
-    given = {
+    inputs = {
         "description": subtask.description,
         "prompt": subtask.prompt,
         "agent": subtask.agent,
     }
-    return {**given, "command": subtask.command} if subtask.command else given
+    return {**inputs, "command": subtask.command} if subtask.command else inputs

@@ -1,13 +1,12 @@
 """Run a turn: steps until the newest user message is answered; then journal why it ended.
 
 Exit rule (DESIGN.md 5, spec/session-engine.md 1.6): the newest assistant message answers the
-newest user message, has a real finish reason other than tool calls, and holds no tool part except
-those the provider ran or that were left interrupted.
-
+newest user message, has a real finish reason other than tool calls, and has no tool part except
+interrupted ones and those that the provider ran.
 Why the turn ended is journaled with its last answer, when nothing runs any more, and the user is notified where
-it was cut short. A turn that takes too long is stopped by its time limit, but a compaction that runs then may
-finish, once: a user who has waited minutes for a summary should not lose it (spec/context-stability.md
-1.8). Most policies have no limit; the presets of systems that have one keep it.
+it was cut short. A time limit stops a turn that takes too long, but a compaction that runs then may finish,
+once: a user who has waited minutes for a summary should not lose it (spec/context-stability.md 1.8). Most
+policies have no limit; the presets of systems with a limit keep it.
 """
 
 import asyncio
@@ -39,7 +38,7 @@ from palimpsest.loop.written_call_retry import ask_for_real_call
 from palimpsest.model.interface import LoadedModel
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import UNATTENDED
-from palimpsest.tools.calls.error_containment import until_abort
+from palimpsest.tools.calls.error_containment import run_until_abort
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -80,12 +79,12 @@ from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.user_notices import user_notice
 
 REFUSED_LIMIT = 3
-"""Steps in a row in which every call was refused because no user was there to ask, before the turn stops."""
+"""Steps in a row whose calls were all refused because no user was present, before the turn stops."""
 
 UNFINISHED = {None, "tool-calls", "unknown"}
 GOES_ON = UNFINISHED | {"paused"}
 WANTED_MORE = {"tool-calls", "paused"}
-"""How an answer ends with calls, which the last step does not run, or in the middle of the provider's own tools."""
+"""Finish reasons of an answer with calls, which the last step does not run, or with unfinished tools of the provider."""
 
 UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
@@ -99,16 +98,17 @@ TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask
 async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy | None:
     """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, if one did.
 
-    ``again`` continues a turn that failed: the failed request is sent anew, with all that was
-    done before it, and the user's message is not repeated.
+    ``again`` continues a turn that failed: the failed request is sent again, with the turn's earlier steps,
+    and the user's message is not repeated.
     """
     turn, requests = Turn(run_context), run_context.requests
     log = requests.log
     before = log.state.newest_message()
     await turn.run(again=again)
-    # A turn that sent nothing has no new outputs, so there is nothing that the last turn did not prune.
+    # A turn that sent nothing has no new outputs, so the last turn pruned everything already.
     after = messages_after(log.state.messages(), before)
-    if turn.setup is not None and _asked_a_model(after):
+    is_sent = any(isinstance(part, StepStartPart) for message in after for part in message.parts)
+    if turn.setup is not None and is_sent:
         _prune_at_end(requests, run_context.turn.postponed, turn.setup)
     await write_turn_changes(log, run_context.turn.files)
     stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
@@ -118,15 +118,15 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
 
 
 class Turn:
-    """One turn while it runs: what was tried, and how many steps were taken."""
+    """A running turn: its attempts, and the number of its steps."""
 
     def __init__(self, run_context: RunContext) -> None:
         self.setup: StepSetup | None = None
-        """Of the newest step; None before the first."""
+        """The setup of the newest step; None before the first."""
         self.stopped_by: StoppedBy | None = None
-        """The guard that ended it; None where the last answer itself shows how it ended."""
+        """The guard that ended the turn; None where the last answer shows its end."""
         self.asked = 0
-        """How often the model was asked again for a structured answer."""
+        """Number of repeated requests for a structured answer."""
         self._run_context = run_context
         self._requests = run_context.requests
         self._log = run_context.requests.log
@@ -136,13 +136,13 @@ class Turn:
         self._paused = 0
         self._refused = 0
         self._asked_for_call = False
-        """A call that was written as text was asked for as a real one."""
+        """Whether the model was asked for a real call in place of one written as text."""
         self._no_summary = False
-        """A compaction of this turn failed."""
+        """Whether a compaction of this turn failed."""
         self._released = False
-        """The next request was held and let go, so it is not held again."""
+        """Whether the next request was held and released, so that it is not held again."""
         self._another = ""
-        """The marker of the summary that a person asked for in place of another."""
+        """Id of the marker of the summary that the user requested in place of another."""
 
     async def run(self, *, again: bool) -> None:
         """Run steps until nothing is left to do."""
@@ -151,30 +151,30 @@ class Turn:
             messages = self._log.state.messages()
             user = newest_user(messages)
             if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
-                if user is None or not self._asks_again(user):
+                if user is None or not self._request_again(user):
                     return
                 continue
             try:
                 self.setup = setup = await self._requests.setup(user)
                 _refuse_model(setup)
                 await self._load(setup)
-                if await self._held(setup, user):
+                if await self._hold_request(setup, user):
                     continue
                 if self._requests.afford is not None:
                     await self._requests.afford(setup.info)
             except Aborted:
                 return
             except (UserError, ModelFailed) as problem:
-                self._guarded(getattr(problem, "guard", ""))
+                self._stop_by_guard(getattr(problem, "guard", ""))
                 write_refusal(self._log, user, _error(problem))
                 return
-            if not await self._next(setup, user):
+            if not await self._run_next(setup, user):
                 return
 
     async def _load(self, setup: StepSetup) -> None:
-        """Wait until what the model needs is imported, and say so meanwhile. Raises Aborted.
+        """Wait until the model's libraries are imported, with a status about it. Raises Aborted.
 
-        It is done before the step, so that no step's time holds an import.
+        It happens before the step, so that no step's time includes an import.
         """
         if not isinstance(setup.model, LoadedModel):
             return
@@ -183,32 +183,32 @@ class Turn:
             return
         self._log.append(SessionStatus(status=Busy(loading=self._log.clock())))
         try:
-            await until_abort(self._requests.abort, loading)
+            await run_until_abort(self._requests.abort, loading)
         finally:
             self._log.append(SessionStatus(status=Busy()))
 
-    async def _held(self, setup: StepSetup, user: UserMessage) -> bool:
-        """Hold a step's request where requests are held; true when it was let go, and all is decided anew."""
+    async def _hold_request(self, setup: StepSetup, user: UserMessage) -> bool:
+        """Hold a step's request in step mode; True when it was released, after which everything is decided again."""
         released, self._released = self._released, False
         hold = None if released else self._requests.hold()
         if hold is None:
             return False
         messages = self._log.state.messages()
         if pending_subtasks(self._log.state) or marker_of(messages, user) is not None:
-            return False  # what is sent for these is held where it is made
+            return False  # their requests are held where they are made
         await self._hold(hold, setup, user)
         return True
 
     async def _hold(
         self, hold: RequestHold, setup: StepSetup, user: UserMessage, cause: Cause = "size"
     ) -> bool:
-        """Hold the next step's request; false where a person wants another or the older summary. Raises Aborted."""
+        """Hold the next step's request; False where the user chose another or the older summary. Raises Aborted."""
         newest: StepSetup | None = setup
 
         async def propose() -> ProposedRequest:
             nonlocal newest, user
             if self._run_context.turn.deliver():
-                # A prompt that joined the turn is in the request that is let go.
+                # The released request contains a prompt that joined the turn.
                 user, newest = newest_user(self._log.state.messages()) or user, None
             now, newest = newest or await self._requests.setup(user), None
             last = self._steps + 1 >= now.max_steps
@@ -232,9 +232,9 @@ class Turn:
     async def _may_cut(
         self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> Literal["cut", "another-summary", "stop"]:
-        """Hold what is cut after a refused request or a failed summary, and return what is to be done.
+        """Hold the cut after a refused request or a failed summary, and return the next action.
 
-        A summary that is tried first is held where it is requested.
+        A summary that is tried first is held by its own request.
         """
         hold = self._requests.hold()
         if hold is None or not would_cut(self._log, setup, self._room.tries, cause):
@@ -245,8 +245,8 @@ class Turn:
             return "stop"
         return "cut" if released else "another-summary"
 
-    def _asks_again(self, user: UserMessage) -> bool:
-        """Ask again for the answer in its form, or for a real call; false where there is no need, or it was tried enough."""
+    def _request_again(self, user: UserMessage) -> bool:
+        """Ask again for a structured answer or a real call; False where there is no need or no attempt is left."""
         setup = self.setup
         if setup is None:
             return False
@@ -262,8 +262,8 @@ class Turn:
         self._asked_for_call = self._asked_for_call or again
         return again
 
-    async def _next(self, setup: StepSetup, user: UserMessage) -> bool:
-        """Do what is pending first: subtasks, then a compaction, else a step."""
+    async def _run_next(self, setup: StepSetup, user: UserMessage) -> bool:
+        """Run pending subtasks, else a pending compaction, else a step."""
         messages = self._log.state.messages()
         subtasks = pending_subtasks(self._log.state)
         if subtasks:
@@ -287,15 +287,15 @@ class Turn:
             may = await self._may_cut(setup, user, "failed")
             if may != "cut":
                 return may == "another-summary"
-            if self._room.failed(setup, user):
+            if self._room.cut_after_failure(setup, user):
                 return True
-        self._guarded("compaction" if outcome == "failed" else "")
+        self._stop_by_guard("compaction" if outcome == "failed" else "")
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         if self._run_context.turn.postponed.until:
             prune_postponed(self._log, self._run_context.turn.postponed, setup)
-        if self._room.full(setup, user, messages):
+        if self._room.summarise_if_full(setup, user, messages):
             return True
         self._steps += 1
         last = self._steps >= setup.max_steps
@@ -308,14 +308,14 @@ class Turn:
             may = await self._may_cut(setup, user, "refused" if helps else "failed")
             if may != "cut":
                 return may == "another-summary"
-            return self._room.refused(setup, user, summaries_help=helps) or self._guarded(
-                self._too_long()
-            )
+            return self._room.reduce_after_refusal(
+                setup, user, summaries_help=helps
+            ) or self._stop_by_guard(self._too_long())
         if result == "asked" or (result == "compact" and self._room.ask(setup, user)):
             return True
-        return self._goes_on(result, last=last)
+        return self._continue_after(result, last=last)
 
-    def _goes_on(self, result: StepResult, *, last: bool) -> bool:
+    def _continue_after(self, result: StepResult, *, last: bool) -> bool:
         """Return whether another step follows, and record the guard that prevents it."""
         newest = self._log.state.newest_message()
         assert newest is not None  # the answer that ends here
@@ -325,22 +325,22 @@ class Turn:
         self._paused = self._paused + 1 if finish == "paused" else 0
         self._refused = self._refused + 1 if refused_unasked(newest) else 0
         if result in ("rejected", "circle"):
-            return self._guarded(result)
+            return self._stop_by_guard(result)
         if self._refused >= REFUSED_LIMIT:
-            return self._guarded("rejected")
+            return self._stop_by_guard("rejected")
         if error is None and getattr(newest.info, "structured", None) is not None:
             return False
         if isinstance(error, ContextOverflowError):
-            return self._guarded(self._too_long())
+            return self._stop_by_guard(self._too_long())
         if last and error is None and (self._steps > 1 or finish in WANTED_MORE):
-            return self._guarded("steps")
+            return self._stop_by_guard("steps")
         if self._paused >= PAUSED_LIMIT:
-            return self._guarded("steps")
+            return self._stop_by_guard("steps")
         return result != "stop" and self._unknown < UNKNOWN_LIMIT
 
-    def _guarded(self, guard: str) -> bool:
-        """Record which guard ended the turn; returns False, since it does not continue."""
-        self.stopped_by = next((one for one in STOP_REASONS if one == guard), None)
+    def _stop_by_guard(self, guard: str) -> bool:
+        """Record which guard ended the turn; returns False, since the turn does not continue."""
+        self.stopped_by = next((reason for reason in STOP_REASONS if reason == guard), None)
         return False
 
     def _too_long(self) -> StoppedBy:
@@ -349,7 +349,7 @@ class Turn:
 
 
 def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup: StepSetup) -> None:
-    """Prune where the policy does that when a turn has ended; where requests are held, with the next one."""
+    """Prune where the policy prunes at the end of a turn; in step mode, with the next request."""
     if requests.hold() is not None:
         postpone_pruning(requests.log, postponed)
         return
@@ -358,13 +358,8 @@ def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup:
     prune_after_turn(requests, setup)
 
 
-def _asked_a_model(messages: Messages) -> bool:
-    """Return whether a model request was made for any of these messages."""
-    return any(isinstance(part, StepStartPart) for one in messages for part in one.parts)
-
-
 def _ends_in_a_mark(message: Message) -> bool:
-    """Return whether a message's last text ends as a tool call in words does; few answers in words do."""
+    """Return whether a message's last text ends like a tool call written as text; few answers do."""
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     return bool(texts) and texts[-1].rstrip().endswith((">", "}", "]", "`"))
 
@@ -390,22 +385,22 @@ def ends_turn(messages: Messages, user: UserMessage) -> bool:
 
 
 def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
-    """Return the subtasks that have not been started, of prompts that no answer has ended yet."""
-    asked: list[SubtaskPart] = []
+    """Return the subtasks of unanswered prompts that have not been started."""
+    subtasks: list[SubtaskPart] = []
     begun: set[str] = set()
-    for message in reversed(state.messages()) if state.holding("subtask") else ():
-        if _ends(message):
+    for message in reversed(state.messages()) if state.messages_with_part("subtask") else ():
+        if _ends_turn(message):
             break
         for part in reversed(message.parts):
             if isinstance(part, SubtaskPart):
-                asked.append(part)
+                subtasks.append(part)
             elif isinstance(part, ToolPart):
                 begun.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
-    return tuple(part for part in reversed(asked) if part.id not in begun)
+    return tuple(part for part in reversed(subtasks) if part.id not in begun)
 
 
-def _ends(message: Message) -> bool:
-    """Return whether a message ends a turn: an answer with a real finish reason, or one that failed."""
+def _ends_turn(message: Message) -> bool:
+    """Return whether a message is a failed answer, or an answer with a real finish reason."""
     info = message.info
     if not isinstance(info, AssistantMessage):
         return False
@@ -472,7 +467,7 @@ WITHDRAWN = "withdrawn"
 """Topic of the notice about withdrawn prompts."""
 
 SHOWN_WORDS = 8
-"""Words of a withdrawn prompt that are shown, for the user to recognise it."""
+"""First words of a withdrawn prompt that are shown, by which the user recognises it."""
 
 UNATTENDED_WORDS = (
     "The turn ended here: its calls need a person's permission, and nobody is here to give it. Run it with "
@@ -481,7 +476,7 @@ UNATTENDED_WORDS = (
 
 
 def say_stopped(log: SessionLog, messages: Messages, reason: str) -> None:
-    """Write an answer with an error for a turn stopped between requests, where nothing else shows it."""
+    """Write an answer with an error for a turn stopped between requests, where no other message shows the stop."""
     newest = messages[-1].info if messages else None
     user = newest_user(messages)
     if user is None or (isinstance(newest, AssistantMessage) and newest.error is not None):
@@ -497,7 +492,7 @@ def journal_end(
     messages: Messages,
     withdrawn: Sequence[str] = (),
 ) -> StoppedBy | None:
-    """Write why the turn of these messages ended into its last answer; returns the reason.
+    """Record in the last answer why the turn of these messages ended; returns the reason.
 
     Without ``stopped_by`` the reason is derived from the answer; a turn without an answer records none.
     ``withdrawn`` are the waiting prompts that were withdrawn with it.
@@ -507,8 +502,8 @@ def journal_end(
         return stopped_by
     by = stopped_by or stop_reason_of(last.info) or "interrupted"
     written: list[Event] = []
-    taken_back = withdrawn_text(withdrawn) if withdrawn else ""
-    for about, words in ((STOP, _words(last, by)), (WITHDRAWN, taken_back)):
+    withdrawal = withdrawn_text(withdrawn) if withdrawn else ""
+    for about, words in ((STOP, _stop_notice(last, by)), (WITHDRAWN, withdrawal)):
         if words:
             part = user_notice(log.ids.new("prt"), last.info.session_id, last.id, about, words)
             written.append(PartUpdated(part=part))
@@ -520,30 +515,28 @@ def journal_end(
 
 
 def refused_unasked(message: Message) -> bool:
-    """Return whether every call of a step was refused because no user was there to ask."""
+    """Return whether every call of a step was refused because no user was present."""
     calls = [part for part in message.parts if isinstance(part, ToolPart)]
-    return bool(calls) and all(_unasked(part) for part in calls)
+    return bool(calls) and all(
+        isinstance(part.state, ToolFailed) and part.state.metadata.get(UNATTENDED) for part in calls
+    )
 
 
 def withdrawn_text(prompts: Sequence[str]) -> str:
     """Return the notice about prompts that waited and were not sent."""
-    named = ", ".join(f"“{_beginning(prompt)}”" for prompt in prompts)
+    quotes = ", ".join(f"“{_first_words(prompt)}”" for prompt in prompts)
     if len(prompts) == 1:
-        return f"A prompt that waited was withdrawn with this stop, and was not sent: {named}."
-    return f"{len(prompts)} prompts that waited were withdrawn with this stop, and were not sent: {named}."
+        return f"A prompt that waited was withdrawn with this stop, and was not sent: {quotes}."
+    return f"{len(prompts)} prompts that waited were withdrawn with this stop, and were not sent: {quotes}."
 
 
-def _beginning(prompt: str) -> str:
+def _first_words(prompt: str) -> str:
     words = prompt.split()
     return " ".join(words[:SHOWN_WORDS]) + (" …" if len(words) > SHOWN_WORDS else "")
 
 
-def _unasked(part: ToolPart) -> bool:
-    return isinstance(part.state, ToolFailed) and bool(part.state.metadata.get(UNATTENDED))
-
-
-def _words(last: Message, by: StoppedBy) -> str:
-    """Return the notice about why the turn ended; empty where the answer shows it already."""
+def _stop_notice(last: Message, by: StoppedBy) -> str:
+    """Return the notice about the turn's end; empty where the answer shows its reason."""
     info = last.info
     if not isinstance(info, AssistantMessage) or info.error is not None or info.stopped_by == by:
         return ""

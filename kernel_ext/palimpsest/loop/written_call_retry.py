@@ -1,4 +1,4 @@
-"""Ask once for a real tool call where an answer ended with one that was written as text, and say so where it stays."""
+"""Ask once for a real tool call after an answer that ended with a call written as text, and then notify the user."""
 
 from palimpsest.context.engine_text.written_calls import AGAIN, STAYED, written_call
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
@@ -8,15 +8,15 @@ from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 
 ABOUT = "written-call"
-"""What the notice about a call that stayed text is about."""
+"""The subject of the notice about a call that stayed text."""
 
 
 def ask_for_real_call(
     log: SessionLog, setup: StepSetup, user: UserMessage, *, may_ask: bool
 ) -> bool:
-    """Ask again where the newest answer ends with a call in words; where it was asked already, tell the user.
+    """Ask the model again after an answer that ends with a call written as text; notify the user the second time.
 
-    A policy of a recorded agent, whose answers ended there, does neither. Returns whether it asked.
+    Under a recorded agent's policy neither happens. Returns whether the model was asked.
     """
     message = log.state.messages()[-1]
     if not setup.policy.reminders.real_call or not isinstance(message.info, AssistantMessage):

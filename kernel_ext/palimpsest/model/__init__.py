@@ -1,5 +1,4 @@
-"""Send requests to language models: one protocol, one adapter over litellm, and an embedded model.
+"""Send requests to language models: one protocol, one adapter over litellm, and requests without it.
 
-The embedded model in ``rehearsal`` needs no key and no network; ``script`` describes the answers that it,
-or the scripted model of a test, gives.
+``script`` describes the answers that the rehearsal model, or the scripted model of a test, gives.
 """

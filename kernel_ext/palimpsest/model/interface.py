@@ -1,6 +1,6 @@
-"""The interface of a model to the rest of the system: a request in, a stream of small events out.
+"""The interface of a model: a request in, a stream of small events out.
 
-Nothing outside this folder sees a provider's types. Events are plain slotted dataclasses,
+A provider's types stay within this folder. Events are plain slotted dataclasses,
 since thousands of them arrive in a second.
 """
 
@@ -15,7 +15,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request, as it goes to a provider."""
+    """One request to a provider."""
 
     model: ModelInfo
     messages: tuple[dict[str, Any], ...]
@@ -24,11 +24,11 @@ class ModelRequest:
     parameters: dict[str, Any] = field(default_factory=dict)
     """``temperature``, ``max_tokens``, ``reasoning_effort``, ``tool_choice``."""
     session_id: str | None = None
-    """Lets the rehearsal model and prompt caches tell sessions apart."""
+    """Identifies the session to the rehearsal model and to prompt caches."""
     purpose: str = "step"
     """``step``, ``title``, ``turn-summary``, ``compaction`` or ``subagent``."""
     refusals: Refusals = "union"
-    """Which error messages of a provider mean that the request is too long; set by the session's policy."""
+    """The table of a provider's error messages for requests that are too long, from the session's policy."""
 
     @property
     def all_parameters(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningEnded:
-    """The block of thinking is complete; ``metadata`` holds what must be sent back (signatures)."""
+    """The block of thinking is complete; ``metadata`` must be sent back (signatures)."""
 
     id: str
     metadata: dict[str, Any] | None = None
@@ -97,7 +97,7 @@ class ToolInputStarted:
     id: str
     tool: str
     provider_executed: bool = False
-    """The provider runs it itself, so that it is no call of ours even where it is cut off."""
+    """The provider runs the call itself, so that it is not ours even where it is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,10 @@ class ToolInputEnded:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled:
-    """A complete call. ``input`` is the parsed JSON; ``raw`` what the model wrote.
+    """A complete call. ``input`` is the parsed JSON; ``raw`` is the model's text.
 
-    When the text does not parse, ``input`` is an empty object and ``problem`` says why; the
-    processor then answers the model with that and runs nothing.
+    When the text does not parse, ``input`` is an empty object and ``problem`` is the reason, which the
+    processor returns to the model without running the call.
     """
 
     id: str
@@ -138,7 +138,7 @@ class ToolReturned:
 
     id: str
     output: Any
-    """A ``ToolOutcome`` of ours, text, or anything JSON can hold."""
+    """A ``ToolOutcome`` of ours, text, or any JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +155,15 @@ class ToolErred:
 
 
 LISTED_AS = "listed_as"
-"""Key in the metadata of an answer's end: the model by whose price its cost was estimated, where that is not its own."""
+"""Key in the metadata of an answer's end: the other model whose price was used to estimate the cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
     """The provider's real end of the answer. A stream that lacks it was cut off.
 
-    A usage or a cost that is impossible (negative, not finite) is not taken over, so that no sum of
-    what was spent can become smaller; such a cost is unknown.
+    An impossible usage or cost (negative, not finite) is replaced, so that no sum of spending can become
+    smaller; such a cost is unknown.
     """
 
     reason: str
@@ -202,11 +202,11 @@ class LoadedModel(Protocol):
     """A model whose requests need a library that takes seconds to import."""
 
     def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
-        """Return what begins the import, if need be, and ends with it; None where all is imported."""
+        """Return a coroutine that imports the libraries of a request; None where all are imported."""
 
 
 class Model(Protocol):
-    """Something that answers requests.
+    """A model that answers requests.
 
     Contract: ``stream`` yields events and ends normally only after one ``StepFinished``; every
     failure is raised as ``ModelFailed`` with a classified error value, including a stream that
@@ -214,4 +214,4 @@ class Model(Protocol):
     """
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        """Send the request and yield what comes back."""
+        """Send the request and yield the events of its answer."""

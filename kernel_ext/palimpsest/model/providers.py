@@ -1,7 +1,7 @@
-"""Where a provider's key and address are in the environment, and a sensible default model of each.
+"""The environment variables for each provider's key and address, and a default model of each.
 
-Data and small functions, no network and no clock. Keys themselves are never held here. What a provider
-accepts in a request is described in ``transcript/provider_profile``.
+Data and small functions, no network and no clock. Keys themselves are never stored. ``transcript/provider_profile``
+describes which requests a provider accepts.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
     "azure": ("AZURE_API_KEY",),
 }
-"""Environment variables of keys, in the order in which a key that is set chooses the default model."""
+"""Environment variables of keys; the first key that is set determines the default model."""
 
 DEFAULT_MODELS: dict[str, str] = {
     "anthropic": "claude-sonnet-5",
@@ -68,7 +68,7 @@ ROUTED = frozenset({"bedrock", "bedrock_converse"})
 ROUTES = (
     "bedrock/", "chat_completions/", "converse/", "invoke/", "openai/", "mantle/", "nova-2/", "nova/",
 )  # fmt: skip
-"""The routes that may stand there; each names one of the provider's interfaces."""
+"""The possible routes, each for one of the provider's interfaces."""
 PUBLISHED = "vertex_ai"
 """The provider whose third-party models have a publisher before their name, or a version after it."""
 NUMBERED = frozenset({"vertex_ai", "gemini", "databricks"})
@@ -108,7 +108,7 @@ SAME_CREDENTIALS = {
 }
 
 
-def credentials(provider: str) -> str:
+def wanted_credentials(provider: str) -> str:
     """Return the text after "wants" in an error: what is missing, and the environment variables to set."""
     known = CREDENTIALS.get(SAME_CREDENTIALS.get(provider, provider))
     return known or (
@@ -117,7 +117,7 @@ def credentials(provider: str) -> str:
 
 
 def has_key(provider: str, environment: Mapping[str, str]) -> bool:
-    """Tell whether a key of the provider is in the environment."""
+    """Return whether a key of the provider is in the environment."""
     variables = KEY_VARIABLES.get(provider, (key_variable(provider),))
     return any(environment.get(variable, "").strip() for variable in variables)
 
@@ -125,12 +125,12 @@ def has_key(provider: str, environment: Mapping[str, str]) -> bool:
 def key_of(provider: str, environment: Mapping[str, str]) -> str | None:
     """Return the provider's key; callers pass it on and never store it."""
     variables = KEY_VARIABLES.get(provider, (key_variable(provider),))
-    found = (environment.get(variable, "").strip() for variable in variables)
-    return next((key for key in found if key), None)
+    keys = (environment.get(variable, "").strip() for variable in variables)
+    return next((key for key in keys if key), None)
 
 
 def is_loopback(url: str | None) -> bool:
-    """Tell whether a server is on this machine."""
+    """Return whether a server is on this machine."""
     return url is not None and urlsplit(url).hostname in LOOPBACK_HOSTS
 
 

@@ -1,7 +1,7 @@
-"""Write scripts of what a model answers, request by request, for tests and lessons.
+"""Script a model's answers, request by request, for tests and lessons.
 
-One ``ModelAnswer`` is one request's answer: text, thinking, tool calls and, where wanted, faults at
-an exact place. ``ScriptedModel`` plays it without HTTP, ``FaultServer`` over HTTP, so that a test
+One ``ModelAnswer`` is one request's answer: text, thinking, tool calls and optional faults at an
+exact place. ``ScriptedModel`` plays it without HTTP, ``FaultServer`` over HTTP, so that a test
 of the loop and a test of the wire format read alike:
 
     says("Let me look.").calls("python", code="df.head()"), says("Three columns.")
@@ -21,7 +21,7 @@ class Say:
 
     text: str
     sources: tuple[dict[str, Any], ...] = ()
-    """What it cites, as the provider writes it: Anthropic's citations, elsewhere ``url`` and ``title``."""
+    """Its citations in the provider's format: Anthropic's citations, elsewhere ``url`` and ``title``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ProviderRun:
     tool: str
     input: dict[str, Any]
     result: Any
-    """What the provider writes as its content; None where the result comes with a later answer."""
+    """The result's content in the provider's format; None where the result comes with a later answer."""
     id: str
     kind: str = "server_tool_use"
     """Anthropic's type of the call; an empty one sends the result of a call of an earlier answer."""
@@ -59,7 +59,7 @@ class ProviderRun:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing is sent for some seconds; None means for ever."""
+    """Nothing is sent for some seconds; None means forever."""
 
     seconds: float | None
 
@@ -115,42 +115,42 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What the model does with one request; each method that adds something returns a new answer."""
+    """A scripted answer to one request; each method that adds something returns a new answer."""
 
     actions: tuple[Action, ...] = ()
     failure: Failure | None = None
     finish: str | None = None
-    """The finish reason as the provider writes it; None takes the one that fits the content."""
+    """The provider's finish reason; None takes the reason that fits the content."""
     usage: Usage | Literal["natural", "none"] = "natural"
     drip_seconds: float = 0.0
     """Pause between two pieces."""
     chunk_chars: int | None = None
-    """Characters in a piece; None sends word by word."""
+    """Characters in a piece; None sends single words."""
 
-    def _and(self, action: Action) -> "ModelAnswer":
+    def _with_action(self, action: Action) -> "ModelAnswer":
         return replace(self, actions=(*self.actions, action))
 
     def says(self, text: str) -> "ModelAnswer":
         """Add text."""
-        return self._and(Say(text))
+        return self._with_action(Say(text))
 
     def thinks(
         self, text: str, *, signature: str | None = "sig-1", redacted: str | None = None
     ) -> "ModelAnswer":
         """Add thinking."""
-        return self._and(Think(text, signature, redacted))
+        return self._with_action(Think(text, signature, redacted))
 
     def calls(self, tool: str, *, call_id: str | None = None, **arguments: Any) -> "ModelAnswer":
         """Add a tool call."""
         return self.writes(tool, json.dumps(arguments, ensure_ascii=False), call_id=call_id)
 
     def writes(self, tool: str, raw: str, *, call_id: str | None = None) -> "ModelAnswer":
-        """Add a tool call whose input is written exactly like this, valid JSON or not."""
-        return self._and(ScriptedCall(tool, raw, call_id))
+        """Add a tool call with exactly this input, valid JSON or not."""
+        return self._with_action(ScriptedCall(tool, raw, call_id))
 
     def cites(self, text: str, *sources: dict[str, Any]) -> "ModelAnswer":
-        """Add text with what it cites, each as the provider writes it."""
-        return self._and(Say(text, sources))
+        """Add text with its citations, in the provider's format."""
+        return self._with_action(Say(text, sources))
 
     def runs(
         self,
@@ -161,46 +161,46 @@ class ModelAnswer:
         kind: str = "server_tool_use",
         **arguments: Any,
     ) -> "ModelAnswer":
-        """Add a tool that the provider runs itself, with its result as the provider writes it."""
-        number = sum(isinstance(one, ProviderRun) for one in self.actions) + 1
-        return self._and(
+        """Add a tool that the provider runs itself, with its result in the provider's format."""
+        number = sum(isinstance(action, ProviderRun) for action in self.actions) + 1
+        return self._with_action(
             ProviderRun(tool, arguments, result, call_id or f"srvtoolu_{number}", kind)
         )
 
     def pauses(self, seconds: float) -> "ModelAnswer":
-        """Send nothing for so many seconds."""
-        return self._and(Pause(seconds))
+        """Send nothing for some seconds."""
+        return self._with_action(Pause(seconds))
 
     def stalls(self) -> "ModelAnswer":
         """Send nothing more, and keep the connection open."""
-        return self._and(Pause(None))
+        return self._with_action(Pause(None))
 
     def disconnects(self) -> "ModelAnswer":
         """Break the connection here."""
-        return self._and(Disconnect())
+        return self._with_action(Disconnect())
 
     def ends_early(self) -> "ModelAnswer":
         """End the body here, without a finish."""
-        return self._and(EndEarly())
+        return self._with_action(EndEarly())
 
     def malformed(self) -> "ModelAnswer":
         """Send a line that is not JSON."""
-        return self._and(Malformed())
+        return self._with_action(Malformed())
 
     def errs(self, message: str, code: str = "server_error") -> "ModelAnswer":
         """Send an error object in the stream."""
-        return self._and(StreamError(message, code))
+        return self._with_action(StreamError(message, code))
 
     def finishes(self, reason: str) -> "ModelAnswer":
-        """Finish with this reason, as the provider writes it: ``length``, or ``max_tokens`` of Anthropic."""
+        """Finish with this reason, in the provider's format: ``length``, or Anthropic's ``max_tokens``."""
         return replace(self, finish=reason)
 
     def drips(self, seconds: float) -> "ModelAnswer":
-        """Wait so many seconds between two pieces."""
+        """Wait some seconds between two pieces."""
         return replace(self, drip_seconds=seconds)
 
     def in_pieces(self, chars: int) -> "ModelAnswer":
-        """Send pieces of so many characters."""
+        """Send pieces with this number of characters."""
         return replace(self, chunk_chars=chars)
 
     def reports(self, **tokens: int) -> "ModelAnswer":
@@ -218,14 +218,14 @@ class ModelAnswer:
         return [text[at : at + self.chunk_chars] for at in range(0, len(text), self.chunk_chars)]
 
     def natural_usage(self, prompt_chars: int) -> Usage:
-        """Return the usage that was set, else an estimate: four characters a token, in input and output."""
+        """Return the configured usage, else an estimate: four characters a token, in input and output."""
         if isinstance(self.usage, Usage):
             return self.usage
-        said = sum(len(action.text) for action in self.actions if isinstance(action, Say))
-        said += sum(len(action.raw) for action in self.actions if isinstance(action, ScriptedCall))
+        chars = sum(len(action.text) for action in self.actions if isinstance(action, Say))
+        chars += sum(len(action.raw) for action in self.actions if isinstance(action, ScriptedCall))
         thought = sum(len(action.text) for action in self.actions if isinstance(action, Think))
         return Usage(
-            input=max(1, prompt_chars // 4), output=max(1, said // 4), reasoning=thought // 4
+            input=max(1, prompt_chars // 4), output=max(1, chars // 4), reasoning=thought // 4
         )
 
 
@@ -247,7 +247,7 @@ def calls(tool: str, *, call_id: str | None = None, **arguments: Any) -> ModelAn
 
 
 def writes(tool: str, raw: str, *, call_id: str | None = None) -> ModelAnswer:
-    """Begin an answer with a tool call written exactly like this."""
+    """Begin an answer with a tool call with exactly this input."""
     return ModelAnswer().writes(tool, raw, call_id=call_id)
 
 
@@ -269,7 +269,7 @@ def fails(
 
     Args:
         status: The HTTP status, such as 429.
-        message: The provider's error message; None takes a usual one for the status.
+        message: The provider's error message; None takes the usual message for the status.
         retry_after: The header: seconds, or an HTTP date.
         retry_after_ms: The header of some providers: milliseconds.
         code: The provider's own code, such as ``insufficient_quota``.

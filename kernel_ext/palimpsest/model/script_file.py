@@ -1,4 +1,4 @@
-"""Read a scenario file: the same answers as ``model.script``, written as JSON for lessons.
+"""Read a scenario file: answers as in ``model.script``, written as JSON for lessons.
 
 A scenario is a list of answers; an answer is an object or a list of small objects, in order:
 

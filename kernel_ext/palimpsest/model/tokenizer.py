@@ -1,12 +1,12 @@
 """Count tokens offline, with the rank files that litellm ships.
 
-tiktoken would download its files; litellm ships them under tiktoken's own cache names, so the
-cache directory is set around the load and restored. tiktoken's own encoding takes four tenths of a second and 46 MB, at its peak
-76. For the 10,000 characters that a first request holds, a dictionary of the ranks and the rule of byte pair encoding do, in a
-quarter of the time and less than half of the memory, and count as tiktoken does, to the token; so tiktoken is loaded when there is
-more to count, or something that might be read in another way. Where the files are missing, four
-characters of ASCII or one other character count as a token: rough, but not four times too
-low for Chinese, as characters divided by four are (spec/model-and-store.md B).
+tiktoken would download its files; litellm ships them under tiktoken's own cache names, so the cache directory is set
+for the load and restored. tiktoken's own encoding takes 0.4 seconds and 46 MB, at its peak 76. For the 10,000
+characters of a first request a dictionary of the ranks and the rule of byte pair encoding suffice, in a quarter of the
+time and less than half of the memory, with exactly tiktoken's counts; so tiktoken is loaded only for more text, or for
+text that both might read differently. Where the files, tiktoken or regex are missing, four characters of ASCII or one
+other character count as a token: rough, but not four times too low for Chinese, as characters divided by four are
+(spec/model-and-store.md B). ``rough_words`` returns a sentence about that.
 """
 
 import ctypes
@@ -15,23 +15,21 @@ import os
 import threading
 from binascii import b2a_base64
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-import regex
-
+from palimpsest.import_guard import optional_module, package_folder
 from palimpsest.transcript.errors import ConfigError
 
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 CACHED_TEXTS = 4_096
 SHORTEST_CACHED = 64
-"""Shorter texts are counted faster than they are looked up."""
+"""Shorter texts are counted faster than looked up."""
 
 LONGEST_COUNTED = 2_000_000
 """Characters; no window holds as many, and ten million of one letter take eight seconds."""
@@ -44,7 +42,7 @@ RANK_FILES = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
     "p50k_base": "ec7223a39ce59f226a68acc30dc1af2788490e15",
 }
-"""tiktoken's cache names: the SHA-1 of the address each file comes from."""
+"""tiktoken's cache names: the SHA-1 of each file's address."""
 
 SHA256 = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -57,11 +55,15 @@ MOST_CHARS = 200_000
 """Characters that are counted in one process before tiktoken is worth loading."""
 LONGEST_TEXT = 50_000
 LONGEST_PIECE = 100
-"""Bytes of a piece that is merged here: the time grows with its square."""
+"""Most bytes of a piece that is merged here, since the time grows with their square."""
+ROUGHLY = (
+    "Tokens by {} are estimates here, four ASCII characters or one other for each, and so is what rests on them: litellm's "
+    "files of tokens, tiktoken or regex are missing (pip install jupyter-palimpsest)."
+)
 UNCERTAIN = frozenset({"Cn", "Co", "Cs"})
-"""Categories of characters that two versions of Unicode, or two libraries, may read in different ways."""
+"""Categories of characters that versions of Unicode, or libraries, may read differently."""
 LINES_READ = 200_000
-"""Bytes of lines that are read at once, so that little is held beside the dictionary."""
+"""Bytes of lines that are read at once, to save memory beside the dictionary."""
 
 ENCODING = "o200k_base"
 PIECES = "|".join(
@@ -75,7 +77,7 @@ PIECES = "|".join(
         r"""\s+""",
     ]
 )
-"""How tiktoken cuts a text for this encoding, before it merges bytes."""
+"""The pattern by which tiktoken splits a text for this encoding, before it merges bytes."""
 
 _lock = threading.Lock()
 _encodings: dict[str, Any] = {}
@@ -91,7 +93,7 @@ def counter(estimator: str) -> Callable[[str], int]:
         known = ", ".join(["chars/4", *(f"tiktoken/{known}" for known in RANK_FILES)])
         raise ConfigError(f"There is no token estimator {estimator!r}. Known: {known}.")
     with _lock:
-        # One for each encoding, so that no text is counted again for the next step.
+        # A shared counter for each encoding, so that no text is counted again for the next step.
         if name not in _counters:
             _counters[name] = Cached(EncodingCount(name))
         return _counters[name]
@@ -103,7 +105,7 @@ def chars_over_four(text: str) -> int:
     return (units + 2) // 4
 
 
-def rough(text: str) -> int:
+def rough_count(text: str) -> int:
     """Estimate without rank files."""
     if text.isascii():
         return (len(text) + 3) // 4
@@ -121,19 +123,30 @@ def load(name: str) -> Any:
 
 def rank_directory() -> Path | None:
     """Find litellm's rank files without importing litellm."""
-    spec = find_spec("litellm")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(next(iter(spec.submodule_search_locations)), "litellm_core_utils", "tokenizers")
-    return folder if folder.is_dir() else None
+    package = package_folder("litellm")
+    folder = package / "litellm_core_utils" / "tokenizers" if package is not None else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def rough_words(estimators: Iterable[str]) -> tuple[str, ...]:
+    """Return a sentence for each estimator whose files or packages are missing here, so that it counts roughly."""
+    return tuple(map(ROUGHLY.format, filter(_is_rough, dict.fromkeys(estimators))))
+
+
+def _is_rough(estimator: str) -> bool:
+    name = estimator.partition("/")[2]
+    if name not in RANK_FILES:
+        return False
+    is_installed = all(package_folder(name) is not None for name in ("tiktoken", "regex"))
+    return not is_installed or _rank_file(name) is None
 
 
 def _load(name: str) -> Any:
-    folder = rank_directory()
-    if folder is None or not _intact(folder / RANK_FILES[name], SHA256[name]):
+    file = _rank_file(name)
+    if file is None:
         return None
     before = os.environ.get(CACHE_VARIABLE)
-    os.environ[CACHE_VARIABLE] = str(folder)
+    os.environ[CACHE_VARIABLE] = str(file.parent)
     try:
         import tiktoken
 
@@ -157,18 +170,27 @@ def give_back_memory() -> None:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
-def _intact(path: Path, digest: str) -> bool:
-    """Check a rank file ourselves: tiktoken deletes a wrong one and downloads it."""
+def _rank_file(name: str) -> Path | None:
+    """Return an encoding's rank file; None where it is missing or damaged."""
+    folder = rank_directory()
+    path = folder / RANK_FILES[name] if folder is not None else None
+    return path if path is not None and _is_intact(path, SHA256[name]) else None
+
+
+@cache
+def _is_intact(path: Path, digest: str) -> bool:
+    """Check a rank file's digest, since tiktoken would delete a wrong file and download it."""
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
 class RankTable:
-    """The ranks of an encoding, read from its file: the lines stand in the order of the ranks, from 0.
+    """The ranks of an encoding, read from its file, whose lines are in the order of the ranks, from 0.
 
-    Tokens stay as they are written there, in Base64: a text has fewer pieces to write than the file has tokens to read.
+    Tokens stay in Base64 as in the file: encoding the few pieces of a text is faster than decoding all tokens.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, regex: Any) -> None:
+        """``regex`` is the module of that name, which supports the categories of characters."""
         self._ranks = _read(path)
         self._pieces = regex.compile(PIECES)
         self._left = MOST_CHARS
@@ -193,7 +215,7 @@ class RankTable:
         return self._ranks.get(b2a_base64(token, newline=False))
 
     def _merged(self, piece: bytes) -> int:
-        """Return how many tokens remain when the neighbours of the lowest rank are joined, again and again."""
+        """Return the tokens of a piece after repeatedly joining the neighbours of the lowest rank."""
         parts = [piece[at : at + 1] for at in range(len(piece))]
         while len(parts) > 1:
             joined = [
@@ -222,7 +244,7 @@ def _read(path: Path) -> dict[bytes, int]:
 
 
 class EncodingCount:
-    """Counts as an encoding does, which is loaded once there is much to count; nothing is loaded before the first text."""
+    """Counts the tokens of an encoding, which is loaded only when there is much to count."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -232,26 +254,25 @@ class EncodingCount:
 
     def __call__(self, text: str) -> int:
         """Return the tokens of a text."""
-        found = self._by_ranks(text) if self._first and self._name not in _encodings else None
-        if found is not None:
-            return found
+        tokens = self._by_ranks(text) if self._first and self._name not in _encodings else None
+        if tokens is not None:
+            return tokens
         encoding = load(self._name)
         with self._lock:
             self._first, self._table = False, None
-        return rough(text) if encoding is None else _counted(encoding, text)
+        return rough_count(text) if encoding is None else _token_count(encoding, text)
 
     def _by_ranks(self, text: str) -> int | None:
         with self._lock:
             if self._table is None:
-                folder = rank_directory()
-                path = folder / RANK_FILES[self._name] if folder is not None else None
-                if path is None or not _intact(path, SHA256[self._name]):
+                path, regex = _rank_file(self._name), optional_module("regex")
+                if path is None or regex is None:
                     return None
-                self._table = RankTable(path)
+                self._table = RankTable(path, regex)
             return self._table.count(text)
 
 
-def _counted(encoding: Any, text: str) -> int:
+def _token_count(encoding: Any, text: str) -> int:
     # encode_ordinary, since encode raises on text that looks like a special token.
     def exact(piece: str) -> int:
         return len(encoding.encode_ordinary(piece))
@@ -259,13 +280,13 @@ def _counted(encoding: Any, text: str) -> int:
     if len(text) <= LONGEST_COUNTED:
         return exact(text)
     step = (len(text) - SAMPLE_CHARS) / (SAMPLES - 1)
-    starts = [round(step * one) for one in range(SAMPLES)]
+    starts = [round(step * index) for index in range(SAMPLES)]
     counted = sum(exact(text[start : start + SAMPLE_CHARS]) for start in starts)
     return round(counted * len(text) / (SAMPLES * SAMPLE_CHARS))
 
 
 class LazyEncoding:
-    """A tiktoken encoding that is loaded at its first text; litellm mostly asks it to encode an empty one."""
+    """A tiktoken encoding that is loaded at its first text, since litellm mostly encodes an empty text."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -307,13 +328,13 @@ class Cached:
         # The hash stands for the text, so that the cache does not keep long outputs alive.
         key = (hash(text), len(text))
         with self._lock:
-            found = self._known.get(key)
-            if found is not None:
+            tokens = self._known.get(key)
+            if tokens is not None:
                 self._known.move_to_end(key)
-                return found
-        found = self._count(text)
+                return tokens
+        tokens = self._count(text)
         with self._lock:
-            self._known[key] = found
+            self._known[key] = tokens
             while len(self._known) > CACHED_TEXTS:
                 self._known.popitem(last=False)
-        return found
+        return tokens

@@ -1,4 +1,4 @@
-"""One session as the layers above the store read and write it: its state, read once between two records, and its log.
+"""Read and write one session for the layers above the store: its state, read once between two records, and its log.
 
 The loop, the stream processor, the questions and the runner share it; each writes only its own events.
 """
@@ -26,16 +26,16 @@ from palimpsest.transcript.session_record.events import PartUpdated, SessionUpda
 from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelRef
 
-KEPT_SECONDS = 30.0
-"""How long ``kept`` waits for a disk that does not respond."""
-LOOK_SECONDS = 0.2
+STALL_SECONDS = 30.0
+"""How long ``wait_until_written`` waits for a disk that does not respond."""
+CHECK_SECONDS = 0.2
 """How often a wait for a stuck disk checks whether the turn was stopped."""
 
 T = TypeVar("T")
 
 
-class _Guarded(Generic[T]):
-    """A value of a state, read under the journal's lock and kept until the next record."""
+class _CachedValue(Generic[T]):
+    """A value of a state, read under the journal's lock and cached until the next record."""
 
     def __init__(self, read: Callable[[State], T]) -> None:
         self._read = read
@@ -45,53 +45,53 @@ class _Guarded(Generic[T]):
 
     def __get__(self, state: "GuardedState", _owner: type) -> T:
         with state.journal.lock:
-            found = state.__dict__[self._name] = self._read(state.journal.state)
-        return found
+            value = state.__dict__[self._name] = self._read(state.journal.state)
+        return value
 
 
 class GuardedState:
-    """The folded state of a session; ``State`` says what each value is. Between two records each is read once."""
+    """The folded state of a session; ``State`` documents each value. Between two records each is read once."""
 
-    __slots__ = ("__dict__", "_known", "journal")
+    __slots__ = ("__dict__", "_cache", "journal")
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self._known: dict[tuple[object, ...], Any] = {}
-        journal.kept_reads += (self.__dict__, self._known)
+        self._cache: dict[tuple[object, ...], Any] = {}
+        journal.cached_reads += (self.__dict__, self._cache)
 
-    session = _Guarded(lambda state: state.session)
-    decisions = _Guarded(lambda state: state.decisions)
-    request = _Guarded(lambda state: state.request)
-    items = _Guarded(lambda state: state.items)
-    inbox = _Guarded(lambda state: dict(state.inbox))
-    todos = _Guarded(lambda state: state.todos)
-    diff = _Guarded(lambda state: state.diff)
-    seq = _Guarded(lambda state: state.seq)
+    session = _CachedValue(lambda state: state.session)
+    decisions = _CachedValue(lambda state: state.decisions)
+    request = _CachedValue(lambda state: state.request)
+    items = _CachedValue(lambda state: state.items)
+    inbox = _CachedValue(lambda state: dict(state.inbox))
+    todos = _CachedValue(lambda state: state.todos)
+    diff = _CachedValue(lambda state: state.diff)
+    seq = _CachedValue(lambda state: state.seq)
 
-    def _of(self, read: Callable[..., T], *names: str) -> T:
-        """Return what is read of the state as it is; words of a part that are not journaled yet wait on."""
+    def _read_state(self, read: Callable[..., T], *names: str) -> T:
+        """Return the result of ``read`` on the state, cached; deltas that are not journaled yet are not included."""
         key = (read, *names)
         with self.journal.lock:
-            if key not in self._known:
-                self._known[key] = read(self.journal.state, *names)
-            found: T = self._known[key]
-            return found
+            if key not in self._cache:
+                self._cache[key] = read(self.journal.state, *names)
+            value: T = self._cache[key]
+            return value
 
     def messages(self) -> Messages:
         """Return the messages in order."""
-        return self._of(State.messages)
+        return self._read_state(State.messages)
 
     def newest_message(self) -> Message | None:
-        """Return the newest message; no other is read."""
-        return self._of(State.newest_message)
+        """Return the newest message, without reading others."""
+        return self._read_state(State.newest_message)
 
-    def holding(self, kind: str) -> Messages:
-        """Return the messages that hold a part of a type that is looked for, in order; no other is read."""
-        return self._of(State.holding, kind)
+    def messages_with_part(self, kind: str) -> Messages:
+        """Return the messages that hold a part of an indexed type, in order, without reading others."""
+        return self._read_state(State.messages_with_part, kind)
 
     def message(self, message_id: str) -> Message | None:
         """Return one message."""
-        return self._of(State.message, message_id)
+        return self._read_state(State.message, message_id)
 
 
 class SessionLog:
@@ -124,7 +124,7 @@ class SessionLog:
         return self.journal.session_id
 
     def change(self, *, sync: bool = False, **fields: Any) -> None:
-        """Change fields of the session's own record, such as its title, where there is one."""
+        """Change fields of the session's record, such as its title; does nothing before it has a record."""
         session = self.state.session
         if session is not None:
             changed = SessionUpdated(session=session.model_copy(update=fields))
@@ -132,15 +132,15 @@ class SessionLog:
 
     def view(self, messages: Messages | None = None) -> View:
         """Return the session at this moment, or only the given messages, as a view for deciders."""
-        found = self.state.messages() if messages is None else messages
-        return View.of(found, self.state.decisions, self.blobs.get_blob)
+        value = self.state.messages() if messages is None else messages
+        return View.of(value, self.state.decisions, self.blobs.get_blob)
 
     def new_part(self, message: MessageInfo) -> dict[str, str]:
-        """Return the fields that a new part of a message has, whatever its type."""
+        """Return the ids that a new part of a message has, of any type."""
         return self.ids.part(message.session_id, message.id)
 
     def write_notice(self, message: MessageInfo, about: str, words: str) -> None:
-        """Write a sentence for the user into an answer, which no model is sent."""
+        """Write a sentence for the user into an answer; it is not sent to a model."""
         name = self.ids.new("prt")
         self.append(
             PartUpdated(part=user_notice(name, message.session_id, message.id, about, words))
@@ -161,7 +161,7 @@ class SessionLog:
             summary=summary,
         )
 
-    async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
+    async def wait_until_written(self, is_stopped: Callable[[], bool] = lambda: False) -> str:
         """Wait until everything appended is written; returns one sentence if that takes too long, else "".
 
         Events that the disk refuses stay in memory, and the error is reported at once; they are not waited for.
@@ -169,9 +169,9 @@ class SessionLog:
         stall = self.journal.stall
         written = asyncio.ensure_future(self.journal.flush())
         while not written.done():
-            await asyncio.wait({written}, timeout=LOOK_SECONDS)
+            await asyncio.wait({written}, timeout=CHECK_SECONDS)
             words = stall.words
-            if ended() or (words and time.monotonic() - stall.since > KEPT_SECONDS):
+            if is_stopped() or (words and time.monotonic() - stall.since > STALL_SECONDS):
                 written.cancel()
                 return words
         return ""

@@ -1,8 +1,8 @@
 """Process the stream of one model call: every event becomes a change of one part, journaled as it happens.
 
-The processor knows parts and the recorder, not the loop: retries, limits and what comes next
-are decided there. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
-byte-exact but for secrets, and no tool runs on a call from an unfinished stream, because calls are returned
+The processor writes parts to the log; the loop decides about retries, limits and the next
+step. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
+byte-exact except for secrets, and no tool runs on a call from an unfinished stream, because calls are returned
 only by ``take_tool_calls`` after the stream has really ended.
 """
 
@@ -65,7 +65,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joi
 MOST_FILES = 500
 """Files that a step's patch part names; an unpacked archive has thousands."""
 Truncate = Callable[[str, str, str, Mapping[str, Any]], Decision | None]
-"""``(message id, part id, whole output, metadata)``: decides what the model will be shown of a tool's output."""
+"""``(message id, part id, whole output, metadata)``: decides how a tool's output is shortened for the model."""
 DELTAS = (TextDelta, ReasoningDelta, ToolInputDelta)
 KNOWN_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "error", "unknown"}
 
@@ -73,8 +73,8 @@ KNOWN_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "er
 class StreamProcessor:
     """Turns the events of one assistant message into parts.
 
-    Responsibilities: create and update the parts; keep the message's tokens, cost and finish;
-    close whatever is open when the step ends in any way.
+    Responsibilities: create and update the parts; record the message's tokens, cost and finish;
+    close open parts when the step ends in any way.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class StreamProcessor:
     ) -> None:
         self.message = message
         self.rejected = False
-        """The user rejected a call without feedback: the turn ends here."""
+        """The user rejected a call without feedback, so the turn ends."""
         self.circle: str | None = None
-        """Why the turn ends here, where the guard against doom loops ends it."""
+        """Why the guard against doom loops ends the turn; None where it does not."""
         self.user_wait = UserWaitTime(log.clock)
-        """Counts how long the calls waited for the user."""
+        """Measures how long the calls waited for the user."""
         self._log = log
         self._truncate = truncate
         self._request_id = request_id
@@ -111,10 +111,10 @@ class StreamProcessor:
             StepStarted: self._step_started,
             TextStarted: self._text_started,
             TextDelta: self._text_delta,
-            TextEnded: self._words_ended,
+            TextEnded: self._text_or_reasoning_ended,
             ReasoningStarted: self._reasoning_started,
             ReasoningDelta: self._reasoning_delta,
-            ReasoningEnded: self._words_ended,
+            ReasoningEnded: self._text_or_reasoning_ended,
             ToolInputStarted: self._tool_input_started,
             ToolInputDelta: self._tool_input_delta,
             ToolInputEnded: lambda _: None,
@@ -126,7 +126,7 @@ class StreamProcessor:
 
     def handle(self, event: StreamEvent) -> None:
         """Process one event of the stream, or of a tool that finished."""
-        self._handlers[type(event)](_whole(event))
+        self._handlers[type(event)](_join_surrogates(event))
 
     def take_tool_calls(self) -> list[ToolCalled]:
         """Return the complete calls that wait to be run, once; provider-executed ones excluded."""
@@ -134,9 +134,9 @@ class StreamProcessor:
         return calls
 
     def requested_tools(self) -> list[str]:
-        """Return the names of the tools that this answer calls, also by a call that was cut off."""
+        """Return the names of the tools that this answer calls, including a call that was cut off."""
         parts = self._tools.values()
-        return [one.tool for one in parts if not (one.metadata or {}).get("provider_executed")]
+        return [part.tool for part in parts if not (part.metadata or {}).get("provider_executed")]
 
     def tool(self, call_id: str) -> ToolPart:
         """Return the part of a call."""
@@ -147,7 +147,7 @@ class StreamProcessor:
     def _text_started(self, event: TextStarted) -> None:
         part = TextPart(**self._log.new_part(self.message), time=Span(start=self._log.clock()))
         self._texts[event.id] = (part, [])
-        self._put(part)
+        self._journal_part(part)
 
     def _text_delta(self, event: TextDelta) -> None:
         if not event.text:
@@ -169,7 +169,7 @@ class StreamProcessor:
             metadata=event.metadata,
         )
         self._thoughts[event.id] = (part, [])
-        self._put(part)
+        self._journal_part(part)
 
     def _reasoning_delta(self, event: ReasoningDelta) -> None:
         if event.id not in self._thoughts:
@@ -182,16 +182,16 @@ class StreamProcessor:
             words.append(event.text)
             self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
-    def _words_ended(self, event: TextEnded | ReasoningEnded) -> None:
+    def _text_or_reasoning_ended(self, event: TextEnded | ReasoningEnded) -> None:
         """End a text, or a piece of reasoning."""
         known = self._texts if isinstance(event, TextEnded) else self._thoughts
         if event.id not in known:
             return
         part, words = known.pop(event.id)
-        update = {"text": joined_surrogates("".join(words)), "time": self._ended(part.time)}
+        update = {"text": joined_surrogates("".join(words)), "time": self._closed_span(part.time)}
         if event.metadata is not None:
             update["metadata"] = event.metadata
-        self._put(part.model_copy(update=update))
+        self._journal_part(part.model_copy(update=update))
 
     # Tools
 
@@ -253,10 +253,10 @@ class StreamProcessor:
             update={"title": title or part.state.title, "metadata": old | metadata}
         )
         changed = part.model_copy(update={"state": state})
-        rest_equal = all(
+        is_rest_equal = all(
             old.get(key) == value for key, value in metadata.items() if key != "output"
         )
-        if grows and rest_equal and state.title == part.state.title:
+        if grows and is_rest_equal and state.title == part.state.title:
             self._tools[call_id] = changed
             words = str(after)[len(str(before)) :]
             if words:
@@ -271,25 +271,27 @@ class StreamProcessor:
         outcome = _outcome(part.tool, event.output)
         output = self._log.clean(hide_assigned(outcome.output))
         text, blob = keep_output(self._log.blobs, output)
-        attachments = tuple(self._kept(attachment) for attachment in outcome.attachments)
+        attachments = tuple(
+            self._stored_attachment(attachment) for attachment in outcome.attachments
+        )
         state = ToolCompleted(
             input=part.state.input,
             output=text,
             blob=blob,
             title=outcome.title,
-            metadata=dict(outcome.metadata) | self.user_wait.of(part.call_id),
-            time=self._ended(part.state.time),
+            metadata=dict(outcome.metadata) | self.user_wait.metadata_of(part.call_id),
+            time=self._closed_span(part.state.time),
             attachments=attachments,
         )
         decision: Decision | None = None
-        # What the provider returned goes back to it as it came, so nothing of it is cut for the model.
+        # A provider's own result goes back to it unchanged, so it is never shortened.
         if not (part.metadata and is_provider_call(part)):
             decision = self._truncate(part.message_id, part.id, output, outcome.metadata)
         self._put_tool(part.model_copy(update={"state": state}))
         if decision is not None:
             self._log.append(DecisionMade(decision=decision))
 
-    def _kept(self, attachment: Attachment) -> Attachment:
+    def _stored_attachment(self, attachment: Attachment) -> Attachment:
         """Return an attachment for the log, long content as a blob; whole where the disk takes no blob."""
         try:
             url = keep_attachment(self._log.blobs, attachment.url)
@@ -307,8 +309,10 @@ class StreamProcessor:
         state = ToolFailed(
             input=part.state.input,
             error=event.error,
-            metadata=part.state.metadata | (event.metadata or {}) | self.user_wait.of(part.call_id),
-            time=self._ended(part.state.time),
+            metadata=part.state.metadata
+            | (event.metadata or {})
+            | self.user_wait.metadata_of(part.call_id),
+            time=self._closed_span(part.state.time),
         )
         self._put_tool(part.model_copy(update={"state": state}))
 
@@ -317,10 +321,10 @@ class StreamProcessor:
     def _step_started(self, _event: StepStarted) -> None:
         self._step_began = self._log.clock()
         self._start = StepStartPart(**self._log.new_part(self.message), request_id=self._request_id)
-        self._put(self._start)
+        self._journal_part(self._start)
 
     def begin_again(self, request_id: str) -> None:
-        """Begin the step anew with another request, after the attempt with the first one was discarded."""
+        """Begin the step again with another request, after the attempt with the first one was discarded."""
         snapshot = self._start.snapshot if self._start is not None else None
         self._request_id = request_id
         self._step_started(StepStarted())
@@ -330,25 +334,25 @@ class StreamProcessor:
         """Record the snapshot of the files before the step; None where there is none."""
         if self._start is not None and snapshot is not None and self._start.snapshot is None:
             self._start = self._start.model_copy(update={"snapshot": snapshot})
-            self._put(self._start)
+            self._journal_part(self._start)
 
     def files_changed(self, before: str | None, after: str | None, files: tuple[str, ...]) -> None:
         """Record the snapshot after the step, and which files it changed."""
         self._after = after
         if before is not None and after is not None and files:
-            named, more = files[:MOST_FILES], len(files) - MOST_FILES
+            first_files, more = files[:MOST_FILES], len(files) - MOST_FILES
             self._patch = PatchPart(
                 **self._log.new_part(self.message),
                 hash=before,
                 after=after,
-                files=named,
+                files=first_files,
                 more=more if more > 0 else None,
             )
 
     def _put_patch(self) -> None:
         patch, self._patch = self._patch, None
         if patch is not None:
-            self._put(patch)
+            self._journal_part(patch)
 
     def finish_step(self, event: StepFinished) -> None:
         """Record usage, cost and finish reason as soon as the provider reports them, before tools run."""
@@ -358,15 +362,15 @@ class StreamProcessor:
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
         self._message(finish=reason, tokens=event.usage, cost=cost)
 
-    def answered(self, given: dict[str, Any]) -> None:
+    def record_answer(self, given: dict[str, Any]) -> None:
         """Record the input of a call as the structured answer, which ends the turn."""
         self._message(structured=given, finish="stop")
 
     def _step_finished(self, event: StepFinished) -> None:
-        self._close_words()
+        self._close_texts()
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
         waited = self.user_wait.total
-        self._put(
+        self._journal_part(
             StepFinishPart(
                 **self._log.new_part(self.message),
                 reason=reason,
@@ -390,11 +394,11 @@ class StreamProcessor:
     # Endings
 
     def discard_attempt(self, attempt: int) -> None:
-        """Mark the parts that a failed request left behind, before it is sent again.
+        """Mark the parts of a failed request, before it is sent again.
 
         The parts stay in the transcript, marked, and are not sent to the model.
         """
-        self._close_words()
+        self._close_texts()
         self._close_tools()
         self._calls.clear()
         for part in self._attempt:
@@ -405,8 +409,8 @@ class StreamProcessor:
         self._tools.clear()
 
     def close(self, error: ErrorValue | None = None) -> None:
-        """Close everything that is open; with an error, the message carries it and its text stays."""
-        self._close_words()
+        """Close all open parts and the message; an error is recorded in the message, and its text stays."""
+        self._close_texts()
         self._close_tools()
         self._put_patch()
         update: dict[str, Any] = {
@@ -419,11 +423,11 @@ class StreamProcessor:
         self.message = self.message.model_copy(update=update)
         self._log.append(*answer_ended(self.message), sync=True)
 
-    def _close_words(self) -> None:
+    def _close_texts(self) -> None:
         for identifier in list(self._thoughts):
-            self._words_ended(ReasoningEnded(identifier))
+            self._text_or_reasoning_ended(ReasoningEnded(identifier))
         for identifier in list(self._texts):
-            self._words_ended(TextEnded(identifier))
+            self._text_or_reasoning_ended(TextEnded(identifier))
 
     def _close_tools(self) -> None:
         for part in list(self._tools.values()):
@@ -432,36 +436,36 @@ class StreamProcessor:
             now = self._log.clock()
             running = isinstance(part.state, ToolRunning)
             metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
-            begun = part.state.time.start if isinstance(part.state, ToolRunning) else now
+            start = part.state.time.start if isinstance(part.state, ToolRunning) else now
             raw = "".join(self._raw.get(part.call_id, ()))
             state = ToolFailed(
                 input=part.state.input,
                 error=ABORTED,
                 metadata=metadata | {"interrupted": True} | ({} if running else {"raw": raw}),
-                time=Span(start=begun, end=now),
+                time=Span(start=start, end=now),
             )
             self._put_tool(part.model_copy(update={"state": state}))
 
     # Writing
 
-    def _ended(self, span: Span | None) -> Span:
+    def _closed_span(self, span: Span | None) -> Span:
         now = self._log.clock()
         return Span(start=span.start if span else now, end=now)
 
-    def _put(self, part: Part, *, sync: bool = False) -> None:
-        self._attempt = [kept for kept in self._attempt if kept.id != part.id] + [part]
+    def _journal_part(self, part: Part, *, sync: bool = False) -> None:
+        self._attempt = [known for known in self._attempt if known.id != part.id] + [part]
         self._log.append(PartUpdated(part=part), sync=sync)
 
     def _put_tool(self, part: ToolPart, *, sync: bool = False) -> None:
         self._tools[part.call_id] = part
-        self._put(part, sync=sync)
+        self._journal_part(part, sync=sync)
 
     def _message(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
         self._log.append(MessageUpdated(info=self.message))
 
 
-def _whole(event: StreamEvent) -> StreamEvent:
+def _join_surrogates(event: StreamEvent) -> StreamEvent:
     """Return the event with surrogates joined; not in a delta's text, which the next delta may complete."""
     if not isinstance(event, DELTAS):
         return with_joined_surrogates(event)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
 from palimpsest.processor.session_log import SessionLog
-from palimpsest.tools.calls.error_containment import ExitAttempted, aborted, await_contained
+from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained, wait_for_abort
 from palimpsest.tools.tool import (
     Abort,
     AskFunction,
@@ -48,13 +48,13 @@ class ToolLookup(Protocol):
     def resolve(self, name: str) -> Tool | str:
         """Return the tool, or a sentence for the model when there is none of that name."""
 
-    def validate(self, tool: Tool, given: Any) -> Any:
+    def validate(self, tool: Tool, tool_context: Any) -> Any:
         """Return the validated arguments, or a sentence for the model."""
 
 
 @dataclass(slots=True)
 class RunTools:
-    """What the tool calls of a run get: the session, folders, permission, and what the kernel has for them."""
+    """What the tool calls of a run get: the session, folders, permission, and the kernel's services."""
 
     log: SessionLog
     abort: Abort
@@ -73,7 +73,7 @@ class RunTools:
     def context(
         self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
     ) -> ToolContext:
-        """Return what one tool call receives; ``more`` are further values of ``ToolContext``."""
+        """Return the context of one tool call; ``more`` are further fields of ``ToolContext``."""
         extra = {**self.extra, **more.pop("extra", {})}
         return ToolContext(
             session_id=self.log.session_id,
@@ -107,13 +107,13 @@ async def run_calls(
     """
     lock = asyncio.Lock()
 
-    async def one(call: ToolCalled) -> Result:
+    async def run_call(call: ToolCalled) -> Result:
         tool = offer.resolve(call.tool)
-        alone = not isinstance(tool, str) and not tool.concurrent
-        async with lock if alone else nullcontext():
+        is_exclusive = not isinstance(tool, str) and not tool.concurrent
+        async with lock if is_exclusive else nullcontext():
             return await _run(call, tool, offer, context, began, guard)
 
-    tasks = [asyncio.create_task(one(call)) for call in calls]
+    tasks = [asyncio.create_task(run_call(call)) for call in calls]
     try:
         for done in asyncio.as_completed(tasks):
             yield await done
@@ -138,15 +138,15 @@ async def _run(
     arguments = offer.validate(tool, call.input)
     if isinstance(arguments, str):
         return ToolErred(call.id, arguments)
-    given = context(call)
-    if given.abort.is_set():
+    tool_context = context(call)
+    if tool_context.abort.is_set():
         return _aborted(call, {})
     try:
         await guard(call)
         began(call.id)
-        return await _until_abort(call, tool, arguments, given)
+        return await _until_abort(call, tool, arguments, tool_context)
     except PermissionDenied as denied:
-        return _refused(call, denied)
+        return _refused_call(call, denied)
     except Aborted as stopped:
         return _aborted(call, {"diff": stopped.diff} if stopped.diff else {})
     except UserError as problem:
@@ -154,11 +154,11 @@ async def _run(
     except ExitAttempted as escaped:
         return ToolErred(call.id, f"The tool {tool.name!r} failed: {escaped}.")
     except Exception as broken:  # noqa: BLE001  a tool's defect must not end the session
-        return _broken(call, tool, broken)
+        return _broken_call(call, tool, broken)
 
 
-def _refused(call: ToolCalled, denied: PermissionDenied) -> ToolErred:
-    """Return a refused call with who refused it and why, and with what it would have changed."""
+def _refused_call(call: ToolCalled, denied: PermissionDenied) -> ToolErred:
+    """Return the error of a refused call, with who refused it, the reason, and the change it would have made."""
     metadata: dict[str, Any] = {REFUSED_BY: denied.by}
     if denied.why:
         metadata[REFUSED_WHY] = denied.why
@@ -171,7 +171,7 @@ def _refused(call: ToolCalled, denied: PermissionDenied) -> ToolErred:
     )
 
 
-def _broken(call: ToolCalled, tool: Tool, broken: Exception) -> Result:
+def _broken_call(call: ToolCalled, tool: Tool, broken: Exception) -> Result:
     """Return an unexpected exception of a tool as its error; as aborted where the kernel is ending."""
     if no_more_threads(broken):
         return _aborted(call, {})
@@ -186,9 +186,9 @@ def no_more_threads(broken: Exception) -> bool:
 async def _until_abort(
     call: ToolCalled, tool: Tool, arguments: Any, context: ToolContext
 ) -> Result:
-    """Run the tool; once aborted it gets a short grace period to return what it has."""
+    """Run the tool; once aborted it gets a short grace period to return its partial result."""
     work = asyncio.ensure_future(await_contained(tool.run(arguments, context)))
-    waiting = asyncio.ensure_future(aborted(context.abort))
+    waiting = asyncio.ensure_future(wait_for_abort(context.abort))
     try:
         await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
@@ -200,11 +200,11 @@ async def _until_abort(
         waiting.cancel()
         if not work.done():
             work.cancel()
-    return _finished(call, outcome, stopped=context.abort.is_set())
+    return _finished_call(call, outcome, stopped=context.abort.is_set())
 
 
-def _finished(call: ToolCalled, outcome: ToolOutcome, *, stopped: bool) -> Result:
-    # A stopped tool that still returned keeps what it printed, marked as interrupted.
+def _finished_call(call: ToolCalled, outcome: ToolOutcome, *, stopped: bool) -> Result:
+    # A stopped tool that still returned keeps its printed output, marked as interrupted.
     if stopped and outcome.metadata.get("interrupted"):
         return _aborted(call, dict(outcome.metadata) | {"output": outcome.output})
     return ToolReturned(call.id, outcome)
@@ -225,7 +225,7 @@ class UserWaitTime:
         self._since = 0
 
     @contextmanager
-    def waiting(self, call_id: str) -> Iterator[None]:
+    def counting(self, call_id: str) -> Iterator[None]:
         """Count the time of the ``with`` block as waiting for the user."""
         began = self._clock()
         if self._open == 0:
@@ -240,7 +240,7 @@ class UserWaitTime:
             if self._open == 0:
                 self._total += now - self._since
 
-    def of(self, call_id: str) -> dict[str, int]:
+    def metadata_of(self, call_id: str) -> dict[str, int]:
         """Return the waiting time as metadata of a call's state; empty where it did not wait for the user."""
         waited = self._calls.get(call_id, 0)
         return {WAITED: waited} if waited >= LEAST_MS else {}
@@ -263,7 +263,7 @@ class TimedInterview:
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and wait for the answers."""
-        with self._user_wait.waiting(self._call_id):
+        with self._user_wait.counting(self._call_id):
             return await self._interview.ask(
                 questions, message_id=message_id, call_id=call_id, abort=abort
             )

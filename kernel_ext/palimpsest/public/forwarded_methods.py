@@ -15,13 +15,13 @@ def forwarded_later(
 ) -> Callable[Concatenate[W, P], R]:
     """Return a method that calls a part's method, with the same name, docstring and parameters.
 
-    The part's class is not imported before somebody looks at it: ``method`` does that.
+    ``method`` imports the part's class, at the first access only.
     """
     return cast("Callable[Concatenate[W, P], R]", _ForwardedLater(part, method))
 
 
 class _ForwardedLater(Generic[W, T, P, R]):
-    """Stands in a class for a method, and takes its place with the method at the first look."""
+    """A descriptor that replaces itself in the class by the method at the first access."""
 
     def __init__(
         self, part: Callable[[W], T], method: Callable[[], Callable[Concatenate[T, P], R]]
@@ -30,14 +30,14 @@ class _ForwardedLater(Generic[W, T, P, R]):
         self._method = method
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._home, self._name = owner, name
+        self._owner, self._name = owner, name
 
-    def __get__(self, whole: W | None, owner: type) -> Any:
+    def __get__(self, instance: W | None, owner: type) -> Any:
         part, method = self._part, self._method()
 
         @functools.wraps(method)
-        def call(whole: W, /, *arguments: P.args, **named: P.kwargs) -> R:
-            return method(part(whole), *arguments, **named)
+        def call(instance: W, /, *arguments: P.args, **named: P.kwargs) -> R:
+            return method(part(instance), *arguments, **named)
 
-        setattr(self._home, self._name, call)
-        return getattr(owner if whole is None else whole, self._name)
+        setattr(self._owner, self._name, call)
+        return getattr(owner if instance is None else instance, self._name)

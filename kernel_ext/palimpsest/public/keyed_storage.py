@@ -1,6 +1,6 @@
 """Read and write sessions by key, as OpenCode's ``Storage`` does; ``palimpsest.keyed_storage()``.
 
-Border: every change is written like any other: to the log of the session, by the kernel that holds
+Border: every change is written like any other: to the log of the session, by the kernel that writes
 it, and not while its agent works.
 """
 
@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from palimpsest.app.wiring import App
 from palimpsest.store.exchange.key_changes import (
-    DIFF,
+    DIFF_READ_ONLY,
     NO_SESSION,
-    SHARE,
+    SHARE_READ_ONLY,
     Change,
     changed_session,
     message_change,
@@ -31,8 +31,8 @@ T = TypeVar("T")
 class KeyedStorage:
     """The sessions of a project by key: ``read``, ``write``, ``update``, ``remove``, ``list``."""
 
-    def __init__(self, holder: App, keys: KeyedView, store: Store) -> None:
-        self._holder = holder
+    def __init__(self, app: App, keys: KeyedView, store: Store) -> None:
+        self._app = app
         self._keys = keys
         self._store = store
 
@@ -74,22 +74,24 @@ class KeyedStorage:
         >>> session.title
         'Penguins'
         """
-        found = checked_key(key)
-        match found:
+        parts = checked_key(key)
+        match parts:
             case ("session", _, _):
-                self._write_session(found, plain_value(found, value))
+                self._write_session(parts, plain_value(parts, value))
             case ("message", session_id, _):
-                self._known(session_id)
-                self._record(session_id, message_change(found, plain_value(found, value)))
+                self._check_session(session_id)
+                self._record(session_id, message_change(parts, plain_value(parts, value)))
             case ("part", message_id, _):
-                given = plain_value(found, value)
-                said = given.get("sessionID")
-                holder = self._keys.holder(message_id, said if isinstance(said, str) else None)
-                self._record(holder, part_change(self._store, holder, found, given))
+                given = plain_value(parts, value)
+                named_session = given.get("sessionID")
+                app = self._keys.holder(
+                    message_id, named_session if isinstance(named_session, str) else None
+                )
+                self._record(app, part_change(self._store, app, parts, given))
             case ("share", _):
-                raise UserError(SHARE)
+                raise UserError(SHARE_READ_ONLY)
             case _:
-                raise UserError(DIFF)
+                raise UserError(DIFF_READ_ONLY)
 
     def update(self, key: Sequence[str], change: Callable[[Json], Json]) -> Json:
         """Write the value that ``change`` returns or has changed in place; returns the value stored then.
@@ -106,32 +108,32 @@ class KeyedStorage:
         return self.read(key)
 
     def remove(self, key: Sequence[str]) -> None:
-        """Remove the value at a key; does nothing if there is none.
+        """Remove the value at a key; does nothing for a missing value.
 
-        A session is removed with all it has, as by ``session.delete()``, a share with its page. A message
-        or part is removed from the transcript; its lines stay in the log.
+        A session is deleted as by ``session.delete()``, a share with its page. A message or part is removed from the
+        transcript; its lines stay in the log.
 
         >>> message = session.messages[-1]
         >>> storage.remove(["message", session.id, message.id])
         >>> message.id in [one.id for one in session.messages]
         False
         """
-        found = checked_key(key)
+        parts = checked_key(key)
         try:
-            self.read(found)
+            self.read(parts)
         except NotFound:
             return
-        match found:
+        match parts:
             case ("session", _, session_id):
-                self._done(self._holder.workspace.delete(session_id))
+                self._wait_for(self._app.workspace.delete(session_id))
             case ("message", session_id, _):
-                self._record(session_id, removal_change(found))
+                self._record(session_id, removal_change(parts))
             case ("part", message_id, _):
-                self._record(self._keys.holder(message_id), removal_change(found))
+                self._record(self._keys.holder(message_id), removal_change(parts))
             case ("share", session_id):
-                self._done(self._holder.workspace.sharing.unshare(session_id))
+                self._wait_for(self._app.workspace.sharing.unshare(session_id))
             case _:
-                raise UserError(DIFF)
+                raise UserError(DIFF_READ_ONLY)
 
     def _write_session(self, key: Key, value: dict[str, Any]) -> None:
         try:
@@ -139,23 +141,23 @@ class KeyedStorage:
         except NotFound:
             raise NotFound(NO_SESSION.format(name=key[2])) from None
         title, archived = changed_session(before, value)
-        workspace = self._holder.workspace
+        workspace = self._app.workspace
         if title is not None:
-            self._done(workspace.retitle(key[2], title))
+            self._wait_for(workspace.retitle(key[2], title))
         if archived is not None:
-            self._done(workspace.archive(key[2], archived=archived))
+            self._wait_for(workspace.archive(key[2], archived=archived))
 
-    def _known(self, session_id: str) -> None:
+    def _check_session(self, session_id: str) -> None:
         try:
             self.read(["session", self.project_id, session_id])
         except NotFound:
             raise NotFound(NO_SESSION.format(name=session_id)) from None
 
     def _record(self, session_id: str, change: Change) -> None:
-        self._done(self._holder.workspace.record(session_id, change))
+        self._wait_for(self._app.workspace.record(session_id, change))
 
-    def _done(self, work: Coroutine[Any, Any, T]) -> T:
-        future: Future[T] = self._holder.engine.submit(work)
+    def _wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = self._app.engine.submit(work)
         return future.result()
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 LAST_SECONDS = 5.0
 """How long the end of a subscription waits until the records written before it are delivered."""
 _RUNNING: weakref.WeakSet["RecordListener"] = weakref.WeakSet()
-"""Those whose threads run: Python aborts where one of them prints while it ends the threads of a script."""
+"""Listeners whose threads run: Python aborts where a thread prints while the interpreter ends."""
 
 
 class RecordListener:
@@ -43,9 +43,9 @@ class RecordListener:
         """Wait until all queued records are delivered; false on timeout, or when called by the callback."""
         if threading.current_thread() is self._thread or not self._thread.is_alive():
             return False
-        told = threading.Event()
-        self._batches.put(told)
-        return told.wait(timeout)
+        is_delivered = threading.Event()
+        self._batches.put(is_delivered)
+        return is_delivered.wait(timeout)
 
     def end(self) -> None:
         """Deliver the queued records, then end the thread."""
@@ -58,7 +58,7 @@ class RecordListener:
         self._batches.put(None)
 
     def join(self, seconds: float) -> None:
-        """Wait until the thread has ended, so long at most; the thread itself waits for nothing."""
+        """Wait at most ``seconds`` until the thread has ended; does nothing on that thread."""
         if threading.current_thread() is not self._thread:
             self._thread.join(seconds)
 
@@ -75,10 +75,10 @@ class RecordListener:
 
 @atexit.register
 def _end_all() -> None:
-    """End all subscriptions with the script, those that wait within the time of one."""
+    """End all subscriptions with the script, together within ``LAST_SECONDS``."""
     running = list(_RUNNING)
-    until = time.monotonic() + LAST_SECONDS
-    for one in running:
-        one.end_soon()
-    for one in running:
-        one.join(max(until - time.monotonic(), 0))
+    deadline = time.monotonic() + LAST_SECONDS
+    for thread in running:
+        thread.end_soon()
+    for thread in running:
+        thread.join(max(deadline - time.monotonic(), 0))

@@ -1,6 +1,6 @@
-"""Recordings as a person opens them: ``open_recording``, whose sessions can be inspected and reported.
+"""Open recordings from Python: ``open_recording``, whose sessions can be inspected and reported.
 
-Border: imported with the first recording, since it brings the whole review; ``Session`` does without.
+Border: imported with the first recording, since it imports all of review, which ``Session`` does not need.
 """
 
 import functools
@@ -9,14 +9,14 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from palimpsest.review.comparison.offline_prices import offline_price
-from palimpsest.review.comparison.price_file import PriceWords, price_words
-from palimpsest.review.comparison.prices import PriceOf
-from palimpsest.review.comparison.session_review import GetPolicy
-from palimpsest.review.policies.registry import get
-from palimpsest.review.recordings import recording
-from palimpsest.review.recordings.recording import Recording
-from palimpsest.review.recordings.recording_review import RecordingReview
+from palimpsest.context_policies.registry import get
+from palimpsest.review.prices.offline_prices import offline_price
+from palimpsest.review.prices.price_file import PriceWords, price_words
+from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions import recording
+from palimpsest.review.recorded_sessions.recording import Recording
+from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+from palimpsest.review.session_review import GetPolicy
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
     AskView,
@@ -35,7 +35,7 @@ class RecordedSession(RecordingReview):
     """A session of a recording: its review, and its inspector in a cell and as a file."""
 
     def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
-        """Show in a cell what filled the context in each request, and what other policies would have sent."""
+        """Show in a cell the contents of each request's context, and the requests of other policies."""
         from palimpsest.frontends.inspector.answer_queue import QuestionLine
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
@@ -83,7 +83,7 @@ class RecordedSession(RecordingReview):
 
 @functools.cache
 def _engine() -> "tuple[EngineThread, AnswerQueue]":
-    """Return the thread and the queue that answer about recordings, which belong to no project."""
+    """Return the thread and the queue for questions about recordings, which belong to no project."""
     from palimpsest.frontends.inspector.answer_queue import AnswerQueue
 
     return EngineThread("palimpsest-inspector"), AnswerQueue()
@@ -101,10 +101,10 @@ def open_recording(
 ) -> Recording[RecordedSession]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
-    A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
-    its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
-    sessions, as in ``inspect``. Each session is a review that can be
-    inspected in a cell and written as a report. Raises UserError with one sentence.
+    Any recording that can be imported is accepted (docs/import.md); of a project (a folder with ``.palimpsest``) all
+    sessions are read, or the one named by ``session``. Nothing is written beside it. ``price`` and ``lifetime`` apply
+    to all of its sessions, as in ``inspect``. Each session is a review that can be inspected in a cell and written as
+    a report. Raises UserError with one sentence.
     """
     opened = recording.open_recording(
         path,

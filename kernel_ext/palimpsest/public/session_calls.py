@@ -1,4 +1,4 @@
-"""The base of ``Session``: its application, its open session, and the operations that are carried out on it."""
+"""The base of ``Session``, which carries out operations on its open session."""
 
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -7,7 +7,7 @@ from palimpsest.app.wiring import App
 from palimpsest.transcript.errors import UserError
 
 if TYPE_CHECKING:
-    from palimpsest.frontends.operations.operation import Desk, Operation
+    from palimpsest.frontends.operation_base.operation import Desk, Operation
     from palimpsest.session.open_sessions.followed_session import KernelSession
 
 T = TypeVar("T")
@@ -23,46 +23,48 @@ def operation_of(
     if kind is None:
         raise UserError(f"There is no operation {name!r}; there are {', '.join(TABLE.by_type)}.")
     field = kind.model_fields.get("session")
-    # Where it is empty by default it names a session of a recording.
-    mine = {"session": session} if field is not None and field.default != "" else {}
-    return kind.of(**{**mine, **arguments})
+    # Where the field is empty by default, it names a session of a recording.
+    session_field = {"session": session} if field is not None and field.default != "" else {}
+    return kind.of(**{**session_field, **arguments})
 
 
 class SessionCalls:
-    """Builds the operations of a session's methods, and has them carried out."""
+    """Builds the operations of a session's methods, and carries them out."""
 
     def __init__(self, app: App, live: "KernelSession") -> None:
         self._app = app
         self._live = live
 
     def run(self, operation: str, /, **arguments: Any) -> Any:
-        """Carry out an operation by the name that pages call it by, with this session for its own; returns its answer.
+        """Carry out an operation on this session, by its name in the protocol of pages; returns its answer.
 
-        It is what ``%agent`` and the panel carry out, too (docs/routes.md lists the names and arguments). Raises
+        ``%agent`` and the panel carry out the same operations (docs/routes.md lists the names and arguments). Raises
         UserError.
 
         >>> session.run("title", title="Penguins").title
         'Penguins'
         """
-        return self._awaited(self._built(operation, **arguments).run(self._desk()))
+        return self._await_work(self._build_operation(operation, **arguments).run(self._desk()))
 
     def _at_once(self, operation: str, /, **arguments: Any) -> Any:
         """Carry out an operation on the caller's thread, which may be the engine's own."""
-        return self._built(operation, **arguments).done_at_once(self._desk(at_once=True))
+        return self._build_operation(operation, **arguments).run_synchronously(
+            self._desk(is_synchronous=True)
+        )
 
-    def _built(self, name: str, **arguments: Any) -> "Operation":
+    def _build_operation(self, name: str, **arguments: Any) -> "Operation":
         """Return an operation with these arguments; raises UserError."""
         return operation_of(name, arguments, session=self._live.id)
 
-    def _desk(self, *, at_once: bool = False) -> "Desk":
-        from palimpsest.frontends.operations.operation import Desk
+    def _desk(self, *, is_synchronous: bool = False) -> "Desk":
+        from palimpsest.frontends.operation_base.operation import Desk
 
-        return Desk(self._app, self._found, at_once=at_once)
+        return Desk(self._app, self._find_session, is_synchronous=is_synchronous)
 
-    async def _found(self, identifier: str | None) -> "KernelSession":
+    async def _find_session(self, identifier: str | None) -> "KernelSession":
         if identifier in (None, self._live.id):
             return self._live
         return await self._app.workspace.open(str(identifier))
 
-    def _awaited(self, work: Coroutine[Any, Any, T]) -> T:
+    def _await_work(self, work: Coroutine[Any, Any, T]) -> T:
         return self._app.engine.submit(work).result()

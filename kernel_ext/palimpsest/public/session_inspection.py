@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.public.session_calls import SessionCalls
 
 if TYPE_CHECKING:
-    from palimpsest.review.comparison.price_file import PriceWords
+    from palimpsest.review.prices.price_file import PriceWords
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 
@@ -32,7 +32,7 @@ class SessionInspection(SessionCalls):
             InspectorWidget,
             inspector_view,
         )
-        from palimpsest.review.comparison.price_file import price_words
+        from palimpsest.review.prices.price_file import price_words
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
         app, live = self._app, self._live
@@ -52,8 +52,8 @@ class SessionInspection(SessionCalls):
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
             live=live,
         )
-        made = app.views[key] = InspectorWidget(inspected, app.engine, words)
-        return made
+        widget = app.views[key] = InspectorWidget(inspected, app.engine, words)
+        return widget
 
     def report(
         self,
@@ -73,12 +73,12 @@ class SessionInspection(SessionCalls):
         >>> session.report("report.html", policies=["opencode.prune"], texts="none").name
         'report.html'
         """
-        from palimpsest.review.comparison.price_file import price_words
+        from palimpsest.review.prices.price_file import price_words
 
         words = price_words(price, lifetime)
         chosen = (policies,) if isinstance(policies, str) else tuple(policies)
         prices = (words,) if words else None
-        made = self._at_once(
+        written = self._at_once(
             "report",
             session=self._live.id,
             file=str(path),
@@ -86,4 +86,4 @@ class SessionInspection(SessionCalls):
             texts=texts,
             price=prices,
         )
-        return Path(made.values["file"])
+        return Path(written.values["file"])

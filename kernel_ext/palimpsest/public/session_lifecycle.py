@@ -54,7 +54,7 @@ class SessionLifecycle(SessionCalls):
         >>> list(session.problems())
         []
         """
-        return tuple(self._awaited(self._app.workspace.problems(self._live.id)))
+        return tuple(self._await_work(self._app.workspace.problems(self._live.id)))
 
     def share(self) -> Path:
         """Write a page of the session that can be given to others, or write it anew; returns its path.
@@ -91,8 +91,8 @@ class SessionLifecycle(SessionCalls):
         '.md'
         """
         named = None if path is None else str(path)
-        made = self.run("export", form=checked_form(form), path=named, prompts=prompts)
-        return Path(made.path)
+        exported = self.run("export", form=checked_form(form), path=named, prompts=prompts)
+        return Path(exported.path)
 
 
 def checked_form(word: str | None) -> Form | None:

@@ -8,12 +8,12 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Unpack
 
 from palimpsest.app.wiring import App
+from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.model.tokenizer import counter
 from palimpsest.public.forwarded_methods import forwarded_later
 from palimpsest.public.session_inspection import SessionInspection
 from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
-from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.session.config.context_policy import policy_from
 from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.controls.session_controls import SessionControls
@@ -34,14 +34,14 @@ from palimpsest.transcript.session_record.sessions import Status
 from palimpsest.transcript.values import Ask, Todo
 
 if TYPE_CHECKING:
-    from palimpsest.review.comparison.session_review import SessionReview
-    from palimpsest.review.counterfactual.whatif import WhatIf
-    from palimpsest.review.inspection.context_report import ContextReport
-    from palimpsest.review.policies.policy import ContextPolicy
-    from palimpsest.review.reconstruction.decision_points import Redecision
-    from palimpsest.review.reconstruction.requests import Rebuilt
-    from palimpsest.review.recordings.branch_comparison import BranchComparison
-    from palimpsest.review.recordings.session_answers import SessionReviews
+    from palimpsest.context_policies.interface.policy import ContextPolicy
+    from palimpsest.recordings.reconstruction.decision_points import Redecision
+    from palimpsest.recordings.reconstruction.requests import Rebuilt
+    from palimpsest.review.context_report.context_report import ContextReport
+    from palimpsest.review.recorded_sessions.branch_comparison import BranchComparison
+    from palimpsest.review.recorded_sessions.session_answers import SessionReviews
+    from palimpsest.review.session_review import SessionReview
+    from palimpsest.review.whatif import WhatIf
 
 
 def _review_of(session: "Session") -> "SessionReview":
@@ -49,8 +49,8 @@ def _review_of(session: "Session") -> "SessionReview":
 
 
 def _review_class() -> "type[SessionReview]":
-    """Return the class of reviews, imported when somebody asks: review is as large as all that answers a prompt."""
-    from palimpsest.review.comparison.session_review import SessionReview
+    """Return the class of reviews; imported at the first use, since review is as large as the engine."""
+    from palimpsest.review.session_review import SessionReview
 
     return SessionReview
 
@@ -151,8 +151,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(session.title) > 0
         True
         """
-        kept = self._live.snapshot(messages=False).session
-        return kept.title if kept is not None else ""
+        session = self._live.snapshot(messages=False).session
+        return session.title if session is not None else ""
 
     @property
     def summary(self) -> str:
@@ -161,8 +161,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.summary
         ''
         """
-        kept = self._live.snapshot(messages=False).session
-        return kept.about if kept is not None else ""
+        session = self._live.snapshot(messages=False).session
+        return session.about if session is not None else ""
 
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and wait for its answer; a keyboard interrupt stops the turn.
@@ -176,11 +176,11 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> answer.error is None, answer.steps > 0
         (True, True)
         """
-        from palimpsest.frontends.cell_turn.script_prompt import attended
+        from palimpsest.frontends.typed_input.script_prompt import wait_attended
 
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        return attended(
+        return wait_attended(
             self._live,
             self.start(text, **options),
             self._app.take_notices(),
@@ -207,7 +207,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.pin(name).target == name
         True
         """
-        return self._edited("pin", name)
+        return self._edit_context("pin", name)
 
     def unpin(self, name: str) -> ContextEdit:
         """Unpin a part or message, so that it can be pruned and compacted again.
@@ -216,18 +216,18 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(session.unpin(session.messages[-1].id).decisions) > 0
         True
         """
-        return self._edited("unpin", name)
+        return self._edit_context("unpin", name)
 
     def exclude(self, name: str) -> ContextEdit:
         """Leave a part, or a whole message, out of every request from the next one on.
 
         A tool call is left out together with its output. The transcript keeps everything.
 
-        >>> wish = session.exclude(session.messages[-1].id)
-        >>> {decision.rule for decision in wish.decisions}
+        >>> edit = session.exclude(session.messages[-1].id)
+        >>> {decision.rule for decision in edit.decisions}
         {'user/exclude'}
         """
-        return self._edited("exclude", name)
+        return self._edit_context("exclude", name)
 
     def restore(self, name: str) -> ContextEdit:
         """Restore what was excluded, cleared or truncated, or what a summary replaced.
@@ -236,7 +236,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(session.restore(session.messages[-1].id).decisions) > 0
         True
         """
-        return self._edited("restore", name)
+        return self._edit_context("restore", name)
 
     def undo_compaction(self) -> ContextEdit:
         """Undo the newest compaction: show the model again what its summary replaced.
@@ -247,9 +247,9 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is no compaction to undo
         """
-        return self._edited("undo")
+        return self._edit_context("undo")
 
-    def _edited(self, action: str, name: str = "") -> ContextEdit:
+    def _edit_context(self, action: str, name: str = "") -> ContextEdit:
         edit: ContextEdit = self._at_once("context-edit", action=action, target=name).edit
         return edit
 
@@ -259,8 +259,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> len(session.preview("last").messages) > 0
         True
         """
-        would: RevertPreview = self.run("revert", action="preview", target=name).revert
-        return would
+        preview: RevertPreview = self.run("revert", action="preview", target=name).revert
+        return preview
 
     def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
         """Revert the newest prompt, or everything from a message or part on, and restore its files.
@@ -276,9 +276,10 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         True
         """
         files = tuple(overwrite)
-        made = self.run("revert", action="revert", target=name, overwrite=files)
-        done: RevertPreview = made.revert
-        return done
+        reverted: RevertPreview = self.run(
+            "revert", action="revert", target=name, overwrite=files
+        ).revert
+        return reverted
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect.
@@ -288,9 +289,10 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.snapshot.session.revert is None
         True
         """
-        made = self.run("revert", action="unrevert", overwrite=tuple(overwrite))
-        done: RevertPreview = made.revert
-        return done
+        undone: RevertPreview = self.run(
+            "revert", action="unrevert", overwrite=tuple(overwrite)
+        ).revert
+        return undone
 
     def cleanup(self) -> int:
         """Remove what is reverted, for good; returns how many messages were removed.
@@ -395,7 +397,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> {request.model.ref.id for request in session.requests()}
         {'rehearsal/rules'}
         """
-        from palimpsest.review.reconstruction.requests import requests
+        from palimpsest.recordings.reconstruction.requests import requests
 
         self._flush()
         return requests(self._app.services.store, self.id)
@@ -406,7 +408,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.rebuild(session.requests()[-1]).matches
         True
         """
-        from palimpsest.review.reconstruction.requests import rebuild
+        from palimpsest.recordings.reconstruction.requests import rebuild
 
         self._flush()
         request_id = request if isinstance(request, str) else request.id
@@ -423,7 +425,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         True
         """
         from palimpsest.frontends.operation_text.context_answers import ContextAnswers
-        from palimpsest.review.inspection.report_builder import build_recorded_report
+        from palimpsest.review.context_report.report_builder import build_recorded_report
 
         self._flush()
         clean = scrubber(self._app.environment)
@@ -434,13 +436,13 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
 
     @functools.cached_property
     def _reviews(self) -> "SessionReviews":
-        from palimpsest.review.recordings.session_answers import SessionReviews
+        from palimpsest.review.recorded_sessions.session_answers import SessionReviews
 
         return SessionReviews(self._app.services.store, self.id, self._app.price)
 
     @property
     def review(self) -> "SessionReview":
-        """What review says of the session: its requests, items and decisions as tables, its breaks and wastes.
+        """The session's review: its requests, items and decisions as tables, its cache breaks and wastes.
 
         >>> len(session.review.requests.rows) > 0
         True
@@ -475,9 +477,9 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> session.whatif("opencode-1.18").other.policy is not None
         True
         """
-        from palimpsest.review.counterfactual.exact_whatif import exact_whatif
-        from palimpsest.review.counterfactual.light_whatif import light_whatif
-        from palimpsest.review.counterfactual.whatif import engine_policy
+        from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
+        from palimpsest.context_policies.whatif.light_whatif import light_whatif
+        from palimpsest.review.whatif import engine_policy
 
         review = self.review
         services = self._app.services
@@ -495,22 +497,22 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     def _policy_of(
         self, words: "tuple[str | Policy | ContextPolicy, ...]"
     ) -> "str | Policy | ContextPolicy | None":
-        """Return the policy that words of ``whatif`` stand for; None without any."""
+        """Return the policy named by the arguments of ``whatif``; None without arguments."""
         if not words:
             return None
-        from palimpsest.review.counterfactual.whatif import is_policy_of_review
+        from palimpsest.review.whatif import is_policy_of_review
 
         if len(words) == 1 and is_policy_of_review(words[0]):
             return words[0]
         services = self._app.services
-        engine = tuple(one for one in words if isinstance(one, str | Policy))
+        engine = tuple(word for word in words if isinstance(word, str | Policy))
         if len(engine) < len(words):
             raise UserError("Give whatif one policy of palimpsest.policies, and nothing beside it.")
         return policy_from(services.rules.policy, self.policy, engine)
 
     def redecide(self) -> "Redecision":
         """Make the context decisions again from the log alone; the result must equal the recorded ones."""
-        from palimpsest.review.reconstruction.redecision import redecide
+        from palimpsest.recordings.reconstruction.redecision import redecide
 
         self._flush()
         return redecide(self._app.services.store, self.id, counter=self._app.services.models.count)
@@ -539,8 +541,9 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     def branches(self) -> "BranchComparison":
         """Compare all branches of this session's tree, since the first two part.
 
-        These are the session that all were forked from, its forks, and theirs, each with where it parts from its own. Answers, cost and context stand side by side; it is shown as text, Markdown or HTML. Raises UserError for a
-        session without a branch.
+        The tree is the session that all were forked from, its forks and their forks; each branch names the place
+        where it parts from its parent. Answers, cost and context are shown side by side, as text, Markdown or HTML.
+        Raises UserError for a session without a branch.
 
         >>> branch = session.fork(request=1)
         >>> branch.loop().result().error is None
@@ -549,8 +552,8 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         True
         """
         self._flush()
-        found: BranchComparison = self.run("branches").branches
-        return found
+        comparison: BranchComparison = self.run("branches").branches
+        return comparison
 
     def view(self) -> Any:
         """Show the transcript in a cell: it follows the session while the kernel lives.
@@ -569,13 +572,13 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         self._caught_up()
 
     def __repr__(self) -> str:
-        picture = self._live.snapshot()
-        title = picture.session.title if picture.session else "?"
-        return f"<Session {self.id} {title!r}, {len(picture.messages)} messages>"
+        snapshot = self._live.snapshot()
+        title = snapshot.session.title if snapshot.session else "?"
+        return f"<Session {self.id} {title!r}, {len(snapshot.messages)} messages>"
 
 
 def open_session(app: App, session_id: str | None = None) -> Session:
-    """Open a session by id, or the notebook's current one; what its model needs is imported meanwhile."""
+    """Open a session by id, or the notebook's current one, and begin to import what its model needs."""
     app.preload_model()
-    work = app.workspace.meant(session_id, app.notebook())
+    work = app.workspace.open_or_current(session_id, app.notebook())
     return Session(app, app.engine.submit(work).result())

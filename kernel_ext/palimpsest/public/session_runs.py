@@ -26,13 +26,13 @@ from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
 
 if TYPE_CHECKING:
-    from palimpsest.frontends.operations.operation import TurnOperation
+    from palimpsest.frontends.operation_base.operation import TurnOperation
     from palimpsest.session.open_sessions.followed_session import KernelSession
 
 T = TypeVar("T")
 
 STOP_SECONDS = 2.0
-"""How long a cancelled wait stays until its turn has ended; a tool that does not stop must not hold it."""
+"""How long a cancelled wait lasts until its turn has ended; a tool that does not stop must not block it."""
 NOT_IN_A_CELL = (
     "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
     "would block. start() sends a prompt without waiting."
@@ -57,9 +57,9 @@ class SessionRuns(SessionCalls):
         >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
         True
         """
-        future = self._begun(self._live.prompt(text, options_of(options)))
+        future = self._begin_work(self._live.prompt(text, options_of(options)))
         if not self._app.engine.is_current():
-            self._begun(
+            self._begin_work(
                 asyncio.sleep(0)
             ).result()  # status and waiting include it as soon as this returns
         return future
@@ -122,7 +122,7 @@ class SessionRuns(SessionCalls):
         True
         """
         try:
-            return self._begun(self._live.wait_compaction())
+            return self._begin_work(self._live.wait_compaction())
         except UserError:  # the engine has ended, and the session with it
             ended = EngineFuture[bool](self._app.engine)
             ended.work_ended.set_result(None)
@@ -154,11 +154,11 @@ class SessionRuns(SessionCalls):
         >>> session.reply("ask_1", "reject", "Use the other file.")
         False
         """
-        given = reply_of(reply, feedback)
-        if given.by != "person":  # no page says who else has answered
-            return self._live.reply(ask_id, given)
-        options = {"feedback": given.feedback, "scope": given.scope}
-        return not self._at_once("reply", ask_id=ask_id, answer=given.answer, **options).late
+        checked = reply_of(reply, feedback)
+        if checked.by != "person":  # no page says who else has answered
+            return self._live.reply(ask_id, checked)
+        options = {"feedback": checked.feedback, "scope": checked.scope}
+        return not self._at_once("reply", ask_id=ask_id, answer=checked.answer, **options).late
 
     def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
         """Answer the model's questions: for each one a label, free text, or a list of labels.
@@ -169,8 +169,8 @@ class SessionRuns(SessionCalls):
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
         """
-        given = answers_of(answers)
-        return not self._at_once("answer", question_id=question_id, answers=given).late
+        checked = answers_of(answers)
+        return not self._at_once("answer", question_id=question_id, answers=checked).late
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
         """Call back with every record after it was written, on a thread of its own; returns an unsubscriber.
@@ -193,7 +193,7 @@ class SessionRuns(SessionCalls):
 
         def end() -> None:
             unsubscribe()
-            self._listeners = tuple(one for one in self._listeners if one is not listener)
+            self._listeners = tuple(known for known in self._listeners if known is not listener)
             listener.end()
 
         return end
@@ -205,11 +205,11 @@ class SessionRuns(SessionCalls):
 
     def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
         """Begin the turn of an operation."""
-        turn = cast("TurnOperation", self._built(operation, **arguments))
-        return self._begun(turn.turn(self._live, None))
+        turn = cast("TurnOperation", self._build_operation(operation, **arguments))
+        return self._begin_work(turn.turn(self._live, None))
 
     def _now_or_in_order(self, operation: str, **arguments: Any) -> bool:
-        """Tell whether an operation did something, now or after the work submitted before.
+        """Return whether an operation did something, now or after the work submitted before.
 
         A prompt of a moment ago may not be admitted yet.
         """
@@ -217,10 +217,10 @@ class SessionRuns(SessionCalls):
             return True
         if self._app.engine.is_current():
             return False
-        later = self._built(operation, **arguments).run(self._desk())
-        return not self._begun(later).result().late
+        later = self._build_operation(operation, **arguments).run(self._desk())
+        return not self._begin_work(later).result().late
 
-    def _begun(self, work: Coroutine[Any, Any, T]) -> EngineFuture[T]:
+    def _begin_work(self, work: Coroutine[Any, Any, T]) -> EngineFuture[T]:
         return self._app.engine.submit(work, is_turn=True)
 
 
@@ -228,8 +228,8 @@ class AsyncRuns:
     """The methods of ``Session`` that take long, as coroutines for any event loop.
 
     A cancelled wait (``task.cancel``, ``asyncio.timeout``, a task group that fails) withdraws its prompt, or stops
-    the turn, retry or compaction that it began, as ``cancel`` does; what the agent said so far is kept. A wait that only
-    joined, or steered into, what others began just ends.
+    the turn, retry or compaction that it began, as ``cancel`` does; the agent's answer so far is kept. A wait that only
+    joined a turn of another caller, or steered into it, just ends.
 
     >>> async def two():
     ...     first = session.aio.prompt("Which files are there?", yes=True)
@@ -253,13 +253,13 @@ class AsyncRuns:
         refusal = refuse_unattended(self._live, has_terminal, PROGRAM_SECONDS)
         refusing = self._app.engine.submit(refusal)
         try:
-            return await self._of(self._runs.start(text, **options))
+            return await self._result_of(self._runs.start(text, **options))
         finally:
             refusing.cancel()
 
     async def loop(self) -> Answer:
         """Join the running turn and await its final answer."""
-        return await self._of(self._runs.loop())
+        return await self._result_of(self._runs.loop())
 
     async def retry(
         self,
@@ -271,20 +271,20 @@ class AsyncRuns:
     ) -> Answer:
         """Send a failed request or a turn's prompt again, and await its answer."""
         retried = self._runs.retry(target, model=model, mode=mode, overwrite=overwrite)
-        return await self._of(retried)
+        return await self._result_of(retried)
 
     async def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
     ) -> Answer:
         """Replace older messages by a summary, and await it."""
-        return await self._of(self._runs.compact(focus, model=model, auto=auto))
+        return await self._result_of(self._runs.compact(focus, model=model, auto=auto))
 
     async def wait_compaction(self) -> bool:
         """Return when no compaction runs and the request that it interrupted was sent again.
 
         Raises ``WaitAborted`` when the session is closed, before or meanwhile.
         """
-        return await self._of(self._runs.wait_compaction())
+        return await self._result_of(self._runs.wait_compaction())
 
     async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Call any other method of a session without blocking this event loop.
@@ -295,12 +295,12 @@ class AsyncRuns:
         """
         return await asyncio.to_thread(function, *arguments, **named)
 
-    async def _of(self, future: EngineFuture[T]) -> T:
+    async def _result_of(self, future: EngineFuture[T]) -> T:
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             future.cancel()
-            # The turn ends in its record before the caller goes on, so that the session can be used at once.
+            # Wait until the end of the turn is recorded, so that the caller can use the session at once.
             await asyncio.wait({asyncio.wrap_future(future.work_ended)}, timeout=STOP_SECONDS)
             with suppress(UserError):  # the engine has ended
                 stopped = self._app.engine.submit(self._live.wait_stopped(STOP_SECONDS))

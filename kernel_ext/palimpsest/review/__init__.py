@@ -1,1 +1,1 @@
-"""Analyse recorded sessions: rebuild requests, repeat decisions, simulate policies, report windows."""
+"""Recorded sessions in tables, request contents, comparisons, an inspector's view and a report."""

@@ -1,5 +1,72 @@
-"""Alias of ``palimpsest.review.counterfactual.whatif`` under its former path, kept for one release."""
+"""Compare a session of a store with the requests of another policy; no model is called and nothing is written.
 
-from palimpsest.review.counterfactual.exact_whatif import replay as replay
-from palimpsest.review.counterfactual.whatif import WhatIf as WhatIf
-from palimpsest.review.counterfactual.whatif import whatif as whatif
+The answer comes from the sizes of the session's items, in milliseconds; with ``exact`` each request is written again.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.presets import PRESETS as ENGINE
+from palimpsest.context_policies.engine_presets.engine_policies import EnginePolicy
+from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.interface.recorded_policy import RECORDED
+from palimpsest.context_policies.registry import get, presets
+from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
+from palimpsest.context_policies.whatif.light_whatif import light_whatif
+from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.context_policies.whatif.whatif_result import WhatIf as WhatIf
+from palimpsest.model.tokenizer import counter as tokenizer
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.session_review import SessionReview
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import UserError
+
+
+def whatif(
+    store: Store,
+    session_id: str,
+    policy: str | Policy | ContextPolicy | None = None,
+    *,
+    counter: Callable[[str], Count] = tokenizer,
+    summary_tokens: int = SUMMARY_TOKENS,
+    exact: bool = False,
+) -> WhatIf:
+    """Compare a session with its simulation under a policy; None is the recorded one.
+
+    With ``exact`` each request of a session that was recorded here is written again, which takes seconds; this works
+    for the engine's own policies. Raises UserError with one sentence.
+    """
+    engine = engine_policy(policy) if exact else None
+    review = SessionReview(timeline_of(store, session_id, counter), get, lambda _model: None)
+    if not exact:
+        return light_whatif(review, policy, summary_tokens=summary_tokens)
+    result = exact_whatif(store, session_id, engine, counter=counter, summary_tokens=summary_tokens)
+    return replace(result, proof=review.proof())
+
+
+def engine_policy(policy: str | Policy | ContextPolicy | None) -> Policy | None:
+    """Return the engine's policy of a name or value; raises UserError for any other policy."""
+    if policy is None or isinstance(policy, Policy):
+        return policy
+    preset = get(policy)
+    if not isinstance(preset, EnginePolicy):
+        raise UserError(
+            f"The policy {preset.name!r} has no exact replay, which the engine's own have; leave out exact=True."
+        )
+    return preset.engine
+
+
+def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
+    """Return whether a policy is one of ``palimpsest.policies``, or the user's own, rather than an engine's policy.
+
+    The name of an engine's preset alone means the preset in both.
+    """
+    if not isinstance(policy, str):
+        return not isinstance(policy, Policy)
+    words = policy.split()
+    name = words[0].partition("@")[0].partition("|")[0] if words else ""
+    names = {preset.preset for preset in presets()} - ({*ENGINE} if len(words) == 1 else set())
+    return name in names or name in (RAW, RECORDED)

@@ -56,7 +56,7 @@ ON_ENGINE = (
 class EngineFuture(Future[T]):
     """The result of work on the engine; waiting for it on the engine's own thread raises instead of deadlocking.
 
-    A kernel's main thread that waits for a turn serves what the turn needs from it meanwhile.
+    A kernel's main thread that waits for a turn serves the turn's requests to it meanwhile.
     """
 
     def __init__(self, engine: "EngineThread", *, is_turn: bool = False) -> None:
@@ -69,18 +69,18 @@ class EngineFuture(Future[T]):
     def result(self, timeout: float | None = None) -> T:
         """Wait for the result and return it; raises UserError on the engine's own thread."""
         self._check()
-        return super().result(self._served(timeout))
+        return super().result(self._serve_main_thread(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Wait for the end and return the exception, if any; raises UserError on the engine's own thread."""
         self._check()
-        return super().exception(self._served(timeout))
+        return super().exception(self._serve_main_thread(timeout))
 
     def _check(self) -> None:
         if not self.done() and self._engine.is_current():
             raise UserError(ON_ENGINE)
 
-    def _served(self, timeout: float | None) -> float | None:
+    def _serve_main_thread(self, timeout: float | None) -> float | None:
         """Serve the main thread until the turn is done or the timeout is over; returns the seconds left."""
         serve = self._engine.serve_main_thread
         if not self._is_turn or serve is None or self.done():
@@ -98,9 +98,9 @@ class EngineThread:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self.serve_main_thread: Callable[[Future[Any], float | None], float | None] | None = None
-        """Does on a kernel's main thread what the engine asks for, until a future is done or a timeout is over.
+        """Runs the engine's requests on a kernel's main thread until a future is done or a timeout is over.
 
-        Called on any thread that waits; returns how many seconds are left.
+        Called on any thread that waits; returns the seconds left.
         """
 
     @property
@@ -125,7 +125,7 @@ class EngineThread:
             work.close()
             raise UserError(CLOSED)
         loop, future = self.loop, EngineFuture[T](self, is_turn=is_turn)
-        loop.call_soon_threadsafe(_begin, loop, work, future)
+        loop.call_soon_threadsafe(_start_work, loop, work, future)
         return future
 
     def check(self) -> None:
@@ -163,7 +163,7 @@ class EngineThread:
             loop.close()
 
 
-def _begin(
+def _start_work(
     loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], future: EngineFuture[T]
 ) -> None:
     """Start work whose result goes to a future; cancelling the future cancels the work."""
@@ -216,23 +216,25 @@ class RedactedSpecs:
     def __init__(self, secrets: KernelSecrets) -> None:
         self._secrets = secrets
         self._values: tuple[str, ...] = ()
-        self._known: dict[str, tuple[ToolSpec, ToolSpec]] = {}
+        self._by_name: dict[str, tuple[ToolSpec, ToolSpec]] = {}
         """By the tool's name: its spec as given, and without secrets."""
 
     def __call__(self, specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
         """Return specs without secrets."""
         values = self._secrets()
         if values != self._values:
-            self._values, self._known = values, {}
+            self._values, self._by_name = values, {}
         # Copies: a server that changes its schema in place gives the same object again.
         given = [
             spec.model_copy(deep=True)
             for spec in specs
-            if self._known.get(spec.name, (None, None))[0] != spec
+            if self._by_name.get(spec.name, (None, None))[0] != spec
         ]
-        found = redacted_value(given, self._secrets.cleaner()) if given else ()
-        self._known |= {one.name: (one, new) for one, new in zip(given, found, strict=True)}
-        return tuple(self._known[spec.name][1] for spec in specs)
+        redacted = redacted_value(given, self._secrets.cleaner()) if given else ()
+        self._by_name |= {
+            original.name: (original, new) for original, new in zip(given, redacted, strict=True)
+        }
+        return tuple(self._by_name[spec.name][1] for spec in specs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,10 +260,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, state: State, *, messages: bool = True) -> "Snapshot":
-        """Return a snapshot of a state; the caller holds the lock that protects the state.
-
-        Without ``messages`` it has none, and none is read.
-        """
+        """Return a snapshot of a state, with its messages or none; the caller holds the state's lock."""
         return cls(
             session=state.session,
             status=state.status,

@@ -1,19 +1,19 @@
-"""Parse JSON of strangers only where what it builds fits into a stated amount of memory.
+"""Parse untrusted JSON only where the objects it builds fit into a given amount of memory.
 
-A list of empty objects takes 24 times the bytes of its text, so the length of a text bounds nothing. What a text
-builds is estimated from its bytes, before anything is built; short texts are parsed at once.
+A list of empty objects takes 24 times the bytes of its text, so the length of a text is no bound. The memory that a
+text builds is estimated from its bytes, before it is parsed; short texts are parsed at once.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-MOST_BUILT_BYTES = 256_000_000
+MAX_BUILT_BYTES = 256_000_000
 """Memory that one JSON value may take while it is read, its decoded text included: four times the longest line."""
-HELD_TIMES = 4
-"""Times its own length that a whole session, which is held at once, may build: a text is kept decoded, and beside it."""
-SURE_BYTES = 1_000_000
-"""A text up to this length is not measured: it builds a fifth of what is allowed."""
+MAX_SESSION_FACTOR = 4
+"""A whole session, which is in memory at once, may build this many times the bytes of its text."""
+UNMEASURED_BYTES = 1_000_000
+"""A text up to this length is not measured: it builds at most a fifth of the limit."""
 TOO_MUCH = "It would take more than {most:,} MB of memory, which is more than is read at once, and was left out."
 UTF_8 = frozenset({"utf-8", "utf-8-sig"})
 _OBJECT = 200
@@ -24,19 +24,19 @@ _STRING = 56
 _VALUE = 40
 """A number, and its place in a list."""
 _EMPTY = 64
-_LONG = 1_024
+_LONG_STRING = 1_024
 """Bytes from which a string's width is looked up; a shorter one is taken to be as wide as the widest."""
-_PIECE = 1 << 18
+_PIECE_BYTES = 1 << 18
 _CONTINUING = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that begin no character."""
-_ASTRAL = tuple(bytes((one,)) for one in range(0xF0, 0xF5))
-_WIDE = tuple(bytes((one,)) for one in range(0xC4, 0xF0))
+_ASTRAL = tuple(bytes((byte,)) for byte in range(0xF0, 0xF5))
+_WIDE = tuple(bytes((byte,)) for byte in range(0xC4, 0xF0))
 _ESCAPED = rb"\u"
 _ESCAPED_ASTRAL = tuple(b"\\u%c%c" % (d, n) for d in b"dD" for n in b"89abAB")
 
 
 class BuildsTooMuch(ValueError):
-    """A JSON text would build more than is allowed; the message is a sentence for a person."""
+    """A JSON text would build more than the limit; the message is a sentence for the user."""
 
     def __init__(self, most: int) -> None:
         super().__init__(TOO_MUCH.format(most=most // 1_000_000))
@@ -47,7 +47,7 @@ def json_value(content: bytes | str, held: "BuiltSize | None" = None) -> Any:
 
     ``held`` adds up values that are kept together.
     """
-    if held is not None or len(content) > SURE_BYTES:
+    if held is not None or len(content) > UNMEASURED_BYTES:
         if isinstance(content, bytes) and json.detect_encoding(content) not in UTF_8:
             content = content.decode(json.detect_encoding(content), "surrogatepass")
         given = content.encode("utf-8", "replace") if isinstance(content, str) else content
@@ -64,15 +64,15 @@ def json_value(content: bytes | str, held: "BuiltSize | None" = None) -> Any:
 
 
 def _pieces(content: bytes) -> Iterator[bytes]:
-    return (content[at : at + _PIECE] for at in range(0, len(content), _PIECE))
+    return (content[at : at + _PIECE_BYTES] for at in range(0, len(content), _PIECE_BYTES))
 
 
 def _decoded_bytes(content: bytes) -> int:
     """Return the memory that a text takes when it is decoded: up to four bytes a character, by its widest one."""
     if content.isascii():
         return len(content)
-    width = max(_width(one, escapes=False) for one in _pieces(content))
-    return width * sum(len(one.translate(None, _CONTINUING)) for one in _pieces(content))
+    width = max(_width(piece, escapes=False) for piece in _pieces(content))
+    return width * sum(len(piece.translate(None, _CONTINUING)) for piece in _pieces(content))
 
 
 def _width(content: bytes, *, escapes: bool = True) -> int:
@@ -80,65 +80,62 @@ def _width(content: bytes, *, escapes: bool = True) -> int:
     escaped = escapes and _ESCAPED in content
     if content.isascii() and not escaped:
         return 1
-    if any(one in content for one in (*_ASTRAL, *(_ESCAPED_ASTRAL if escaped else ()))):
+    if any(head in content for head in (*_ASTRAL, *(_ESCAPED_ASTRAL if escaped else ()))):
         return 4
-    return 2 if escaped or any(one in content for one in _WIDE) else 1
+    return 2 if escaped or any(head in content for head in _WIDE) else 1
 
 
 class BuiltSize:
-    """Adds up what a JSON text builds, piece by piece.
-
-    Responsibilities: estimate objects, lists, names, numbers and strings; raise as soon as it is too much.
-    """
+    """Estimates the memory that a JSON text builds, piece by piece, and raises as soon as it is too much."""
 
     def __init__(self, times: int = 0) -> None:
-        """With ``times`` a long text may build that many times its length, also beyond ``MOST_BUILT_BYTES``."""
+        """With ``times`` a long text may build that many times its length, also beyond ``MAX_BUILT_BYTES``."""
         self.built = 0
         """Bytes, so far."""
         self.read = 0
         """Bytes of the texts so far."""
         self._times = times
         self._in_string = False
-        self._rest = b""
-        """A backslash that the next piece goes on from."""
+        self._open_escape = b""
+        """A backslash at the end of the last piece, whose escape ends in the next piece."""
         self._open = 0
-        """Bytes so far of a string that the next piece goes on with, and its width."""
+        """Bytes so far of a string that the next piece continues, and its width."""
         self._open_width = 1
 
     def begin(self) -> None:
-        """Begin anew, with the string that is open: what was built before it is not held any more."""
+        """Start counting again at the open string: values built before it have been released."""
         self.built = self._open * self._open_width if self._in_string else 0
 
     def check(self, more: int = 0) -> None:
-        """Raise BuildsTooMuch where what was built, and ``more`` bytes, are too much."""
-        most = max(MOST_BUILT_BYTES, self._times * self.read)
+        """Raise BuildsTooMuch where the built bytes and ``more`` exceed the limit."""
+        most = max(MAX_BUILT_BYTES, self._times * self.read)
         if self.built + more > most:
             raise BuildsTooMuch(most)
 
     def add(self, piece: bytes) -> None:
-        """Add what the next bytes of the text build; raises BuildsTooMuch."""
-        content = self._rest + piece
+        """Add the memory that the next bytes of the text build; raises BuildsTooMuch."""
+        content = self._open_escape + piece
         ends = len(content) - len(content.rstrip(b"\\"))
-        self._rest = content[-1:] if ends % 2 else b""
-        if self._rest:
+        self._open_escape = content[-1:] if ends % 2 else b""
+        if self._open_escape:
             content = content[:-1]
-        # Escaped quotes and backslashes go, so that each quote that is left begins or ends a string.
+        # Replace escaped quotes and backslashes, so that each remaining quote begins or ends a string.
         pieces = content.replace(rb"\\", b"_").replace(rb"\"", b"_").split(b'"')
         inside = pieces[not self._in_string :: 2]
         outside = b"".join(pieces[self._in_string :: 2])
-        goes_on = self._in_string
+        continues = self._in_string
         self._in_string ^= len(pieces) % 2 == 0
         built = _of_structure(outside)
-        if inside and goes_on:
-            built += self._more(inside.pop(0))
+        if inside and continues:
+            built += self._added_bytes(inside.pop(0))
         if inside and self._in_string:
             self._open, self._open_width = 0, 1
-            built += _STRING + self._more(inside.pop())
+            built += _STRING + self._added_bytes(inside.pop())
         self.built += built + _of_strings(inside, _width(content))
         self.check()
 
-    def _more(self, text: bytes) -> int:
-        """Return what the next bytes of an open string add: a wide character makes all of it wide."""
+    def _added_bytes(self, text: bytes) -> int:
+        """Return the memory that the next bytes of an open string add; a wide character widens the whole string."""
         width = max(self._open_width, _width(text))
         added = len(text) * width + self._open * (width - self._open_width)
         self._open, self._open_width = self._open + len(text), width
@@ -159,4 +156,7 @@ def _of_structure(outside: bytes) -> int:
 def _of_strings(strings: list[bytes], width: int) -> int:
     if width == 1:
         return len(strings) * _STRING + sum(map(len, strings))
-    return sum(_STRING + len(one) * (width if len(one) < _LONG else _width(one)) for one in strings)
+    return sum(
+        _STRING + len(string) * (width if len(string) < _LONG_STRING else _width(string))
+        for string in strings
+    )

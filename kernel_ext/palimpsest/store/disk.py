@@ -1,8 +1,8 @@
-"""Access to the disk: regular files only, atomic writes, errors as sentences, and writes that do not return.
+"""Access to the disk: regular files only, atomic writes, errors as sentences, and a watch for writes that hang.
 
-A folder that was copied or unpacked may contain anything under the names that we read: a pipe that blocks
+A folder that was copied or unpacked may contain anything under the names that are read here: a pipe that blocks
 forever, a folder, a link or a device. Anything but a regular file counts as missing, so that callers that can
-do without the file continue. What is written can be read by this user only, and a reader finds the old or
+do without the file continue. Written files can be read by this user only, and a reader finds the old or
 the new content, also after a kill. The caller chooses the path.
 
 A disk can hang without an error (a network home whose server is gone, a stuck mount), and then the
@@ -29,7 +29,7 @@ from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.strings.disk_words import disk_reason
 
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-FLAGS = (
+READ_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)
     | NOFOLLOW
@@ -76,7 +76,7 @@ def open_regular(path: Path, *, follow: bool = False) -> FileIO:
     With ``follow`` a link is followed, for a path that the user named.
     """
     try:
-        fd = os.open(path, FLAGS & ~NOFOLLOW if follow else FLAGS)
+        fd = os.open(path, READ_FLAGS & ~NOFOLLOW if follow else READ_FLAGS)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.ENXIO, errno.EMLINK}:
             raise NoFile(errno.ENOENT, "It is no file", str(path)) from error
@@ -101,10 +101,10 @@ def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) ->
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise TooLarge(errno.EFBIG, f"It is larger than {limit >> 20} MB", str(path))
-        found = bytearray()
-        while len(found) <= limit and (block := file.read(limit + 1 - len(found))):
-            found += block
-    return bytes(found)
+        content = bytearray()
+        while len(content) <= limit and (block := file.read(limit + 1 - len(content))):
+            content += block
+    return bytes(content)
 
 
 def read_json(path: Path, limit: int = SMALL_BYTES) -> Any:
@@ -115,20 +115,21 @@ def read_json(path: Path, limit: int = SMALL_BYTES) -> Any:
         raise ValueError("It is nested too deeply.") from error
 
 
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""What a full disk answers; it still deletes."""
+DISK_FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Error numbers of a full disk, which can still delete."""
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether an error, or the one that caused it, is that of a full disk."""
+    """Return whether an error, or its cause, is that of a full disk."""
     return any(
-        isinstance(one, OSError) and one.errno in NO_ROOM for one in (error, error.__cause__)
+        isinstance(problem, OSError) and problem.errno in DISK_FULL_ERRNOS
+        for problem in (error, error.__cause__)
     )
 
 
 @contextmanager
-def no_room() -> Iterator[None]:
-    """Leave the block where the disk is full, for what may as well stay as it is."""
+def ignore_full_disk() -> Iterator[None]:
+    """End the block where the disk is full, for writes that may be left out."""
     try:
         yield
     except OSError as error:
@@ -167,13 +168,13 @@ def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> 
     scratch = scratch_file(target.parent, content)
     try:
         if durable:
-            sync(scratch)
+            sync_to_disk(scratch)
         scratch.replace(target)
     except OSError:
         scratch.unlink(missing_ok=True)
         raise
     if durable:
-        sync(target.parent)
+        sync_to_disk(target.parent)
 
 
 def temporary_folder(prefix: str) -> Path:
@@ -191,10 +192,10 @@ def write_fully(fd: int, content: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Sync a file, or the names in a folder, to the disk; a path that cannot be opened is skipped."""
     try:
-        fd = os.open(path, FLAGS)
+        fd = os.open(path, READ_FLAGS)
     except OSError:
         return
     try:
@@ -216,7 +217,7 @@ class WriteWatch:
         self._running: dict[int, tuple[float, Callable[[], None]]] = {}
         """By the number of the write: the monotonic time at which it counts as stalled, and the callback."""
         self._number = 0
-        self._asleep = True
+        self._is_asleep = True
         self._thread: threading.Thread | None = None
 
     def begin(self, stalled: Callable[[], None]) -> int:
@@ -232,7 +233,7 @@ class WriteWatch:
                     target=self._run, name="palimpsest-write-watch", daemon=True
                 )
                 self._thread.start()
-            elif self._asleep:
+            elif self._is_asleep:
                 self._changed.notify()
             return self._number
 
@@ -243,22 +244,22 @@ class WriteWatch:
 
     def _run(self) -> None:
         while True:
-            for tell in self._late():
-                tell()
+            for callback in self._stalled_callbacks():
+                callback()
 
-    def _late(self) -> list[Callable[[], None]]:
+    def _stalled_callbacks(self) -> list[Callable[[], None]]:
         """Wait until the first deadline; returns the callbacks of writes that are stalled."""
         with self._changed:
             while not self._running:
-                self._asleep = True
+                self._is_asleep = True
                 self._changed.wait()
-            self._asleep = False
-            left = min(until for until, _ in self._running.values()) - time.monotonic()
+            self._is_asleep = False
+            left = min(deadline for deadline, _ in self._running.values()) - time.monotonic()
             if left > 0:
                 self._changed.wait(left)
             now = time.monotonic()
-            late = [number for number, (until, _) in self._running.items() if until <= now]
-            return [self._running.pop(number)[1] for number in late]
+            stalled = [number for number, (deadline, _) in self._running.items() if deadline <= now]
+            return [self._running.pop(number)[1] for number in stalled]
 
 
 WRITES = WriteWatch()
@@ -277,7 +278,7 @@ class Stall:
         """Subscribers are being called, so a stall is then caused by one of them."""
         self._session_id = session_id
         self._watch = watch
-        self._writing = False
+        self._is_writing = False
         self._lock = threading.Lock()
         self._listeners: tuple[Callable[[], None], ...] = ()
 
@@ -288,37 +289,39 @@ class Stall:
 
         def forget() -> None:
             with self._lock:
-                self._listeners = tuple(one for one in self._listeners if one is not callback)
+                self._listeners = tuple(
+                    listener for listener in self._listeners if listener is not callback
+                )
 
         return forget
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watching(self) -> Iterator[None]:
         """Watch the write in this block."""
         with self._lock:
-            self._writing = True
-        number = self._watch.begin(self._late)
+            self._is_writing = True
+        number = self._watch.begin(self._report_stall)
         try:
             yield
         finally:
             self._watch.end(number)
             with self._lock:
-                self._writing = False
+                self._is_writing = False
                 stalled, self.words = self.words, ""
             if stalled:
-                self.tell()
+                self.notify()
 
-    def _late(self) -> None:
+    def _report_stall(self) -> None:
         words = LISTENER_STALLED if self.telling else DISK_STALLED
         with self._lock:
-            if not self._writing:
+            if not self._is_writing:
                 return
             self.since = time.monotonic()
             self.words = words.format(session=self._session_id())
         LOG.warning("%s", self.words)
-        self.tell()
+        self.notify()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Call the listeners."""
         for listener in self._listeners:
             try:

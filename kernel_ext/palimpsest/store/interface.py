@@ -49,7 +49,7 @@ class SessionSummary:
     def of(
         cls, session_id: str, session: SessionInfo, *, messages: int, deleted: bool
     ) -> "SessionSummary":
-        """Return the entry of a session; its times are ones that can be formatted, whatever its log says."""
+        """Return the entry of a session; times in its log that no date can hold are limited."""
         archived = session.time.archived
         return cls(
             id=session_id,
@@ -70,10 +70,10 @@ class SessionSummary:
 
 def possible_time(milliseconds: int) -> int:
     """Return a time limited to what can be formatted."""
-    return min(max(milliseconds, 0), LAST_MS)
+    return min(max(milliseconds, 0), MAX_TIME_MS)
 
 
-LAST_MS = 253_402_300_799_000
+MAX_TIME_MS = 253_402_300_799_000
 """The end of the year 9999 in milliseconds since 1970; no later time can be formatted."""
 IMPORTED_FROM_CHARS = 40
 """Maximum characters of ``SessionSummary.imported_from``."""
@@ -91,7 +91,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """The place and what is wrong there, in one line; every front end says it so."""
+        """The place and the problem in one line, as every front end shows it."""
         return f"{self.where}: {self.what}" if self.where else self.what
 
 
@@ -104,7 +104,7 @@ class WriteFailed(StorageFailed):
 
 
 class TakenOver(SessionHeld):
-    """Another kernel has taken over this session; the records it does not include were saved to a fork.
+    """Another kernel has taken over this session; records that its log does not include were saved to a fork.
 
     ``writer`` appends to the fork, where all refused records have sequence numbers that are ``shift``
     higher than before.
@@ -132,7 +132,7 @@ class Writer(Protocol):
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         """Append records in order."""
 
-    def missing(self) -> str:
+    def missing_reason(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
 
     def position(self) -> tuple[str, int]:
@@ -142,7 +142,7 @@ class Writer(Protocol):
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
 
     def written(self, segment: str, offset: int) -> bytes:
-        """Return the session's bytes of its own segment from an offset on; nothing where it is no file of its own."""
+        """Return the bytes of this writer's own segment from an offset on; empty for any other segment."""
 
     def close(self) -> None:
         """Release the session, so that another writer can acquire it."""
@@ -179,13 +179,13 @@ class Store(Protocol):
         """Return the state built from the last checkpoint and the records after it; raises NotFound."""
 
     def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
-        """Return a state with all messages, of which none is read where an index says where they are; raises NotFound.
+        """Return a state with all messages, not parsed yet where an index holds their places; raises NotFound.
 
-        Nothing else of it is complete. With ``before`` it may have that message only, and so many before it.
+        Its other fields are incomplete. With ``before`` it may have only that message and ``count`` before it.
         """
 
     def keep_index(self, session_id: str, state: State) -> None:
-        """Keep where the messages of a long session are, for ``open_messages`` and forks; ``state`` is that of its whole log."""
+        """Store an index of a long session's messages, for ``open_messages`` and forks; ``state`` is of the whole log."""
 
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions that are not deleted, newest first."""

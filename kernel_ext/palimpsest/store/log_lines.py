@@ -1,12 +1,12 @@
-"""What goes into a line of the log, without secrets, and how a line is read: its head first, its JSON late.
+"""Redact the events of a log, and read its lines: the head first, the JSON only when it is needed.
 
 Secrets are redacted and split surrogates joined in events and streamed deltas before they are journaled; the patterns
 of secrets are in ``transcript/redaction/secret_patterns.py``. The state is built from the redacted events, and
 requests from the state, so the log contains what was sent.
 
 Loading a long session needs the number and type of every record but the content of few: a part that
-was written ten times counts once. A line in the format that we write is recognised by its head, so
-that its JSON is parsed only when the value is read. Any other line, such as one that was edited by
+was written ten times counts once. A line in the format that is written here is recognised by its head, so
+that its JSON is parsed only when the value is read. Any other line, such as a line that was edited by
 hand, is parsed by ``json.loads``.
 
 A log is read in the order of its lines, and a record that was applied before changes nothing. One
@@ -43,7 +43,7 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
-Known = Callable[[], Iterable[str]]
+SecretValues = Callable[[], Iterable[str]]
 """A function that returns the values that are secret now."""
 
 TEXT = "text"
@@ -59,27 +59,27 @@ def nothing_known() -> Iterable[str]:
 class Redaction:
     """Redacts the events and deltas of one journal.
 
-    Responsibilities: hold back, for each string that is still streamed, text that may become a secret.
+    It holds back, for each string that is still streamed, text that may become a secret.
     """
 
-    def __init__(self, known: Known = nothing_known) -> None:
-        self._known = known
+    def __init__(self, known: SecretValues = nothing_known) -> None:
+        self._secret_values = known
         self._streams: dict[str, tuple[str, SecretStream]] = {}
         """By part id: the field that is streamed, and the state of its redaction."""
         self._messages: dict[str, str] = {}
         """The message id of each part that received deltas."""
 
     def piece(self, message_id: str, part_id: str, field: str, text: str) -> str:
-        """Return the text that may be written now that a delta arrived; the rest is held back."""
+        """Return the text that may be written after a delta; text that may become a secret is held back."""
         self._messages[part_id] = message_id
         name, stream = self._streams.get(part_id, ("", None))
         if stream is None or name != field:
             stream = SecretStream()
             self._streams[part_id] = field, stream
-        return stream.feed(text, self._known())
+        return stream.feed(text, self._secret_values())
 
-    def ends(self) -> Iterator[PartDelta]:
-        """Yield, when no more deltas come, those for surrogates whose second half never arrived."""
+    def unfinished_deltas(self) -> Iterator[PartDelta]:
+        """Yield, after the last delta, deltas for surrogates whose second half never arrived."""
         for part_id, (field, stream) in self._streams.items():
             if stream.half and part_id in self._messages:
                 yield PartDelta(
@@ -91,31 +91,31 @@ class Redaction:
 
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
         """Return the redacted event; ``before`` returns a part's state by message id and part id."""
-        values = tuple(self._known())
-        found = redacted_event(event, partial(scrub, values=values))
-        if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
-            return found
-        growing = _growing(event.part)
-        if growing is None:
+        values = tuple(self._secret_values())
+        redacted = redacted_event(event, partial(scrub, values=values))
+        if not isinstance(event, PartUpdated) or not isinstance(redacted, PartUpdated):
+            return redacted
+        streamed = _streamed_field(event.part)
+        if streamed is None:
             self._streams.pop(event.part.id, None)
             self._messages.pop(event.part.id, None)
-            return found
-        field, text = growing
+            return redacted
+        field, text = streamed
         if self._streams.get(event.part.id, ("", None))[0] == field:
-            written = before(event.part.message_id, event.part.id)
+            earlier = before(event.part.message_id, event.part.id)
             # The part changed in another field: held-back text is written with the next delta.
-            if written is not None and _growing(found.part) == _growing(written):
-                return found
+            if earlier is not None and _streamed_field(redacted.part) == _streamed_field(earlier):
+                return redacted
         stream = SecretStream()
         self._streams[event.part.id] = field, stream
-        return PartUpdated(part=_with(found.part, stream.feed(text, values)))
+        return PartUpdated(part=_with_streamed_text(redacted.part, stream.feed(text, values)))
 
 
-def _growing(part: Part) -> tuple[str, str] | None:
+def _streamed_field(part: Part) -> tuple[str, str] | None:
     """Return the field and text of a part's string that is still streamed, or None."""
     if isinstance(part, TextPart | ReasoningPart):
-        open_ended = part.time is not None and part.time.end is None
-        return (TEXT, part.text) if open_ended else None
+        is_streamed = part.time is not None and part.time.end is None
+        return (TEXT, part.text) if is_streamed else None
     if isinstance(part, ToolPart) and isinstance(part.state, ToolPending):
         return RAW, part.state.raw
     if isinstance(part, ToolPart) and isinstance(part.state, ToolRunning):
@@ -124,7 +124,7 @@ def _growing(part: Part) -> tuple[str, str] | None:
     return None
 
 
-def _with(part: Part, text: str) -> Part:
+def _with_streamed_text(part: Part, text: str) -> Part:
     """Return a part that is still streamed with ``text`` as its string."""
     if isinstance(part, TextPart | ReasoningPart):
         return part if part.text == text else part.model_copy(update={"text": text})
@@ -174,18 +174,18 @@ HEAD = re.compile(
     rb'|([a-z.]+)")'
 )
 Head = re.Match[bytes]
-"""The beginning of a line in our own format: group 1 is its number, and the last group that matched shows
-the kind of record. Ids in it are plain ASCII; a line with others is parsed as JSON."""
+"""The beginning of a line in the format written here: group 1 is its number, and the last group that matched shows
+the kind of record. Ids in it are plain ASCII; a line with other ids is parsed as JSON."""
 
-HIGHEST = (1 << 53) - 1
+MAX_NUMBER = (1 << 53) - 1
 """The largest valid sequence number or time: JavaScript cannot represent larger integers exactly."""
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Maximum nesting depth of a line's JSON; pydantic cannot serialize more than 255 levels."""
 
 _CHECK = re.compile(rb',"check":"([0-9a-f]{8})"\}$')
-_HALVES = rb"\ud", rb"\uD"
-"""How the escape of a surrogate begins; we write whole characters unescaped."""
+_SURROGATE_ESCAPES = rb"\ud", rb"\uD"
+"""The beginning of a surrogate's escape; whole characters are written unescaped."""
 
 PART, DELTA, INFO, OTHER = 4, 6, 7, 8
 """``lastindex`` of a head: a part (groups 2 to 4: id, message, type), a delta (5 and 6: message,
@@ -199,31 +199,31 @@ _TYPES = {PART: "message.part.updated", DELTA: "message.part.delta", INFO: "mess
 
 
 def head_of(line: bytes) -> Head | None:
-    """Return the head of a line in our own format, or None."""
-    found = HEAD.match(line)
-    return found if found is not None and line[-1:] == b"}" else None
+    """Return the head of a line in the format written here, or None."""
+    match = HEAD.match(line)
+    return match if match is not None and line[-1:] == b"}" else None
 
 
 def seq_of(line: bytes) -> int | None:
     """Return the sequence number of a line in any format, or None when it has none."""
-    found = HEAD.match(line)
-    if found is not None:
-        return int(found[1])
+    match = HEAD.match(line)
+    if match is not None:
+        return int(match[1])
     data = load_line(line)
     seq = None if data is None else data.get("seq")
     return seq if _is_number(seq) else None
 
 
 def _is_number(value: Any) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value <= HIGHEST
+    return type(value) is int and 0 <= value <= MAX_NUMBER
 
 
 def type_of(line: bytes) -> str:
     """Return the record type of a line in any format; empty when it has none."""
-    found = HEAD.match(line)
-    if found is not None:
-        kind = found.lastindex or 0
-        return _TYPES[kind] if kind in _TYPES else found[OTHER].decode("ascii")
+    match = HEAD.match(line)
+    if match is not None:
+        kind = match.lastindex or 0
+        return _TYPES[kind] if kind in _TYPES else match[OTHER].decode("ascii")
     data = load_line(line)
     return "" if data is None else str(data.get("type", ""))
 
@@ -236,17 +236,19 @@ def load_line(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(data, dict) or _is_too_deep(line, data):
         return None
-    return with_joined_surrogates(data) if any(one in line for one in _HALVES) else data
+    return (
+        with_joined_surrogates(data) if any(half in line for half in _SURROGATE_ESCAPES) else data
+    )
 
 
 def _is_too_deep(line: bytes, data: Any) -> bool:
-    """Return whether values are nested deeper than ``DEEPEST``; walks them only if brackets allow it."""
-    if line.count(b"[") + line.count(b"{") <= DEEPEST:
+    """Return whether values are nested deeper than ``MAX_DEPTH``; walks them only if brackets allow it."""
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
         return False
     level = [data]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         inner = [list(value.values()) if isinstance(value, dict) else value for value in level]
-        level = [one for values in inner for one in values if isinstance(one, dict | list)]
+        level = [item for values in inner for item in values if isinstance(item, dict | list)]
         if not level:
             return False
     return True
@@ -259,26 +261,26 @@ def checked_line(line: bytes) -> bytes:
 
 def is_intact(line: bytes) -> bool:
     """Return whether a line's checksum matches; also true without one, as in lines of older versions."""
-    found = _CHECK.search(line)
-    return found is None or int(found[1], 16) == zlib.crc32(line[: found.start()])
+    match = _CHECK.search(line)
+    return match is None or int(match[1], 16) == zlib.crc32(line[: match.start()])
 
 
 class UnreadableLine(ValueError):
     """A line of the log that is not a record, or a record that is invalid for its type."""
 
 
-def readable_record(line: bytes, whole: Callable[[Json], Json]) -> Record | None:
-    """Parse a line as ``record_of`` does; None also for what is no record."""
+def readable_record(line: bytes, expand: Callable[[Json], Json]) -> Record | None:
+    """Parse a line as ``record_of`` does; None also for a line that is no record."""
     try:
-        return record_of(line, whole)
+        return record_of(line, expand)
     except UnreadableLine:
         return None
 
 
-def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Record | None:
+def record_of(line: bytes, expand: Callable[[Json], Json] | None = None) -> Record | None:
     """Parse a line to a record; None for a type that this version does not know.
 
-    ``whole`` expands shortened requests (``FullRequests.fill``). Raises UnreadableLine for anything
+    ``expand`` restores shortened requests (``FullRequests.fill``). Raises UnreadableLine for anything
     broken, so that readers can skip and report it.
     """
     data = load_line(line)
@@ -286,9 +288,9 @@ def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Recor
         raise UnreadableLine("The line is not a JSON object.")
     if data.get("type") == HEADER:
         return None  # a late header of a writer for which another process had written one already
-    if whole is not None and data.get("type") == REQUEST:
+    if expand is not None and data.get("type") == REQUEST:
         try:
-            data = whole(data)
+            data = expand(data)
         except ValueError as error:
             raise UnreadableLine(str(error)) from error
     if not _is_number(data.get("seq", 0)) or not _is_number(data.get("ts", 0)):

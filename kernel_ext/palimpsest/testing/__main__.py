@@ -17,13 +17,15 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     server = FaultServer(*read_scenario(options.scenario), port=options.port)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve_and_tell(server))
+        asyncio.run(_serve(server))
 
 
-async def _serve_and_tell(server: FaultServer) -> None:
+async def _serve(server: FaultServer) -> None:
     async with server:
-        places = f"OPENAI_BASE_URL={server.openai_base}  ANTHROPIC_BASE_URL={server.anthropic_base}"
-        print(places, flush=True)  # noqa: T201 - the addresses are the program's output
+        addresses = (
+            f"OPENAI_BASE_URL={server.openai_base}  ANTHROPIC_BASE_URL={server.anthropic_base}"
+        )
+        print(addresses, flush=True)  # noqa: T201 - the addresses are the program's output
         await asyncio.Event().wait()
 
 

@@ -1,7 +1,7 @@
 """Ask a function of a test for its scripted answer, on a thread of its own.
 
-Such a function may wait, for a lock or an event of the test, and the loop that plays the answer must go on meanwhile: whoever
-cancels the request is not kept waiting for it. The thread ends with the function, and keeps no process alive.
+Such a function may wait for a lock or an event of the test, while the loop that plays the answer continues: a
+cancelled request does not wait for it. The thread ends with the function, and keeps no process alive.
 """
 
 import asyncio
@@ -15,10 +15,10 @@ Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 
-async def asked(function: Callable[[Request], Answer], request: Request) -> Answer:
-    """Return what a function of a request returns; raises what it raises. Cancelling does not wait for it."""
+async def call_answer_function(function: Callable[[Request], Answer], request: Request) -> Answer:
+    """Call a function with a request and return its result; raises its exception. Cancelling does not wait for it."""
     done: Future[Answer] = Future()
-    # From here on, cancelling who waits leaves the function to itself.
+    # From here on, cancelling the caller does not stop the function.
     done.set_running_or_notify_cancel()
     context = contextvars.copy_context()
 

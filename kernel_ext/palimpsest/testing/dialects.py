@@ -21,7 +21,7 @@ def wire_format_of(path: str) -> WireFormat:
 
 def model_of(path: str, body: Any) -> str:
     """Return the model that a request names: in the body, and for Gemini in the path."""
-    found = GEMINI_PATH.fullmatch(path)
-    if found:
-        return found[1]
+    match = GEMINI_PATH.fullmatch(path)
+    if match:
+        return match[1]
     return str(body.get("model", "")) if isinstance(body, dict) else ""

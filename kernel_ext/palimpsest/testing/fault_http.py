@@ -38,7 +38,7 @@ class ReceivedRequest:
 
 
 @asynccontextmanager
-async def hang_up_noticed(
+async def cancel_on_disconnect(
     reader: asyncio.StreamReader, request: ReceivedRequest
 ) -> AsyncIterator[None]:
     """Cancel the answer when the client disconnects, and record when it did."""
@@ -72,20 +72,20 @@ async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest:
     headers = {name.strip().lower(): value.strip() for name, value in pairs}
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
     public = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
-    body, found = _parsed(raw)
+    body, problems = _parsed_body(raw)
     return ReceivedRequest(
         path=first.split(" ")[1].partition("?")[0],
         headers=public,
         body=body,
         at=time.monotonic(),
         had_key=len(public) < len(headers),
-        problems=found,
+        problems=problems,
         raw=raw,
     )
 
 
-def _parsed(raw: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the body, and sentences about why it is invalid, which every provider rejects."""
+def _parsed_body(raw: bytes) -> tuple[dict[str, Any], list[str]]:
+    """Return the body, and sentences about why every provider would reject it."""
     try:
         body = json.loads(raw) if raw else {}
     except ValueError:

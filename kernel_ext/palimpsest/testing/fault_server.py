@@ -17,11 +17,11 @@ from contextlib import suppress
 from typing import Any, Self
 
 from palimpsest.model.script import Failure, ModelAnswer, fails
-from palimpsest.testing.answer_functions import asked
+from palimpsest.testing.answer_functions import call_answer_function
 from palimpsest.testing.dialects import MISTRAL_ROOT, WireFormat, model_of, wire_format_of
 from palimpsest.testing.fault_http import (
     ReceivedRequest,
-    hang_up_noticed,
+    cancel_on_disconnect,
     read_request,
     send_json,
     send_stream,
@@ -36,8 +36,8 @@ from palimpsest.testing.openai_anthropic_wire import (
     openai_frames,
 )
 
-LOOK_SECONDS = 0.05
-"""What a test waits for may be no event of the server; so it is looked at as often as that, too."""
+CHECK_SECONDS = 0.05
+"""The condition of ``wait_until`` is also checked this often, since it may not depend on the server's events."""
 NO_ANSWER_STATUS = 400
 REFUSED_STATUS = 400
 
@@ -141,17 +141,17 @@ class FaultServer:
         return self
 
     def wait_until(self, ready: Callable[[], bool], seconds: float | None = None) -> bool:
-        """Block the caller's thread until ``ready`` returns true; it is asked after each event of the server.
+        """Block the caller's thread until ``ready`` returns true; it is called after each event of the server.
 
-        Returns False where that takes more than ``seconds``; without a number it waits as long as it takes.
+        Returns False where that takes more than ``seconds``; without a number it waits without limit.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         with self._changed:
             while not ready():
-                left = LOOK_SECONDS if deadline is None else deadline - time.monotonic()
+                left = CHECK_SECONDS if deadline is None else deadline - time.monotonic()
                 if left <= 0:
                     return False
-                self._changed.wait(min(left, LOOK_SECONDS))
+                self._changed.wait(min(left, CHECK_SECONDS))
         return True
 
     def _notify(self) -> None:
@@ -191,7 +191,7 @@ class FaultServer:
         await self._close()
 
     async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+        self._server = await asyncio.start_server(self._on_connection, "127.0.0.1", self._port)
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def _close(self) -> None:
@@ -204,7 +204,7 @@ class FaultServer:
             await self._server.wait_closed()
             self._server = None
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._serve(reader, writer))
 
         def ended(task: asyncio.Task[None]) -> None:
@@ -235,7 +235,7 @@ class FaultServer:
             return
         self.requests.append(request)
         self._notify()
-        async with hang_up_noticed(reader, request):
+        async with cancel_on_disconnect(reader, request):
             await self._answer(request, writer)
             request.completed = True
 
@@ -260,4 +260,8 @@ class FaultServer:
             count = len(self.requests)
             return fails(NO_ANSWER_STATUS, f"The script has no answer for request {count}.")
         scripted = self._answers.pop(0)
-        return scripted if isinstance(scripted, ModelAnswer) else await asked(scripted, request)
+        return (
+            scripted
+            if isinstance(scripted, ModelAnswer)
+            else await call_answer_function(scripted, request)
+        )

@@ -82,7 +82,7 @@ def _frames(answer: ModelAnswer, action: Action, model: str) -> Iterator[Frame]:
 
 
 def gemini_run(run: ProviderRun) -> list[dict[str, Any]]:
-    """Return the parts of code that Gemini runs; ``result`` is what it printed."""
+    """Return the parts of code that Gemini runs; ``result`` is its printed output."""
     code = {"language": "PYTHON", "code": str(run.input.get("code", ""))}
     output = {"outcome": "OUTCOME_OK", "output": run.result}
     return [{"executableCode": code}, {"codeExecutionResult": output}]
@@ -97,8 +97,10 @@ def _call(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
     called: dict[str, Any] = {"name": call.tool, "args": arguments}
     if call.id:
         called["id"] = call.id
-    thoughts = [one for one in answer.actions if isinstance(one, Think) and one.signature]
-    first = next(one for one in answer.actions if isinstance(one, ScriptedCall))
+    thoughts = [
+        action for action in answer.actions if isinstance(action, Think) and action.signature
+    ]
+    first = next(action for action in answer.actions if isinstance(action, ScriptedCall))
     part: dict[str, Any] = {"functionCall": called}
     if thoughts and call is first:
         part["thoughtSignature"] = thoughts[-1].signature

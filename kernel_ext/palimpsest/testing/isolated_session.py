@@ -72,9 +72,9 @@ def isolated_session(
     from palimpsest.public.session_object import open_session
 
     given = SCRIPTED_SETTINGS if model is not None else REHEARSAL_SETTINGS
-    with tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True) as made:
-        home = Path(made, "home")
-        start = Path(folder) if folder is not None else Path(made, "project")
+    with tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True) as temporary:
+        home = Path(temporary, "home")
+        start = Path(folder) if folder is not None else Path(temporary, "project")
         home.mkdir()
         # Without it, a parent folder with sessions would be the project.
         start.mkdir(parents=True, exist_ok=True)
@@ -87,9 +87,9 @@ def isolated_session(
         )
         try:
             # Problems in the passed settings would otherwise only be reported.
-            wrong = [p.removeprefix(OPTION) for p in app.config.problems if p.startswith(OPTION)]
-            if wrong:
-                raise ConfigError(f"Mend the settings of isolated_session: {' '.join(wrong)}")
+            problems = [p.removeprefix(OPTION) for p in app.config.problems if p.startswith(OPTION)]
+            if problems:
+                raise ConfigError(f"Mend the settings of isolated_session: {' '.join(problems)}")
             for function in tools:
                 app.registry.add(function)
             yield open_session(app)
@@ -98,7 +98,7 @@ def isolated_session(
 
 
 def _environment(home: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    variables = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     folders = {
         "HOME": home,
         "USERPROFILE": home,
@@ -107,4 +107,4 @@ def _environment(home: Path) -> dict[str, str]:
         "XDG_CACHE_HOME": home / "cache",
         "JUPYTER_CONFIG_DIR": home / "jupyter",
     }
-    return {**kept, **{name: str(path) for name, path in folders.items()}}
+    return {**variables, **{name: str(path) for name, path in folders.items()}}

@@ -125,7 +125,8 @@ class _OpenAI:
                     yield self.chunk({"content": piece})
                 if action.sources:
                     cited = [
-                        {"type": "url_citation", "url_citation": one} for one in action.sources
+                        {"type": "url_citation", "url_citation": source}
+                        for source in action.sources
                     ]
                     yield self.chunk({"annotations": cited})
             case ProviderRun():
@@ -247,15 +248,15 @@ class _Anthropic:
         yield self._start({"type": "text", "text": ""})
         for piece in self._answer.pieces(action.text):
             yield self._delta({"type": "text_delta", "text": piece})
-        for one in action.sources:
-            yield self._delta({"type": "citations_delta", "citation": one})
+        for source in action.sources:
+            yield self._delta({"type": "citations_delta", "citation": source})
         yield self._stop()
 
     def _run(self, action: ProviderRun) -> Iterator[Frame]:
         for block in anthropic_run(action):
-            written = json.dumps(block.get("input", {}))
+            input_json = json.dumps(block.get("input", {}))
             yield self._start({**block, "input": {}} if "input" in block else block)
-            for piece in self._answer.pieces(written) if "input" in block else ():
+            for piece in self._answer.pieces(input_json) if "input" in block else ():
                 yield self._delta({"type": "input_json_delta", "partial_json": piece})
             yield self._stop()
 

@@ -32,7 +32,7 @@ from palimpsest.model.script import (
     Think,
 )
 from palimpsest.model.wire.provider_messages import prompt_text
-from palimpsest.testing.answer_functions import asked
+from palimpsest.testing.answer_functions import call_answer_function
 from palimpsest.testing.openai_anthropic_wire import anthropic_run
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
@@ -83,25 +83,25 @@ class ScriptedModel:
                 error_of(answer.failure, request.model.ref.provider, request.refusals)
             )
         try:
-            async for event in self._play(answer, request):
+            async for event in self._stream_actions(answer, request):
                 yield event
         except (GeneratorExit, asyncio.CancelledError):
             self.closed += 1
             raise
 
-    async def _play(
+    async def _stream_actions(
         self, answer: ModelAnswer, request: ModelRequest
     ) -> AsyncGenerator[StreamEvent, None]:
-        is_run = any(isinstance(one, ProviderRun) for one in answer.actions)
-        ran = ProviderCalls() if is_run else None
+        has_provider_runs = any(isinstance(step, ProviderRun) for step in answer.actions)
+        provider_calls = ProviderCalls() if has_provider_runs else None
         offered = {tool.name: tool.name for tool in request.tools}
-        joiner = StreamJoiner(family(request.model.ref), offered, ran)
+        joiner = StreamJoiner(family(request.model.ref), offered, provider_calls)
         yield StepStarted()
         for action in answer.actions:
             if isinstance(action, Pause):
                 await (asyncio.Event().wait() if action.seconds is None else _sleep(action.seconds))
-            if ran is not None and isinstance(action, ProviderRun):
-                _hear(ran, action)
+            if provider_calls is not None and isinstance(action, ProviderRun):
+                _read_provider_run(provider_calls, action)
             for delta in self._deltas(answer, action, family(request.model.ref)):
                 await _sleep(answer.drip_seconds)
                 for event in joiner.delta(delta):
@@ -125,7 +125,11 @@ class ScriptedModel:
             message = f"The script has no answer for request {len(self.requests)}."
             raise ModelFailed(UnknownError(message=message))
         scripted = self._answers.pop(0)
-        return scripted if isinstance(scripted, ModelAnswer) else await asked(scripted, request)
+        return (
+            scripted
+            if isinstance(scripted, ModelAnswer)
+            else await call_answer_function(scripted, request)
+        )
 
     def _deltas(self, answer: ModelAnswer, action: Action, target: Family) -> list[SimpleNamespace]:
         match action:
@@ -154,8 +158,8 @@ class ScriptedModel:
         identifier = call.id or f"call_{index}"
         deltas = [SimpleNamespace(index=index, id=identifier, function=head)]
         for piece in answer.pieces(call.raw):
-            more = SimpleNamespace(name=None, arguments=piece)
-            deltas.append(SimpleNamespace(index=index, id=None, function=more))
+            fragment = SimpleNamespace(name=None, arguments=piece)
+            deltas.append(SimpleNamespace(index=index, id=None, function=fragment))
         return [SimpleNamespace(tool_calls=[delta]) for delta in deltas]
 
 
@@ -166,11 +170,11 @@ def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> E
     if is_overflow(failure.message, failure.code, failure.status, refusals):
         return overflow_error(failure.message, refusals)
     code = refusal_code(failure.message, failure.code, refusals)
-    hopeless = code in HOPELESS_CODES
+    is_hopeless = code in HOPELESS_CODES
     return ApiError(
         message=failure.message,
         status=failure.status,
-        retryable=not hopeless
+        retryable=not is_hopeless
         and (failure.status in RETRYABLE_STATUS or failure.status >= SERVER_ERROR),
         headers=dict(failure.headers) or None,
         metadata={"code": code} if code else None,
@@ -195,11 +199,11 @@ def _thinking(answer: ModelAnswer, think: Think, *, signed: bool) -> Iterator[Si
         yield SimpleNamespace(thinking_blocks=[seal])
 
 
-def _hear(ran: ProviderCalls, run: ProviderRun) -> None:
-    """Hear a tool that the provider ran, in Anthropic's blocks."""
+def _read_provider_run(provider_calls: ProviderCalls, run: ProviderRun) -> None:
+    """Pass a tool run of the provider to ``provider_calls``, as Anthropic's blocks."""
     for block in anthropic_run(run):
-        ran.hear({"type": "content_block_start", "content_block": block})
-        ran.hear({"type": "content_block_stop"})
+        provider_calls.hear({"type": "content_block_start", "content_block": block})
+        provider_calls.hear({"type": "content_block_stop"})
 
 
 async def _sleep(seconds: float) -> None:

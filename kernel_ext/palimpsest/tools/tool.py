@@ -1,6 +1,6 @@
 """The interfaces of tools: ``Tool``, its ``ToolContext`` and ``ToolOutcome``, and the services it uses.
 
-Border: a tool knows nothing of the loop or of front ends. Running Python on the main thread,
+Border: a tool does not depend on the loop or on front ends. Running Python on the main thread,
 asking the user and showing progress are provided by ``ToolContext``.
 """
 
@@ -26,7 +26,7 @@ from palimpsest.transcript.redaction.secret_removal import secret_values
 class Abort:
     """A cancellation flag: once it is set, the registered callbacks are called.
 
-    It can be set from any thread; callbacks run on that thread, so they must only pass the signal on.
+    It can be set from any thread; callbacks run on that thread, so they must return at once.
     """
 
     def __init__(self) -> None:
@@ -56,10 +56,10 @@ class Abort:
     def on_abort(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` when the flag is set (at once if it is set already); returns an unregister function."""
         with self._lock:
-            waits = not self.set_
-            if waits:
+            is_waiting = not self.set_
+            if is_waiting:
                 self._callbacks.append(callback)
-        if not waits:
+        if not is_waiting:
             callback()
 
         def unregister() -> None:
@@ -75,7 +75,7 @@ class ToolOutcome:
     """The result of a tool call."""
 
     title: str
-    """A few words about what the call worked on, shown in its card."""
+    """A short description of the call's subject, shown in its card."""
     output: str
     """The output for the model, before truncation."""
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -85,17 +85,17 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class LeftRunning:
-    """What a piece of the agent's Python started and left running at its end."""
+    """The threads, tasks and timers that a piece of the agent's Python left running at its end."""
 
     words: tuple[str, ...]
-    """Each of it, such as ``the thread 'Thread-5 (f)'``."""
+    """Descriptions, such as ``the thread 'Thread-5 (f)'``."""
     over: Future[None]
-    """Done when nothing of it runs any more; from any thread."""
+    """Done when all of them have ended; from any thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A rich result that no cell displays, so that the panel has to."""
+    """A rich result for the panel, because no cell displays it."""
 
     kind: Literal["html", "markdown", "widget", "other"]
     text: str
@@ -120,11 +120,11 @@ class PythonOutcome:
     shown: tuple[ShownResult, ...] = ()
     """The rich results that no cell displays, without figures."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Checksums of the variables that the code reads, as they were before it ran, by name."""
+    """Checksums from before the run of the variables that the code reads, by name."""
     notes: tuple[str, ...] = ()
-    """What the code leaves changed in the process, a sentence each, with the way back."""
+    """Sentences on changes that the code left in the process, with the code that undoes each."""
     left_running: LeftRunning | None = None
-    """None where nothing of the code goes on after its end."""
+    """Threads, tasks and timers that still run; None where there are none."""
 
 
 class PythonRunner(Protocol):
@@ -141,18 +141,18 @@ class PythonRunner(Protocol):
 
 
 Detail = Literal["names", "names and types", "values"]
-"""How variables are described that the prompt does not name."""
+"""The detail with which variables are described that the prompt does not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownVariables:
-    """Which details of the user's variables may be read."""
+    """The details of the user's variables that may be read."""
 
     detail: Detail = "names and types"
     named: frozenset[str] = frozenset()
     """Names of variables whose values may be read in any case."""
     marks: bool = False
-    """Fingerprint the contents of each, so that a change in place is noticed."""
+    """Whether to fingerprint the contents of each, to detect changes in place."""
 
 
 TYPES = ShownVariables()
@@ -172,7 +172,7 @@ class VariableInfo:
     mark: int | None = None
     """A fingerprint of the value, which also changes when it is mutated in place; None if not computed."""
     whole: bool = False
-    """The fingerprint covers the whole content; otherwise it may miss a change."""
+    """Whether the fingerprint covers the complete content; otherwise it may miss a change."""
 
     @property
     def plain(self) -> str:
@@ -180,8 +180,8 @@ class VariableInfo:
         return ", ".join(word for word in (self.kind, self.summary) if word)
 
     @property
-    def told(self) -> str:
-        """The whole description: type, and value or else summary."""
+    def shown_to_model(self) -> str:
+        """Type, and value or else summary."""
         words = (self.kind, self.summary if self.value is None else self.value)
         return ", ".join(word for word in words if word)
 
@@ -205,7 +205,7 @@ class Namespace(Protocol):
 
 
 class NotebookReader(Protocol):
-    """Reads what the user's own cells ran, printed, showed and raised, as this kernel recorded it.
+    """Reads this kernel's record of the user's cells: sources, outputs and errors.
 
     Contract: answers at once from any thread, also while a cell runs; runs none of the user's code.
     """
@@ -214,10 +214,10 @@ class NotebookReader(Protocol):
     """An id of this start of the kernel, since execution counts restart with each."""
 
     def runs(self) -> NotebookRuns:
-        """Return the recorded runs, oldest first, those that are hidden from the agent too."""
+        """Return the recorded runs, oldest first, including those hidden from the agent."""
 
-    async def page(self, wanted: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
-        """Return the notebooks that open pages show now; None where no page answers in time."""
+    async def page(self, request: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
+        """Return the notebooks of open pages; None where no page answers in time."""
 
     def hide_next(self) -> None:
         """Hide the next cell that runs from the agent."""
@@ -243,14 +243,14 @@ class AskFunction(Protocol):
         """Ask for ``permission`` for every pattern; ``always`` are the patterns an "always" would allow.
 
         ``also`` has further permissions with their patterns for the same question. ``bound_to`` describes
-        what is allowed where a name does not say it, such as a server's tool: an "always" then holds while
-        the description is the same, and stands in the place of ``patterns`` and ``always``.
+        the approved object where its name is not enough, such as a server's tool: an "always" then holds while
+        the description is the same, and replaces ``patterns`` and ``always``.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedText:
-    """A text of the session that the model is not shown, or only in part."""
+    """A text of the session that the model sees only in part or not at all."""
 
     name: str
     """The name by which the model recalls it."""
@@ -262,15 +262,15 @@ class ArchivedText:
 class RecallArchive(Protocol):
     """Reads texts of a session that were removed from the model's context.
 
-    Contract: reads the session's own log and the blobs that it names, nothing else. What the user
-    excluded from the context is not returned.
+    Contract: reads only the session's own log and the blobs that it names. Texts that the user
+    excluded from the context are not returned.
     """
 
     async def find(self, name: str) -> ArchivedText:
         """Return the text of a name; raises UserError with a sentence for the model."""
 
     async def hidden(self) -> Sequence[ArchivedText]:
-        """Return all texts that the model is not shown, or only in part, oldest first."""
+        """Return all texts that the model sees only in part or not at all, oldest first."""
 
 
 @dataclass(slots=True)
@@ -302,11 +302,11 @@ class ToolContext:
     @property
     def environment(self) -> Mapping[str, str]:
         """The environment that the session was started with."""
-        given: Mapping[str, str] | None = self.extra.get("environment")
-        return os.environ if given is None else given
+        environment: Mapping[str, str] | None = self.extra.get("environment")
+        return os.environ if environment is None else environment
 
     def hidden_runs(self) -> HiddenRuns:
-        """Return which cells this kernel's record knows as kept from the agent; none without a kernel."""
+        """Return the recorded cells that are hidden from the agent; none without a kernel."""
         return hidden_runs(self.notebook.runs()) if self.notebook is not None else NONE_HIDDEN
 
     def scrubber(self) -> Callable[[str], str]:
@@ -331,7 +331,7 @@ class Tool(Protocol):
     description: str
     arguments: type[BaseModel]
     concurrent: bool
-    """It may run at the same time as other calls of the same step."""
+    """Whether it may run at the same time as other calls of the same step."""
     permission: str
     """The permission it asks for; a rule that denies it for ``*`` hides the tool."""
 

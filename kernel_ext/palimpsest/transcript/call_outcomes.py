@@ -1,8 +1,8 @@
-"""Tell how a tool call ended, and why: every front end, export and announcement follows this one rule.
+"""Determine how a tool call ended, and why; every front end, export and announcement follows this one rule.
 
 A tool that returned may have failed all the same: code that raised, a command with another exit code than 0.
 A refused or stopped call did nothing, which is no failure. The page has the same rule in
-``labextension/src/state/display/callOutcomes.ts``; both are tested on ``tests/fixtures/call_outcomes.json``.
+``labextension/src/state/lines/callOutcomes.ts``; both are tested on ``tests/fixtures/call_outcomes.json``.
 Border: pure; the reason is plain text that a view still has to escape.
 """
 
@@ -23,7 +23,7 @@ from palimpsest.transcript.values import Reply
 REFUSED_BY = "refused_by"
 """Key in the metadata of a call's state: who refused it (``person``, ``headless``, ``rule``, ``engine`` or a name)."""
 REFUSED_WHY = "refused_why"
-"""Key in the metadata of a call's state: the person's words, the rule, or why nobody could be asked."""
+"""Key in the metadata of a call's state: the user's comment, the rule, or why nobody could be asked."""
 FAILURE_LINE = "failure_line"
 """Key in the metadata of a saved call's state: its reason, since a notebook keeps only a part of the output."""
 LEFT_RUNNING = "left_running"
@@ -31,9 +31,9 @@ LEFT_RUNNING = "left_running"
 RUNNING_AT_THE_END = "running_at_the_end"
 """Key in the metadata of a call's state: what its code had left running when the kernel ended, a list of texts."""
 ABORTED = "Tool execution aborted"
-"""The error of a call that was stopped; it says nothing that the state does not say."""
+"""The error of a stopped call; it adds nothing to the state."""
 REASON_CHARS = 240
-"""Longest reason: it stands in the row of the call."""
+"""Most characters of a reason, which is shown in the call's row."""
 
 Status = Literal["pending", "running", "completed", "error", "refused", "stopped"]
 
@@ -51,7 +51,7 @@ _LEAD = re.compile(r"^[\s|+-]+")
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended."""
+    """The outcome of a tool call."""
 
     status: Status
     reason: str = ""
@@ -61,11 +61,11 @@ class CallOutcome:
 
 
 REFUSERS = frozenset({"person", "cancel", "headless", "rule", "engine"})
-"""Of a refusal by these the row of a call says all; the error is the same in a sentence for the model."""
+"""Refusals that a call's row describes completely; the error repeats them in a sentence for the model."""
 
 
-def is_told(outcome: CallOutcome) -> bool:
-    """Return whether who refused a call, and why, says all that its error says."""
+def is_refusal_in_row(outcome: CallOutcome) -> bool:
+    """Return whether the row of a refused call describes the refusal, so that its error adds nothing."""
     return outcome.refusal is not None and outcome.refusal.by in REFUSERS
 
 
@@ -74,18 +74,18 @@ def call_outcome(part: ToolPart, reply: Reply | None = None) -> CallOutcome:
     match part.state:
         case ToolPending() | ToolRunning():
             return CallOutcome(part.state.status)
-        case ToolCompleted(metadata=told, output=output):
-            if told.get("failed") is not True:
+        case ToolCompleted(metadata=metadata, output=output):
+            if metadata.get("failed") is not True:
                 return CallOutcome("completed")
-            line = _failure_line(output, is_command="exit_code" in told)
-            return CallOutcome("error", _saved_line(told) or line)
-        case ToolFailed(metadata=told, error=error):
-            if told.get("interrupted"):
+            line = _failure_line(output, is_command="exit_code" in metadata)
+            return CallOutcome("error", _saved_line(metadata) or line)
+        case ToolFailed(metadata=metadata, error=error):
+            if metadata.get("interrupted"):
                 return CallOutcome("stopped", "" if error == ABORTED else last_line(error))
             refusal = _refusal(part.state, reply)
             if refusal is not None:
                 return CallOutcome("refused", refusal=refusal)
-            return CallOutcome("error", _saved_line(told) or last_line(error))
+            return CallOutcome("error", _saved_line(metadata) or last_line(error))
         case _:
             assert_never(part.state)
 
@@ -98,16 +98,16 @@ def _refusal(state: ToolFailed, reply: Reply | None) -> Reply | None:
     return reply if reply is not None and reply.answer == "reject" else None
 
 
-def _saved_line(told: Mapping[str, Any]) -> str:
-    line = told.get(FAILURE_LINE)
+def _saved_line(metadata: Mapping[str, Any]) -> str:
+    line = metadata.get(FAILURE_LINE)
     return line if isinstance(line, str) else ""
 
 
 def last_line(text: str) -> str:
-    """Return the line of an error that says what happened: the last that names an exception, else the last one."""
-    lines = [found for line in text.splitlines() if (found := _LEAD.sub("", line).strip())]
+    """Return the most informative line of an error: the last that names an exception, else the last."""
+    lines = [words for line in text.splitlines() if (words := _LEAD.sub("", line).strip())]
     raised = [line for line in lines if _RAISED.match(line)]
-    return _short(next(iter(raised[-1:] or lines[-1:]), ""))
+    return _excerpt(next(iter(raised[-1:] or lines[-1:]), ""))
 
 
 def _failure_line(output: str, *, is_command: bool) -> str:
@@ -116,11 +116,11 @@ def _failure_line(output: str, *, is_command: bool) -> str:
     if ended:
         printed = output[: ended[-1].start()].strip()
         words = [ended[-1][1].strip(), "" if printed == "(no output)" else last_line(printed)]
-        return _short(": ".join(word for word in words if word))
+        return _excerpt(": ".join(word for word in words if word))
     sections = list(_SECTION.finditer(output))
     raised = output[sections[-1].end() :] if sections else output
     return last_line(_NEXT.split(raised)[0])
 
 
-def _short(line: str) -> str:
+def _excerpt(line: str) -> str:
     return line if len(line) <= REASON_CHARS else f"{line[: REASON_CHARS - 1]}…"

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from palimpsest.transcript.values import Value
-from palimpsest.transcript.visible_text import fitting, visible
+from palimpsest.transcript.visible_text import encodable_text, visible
 
 
 class AuthError(Value):
@@ -62,7 +62,7 @@ class ContextOverflowError(Value):
     compaction_failed: bool = False
     """The provider's message is about a compaction that failed, so one more would not help."""
     suspected: bool | None = None
-    """The provider's words are not known to mean this; it was tried once in its turn."""
+    """The provider's message is not known to mean an overflow; a compaction was tried once in its turn."""
     response_body: str | None = None
 
 
@@ -124,12 +124,12 @@ class UserError(PalimpsestError):
     """An error that the user can act on, in one clear sentence."""
 
     def __str__(self) -> str:
-        """Return the sentence; it may quote a model or a file, so nothing in it steers a terminal."""
+        """Return the sentence without control characters, since it may quote a model or a file."""
         return visible(super().__str__())
 
     def _render_traceback_(self) -> list[str]:
-        """Show the sentence alone; IPython asks an exception for this (its own protocol)."""
-        return [fitting(f"{type(self).__name__}: {self}", sys.stdout)]
+        """Return the sentence alone; IPython's protocol for showing an exception."""
+        return [encodable_text(f"{type(self).__name__}: {self}", sys.stdout)]
 
 
 class ConfigError(UserError):
@@ -165,7 +165,7 @@ class GuardStopped(UserError):
 
 
 class WaitAborted(UserError):
-    """The awaited result never comes, since its session was closed before or meanwhile."""
+    """The awaited result will not arrive, since its session was closed."""
 
 
 class ModelFailed(PalimpsestError):

@@ -1,7 +1,7 @@
-"""Lists that grow at their ends: how far two of them are the same, and rows that are made once for each value.
+"""Helpers for lists that grow at their ends: their common beginning, and rows computed once for each value.
 
-What is made of a long session again and again differs in its last few places. Nothing here trusts that: each
-list is compared with the one before, and what stands behind the first difference is made again.
+Values computed repeatedly from a long session differ only near their ends. That is checked, not assumed: each
+list is compared with the one before, and everything after the first difference is computed again.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -10,21 +10,21 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-def common_beginning(one: Sequence[Any], other: Sequence[Any]) -> int:
+def common_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
     """Return how many values two lists share at their beginnings; quick where they differ near their ends."""
-    most = min(len(one), len(other))
-    if one[:most] == other[:most]:
+    most = min(len(first), len(second))
+    if first[:most] == second[:most]:
         return most
     low, high, step = 0, most, 1
     while high > 0:
         at = max(most - step, 0)
-        if one[:at] == other[:at]:
+        if first[:at] == second[:at]:
             low = at
             break
         high, step = at, 4 * step
     while low < high - 1:
         middle = (low + high) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle
@@ -32,7 +32,7 @@ def common_beginning(one: Sequence[Any], other: Sequence[Any]) -> int:
 
 
 class GrownRows(Generic[T]):
-    """The rows that are made of lists which grow together: each row once, until a value before it differs.
+    """Rows computed from lists that grow together: each row once, as long as no value before it changes.
 
     Contract: a row depends on the values up to its own place, on the rows before it, and on ``about``.
     """
@@ -49,15 +49,15 @@ class GrownRows(Generic[T]):
         about: Hashable = None,
         most: int | None = None,
     ) -> tuple[T, ...]:
-        """Return a row for each place; at most ``most`` of those before are kept."""
-        kept = 0
+        """Return a row for each position; at most ``most`` earlier rows are kept."""
+        unchanged = 0
         if about == self._about and len(lists) == len(self._lists):
-            kept = min(map(common_beginning, self._lists, lists))
-            kept = kept if most is None else min(kept, most)
+            unchanged = min(map(common_beginning, self._lists, lists))
+            unchanged = unchanged if most is None else min(unchanged, most)
         count = min(map(len, lists))
-        if kept < len(self._rows) or kept < count:
-            rows = list(self._rows[:kept])
-            for place in range(kept, count):
+        if unchanged < len(self._rows) or unchanged < count:
+            rows = list(self._rows[:unchanged])
+            for place in range(unchanged, count):
                 rows.append(make(place, rows))
             self._rows = tuple(rows)
         self._lists, self._about = lists, about
@@ -65,7 +65,7 @@ class GrownRows(Generic[T]):
 
 
 class GrownColumns:
-    """Columns with a value for each value of a list that grows: each made once, until a value before it differs."""
+    """Columns computed from a growing list: each value once, as long as no value before it changes."""
 
     def __init__(self) -> None:
         self._values: Sequence[Any] = ()
@@ -78,14 +78,14 @@ class GrownColumns:
         columns: Mapping[str, Callable[[Any], Any]],
         about: Hashable = None,
     ) -> Mapping[str, Any]:
-        """Return a column for each function; all of them depend on one value and ``about`` alone."""
-        kept = 0
+        """Return a column for each function, which must depend on one value and ``about`` alone."""
+        unchanged = 0
         if about == self._about and self._columns.keys() == columns.keys():
-            kept = common_beginning(self._values, values)
-        if kept < len(values) or kept < len(self._values) or not self._columns:
-            new = values[kept:]
+            unchanged = common_beginning(self._values, values)
+        if unchanged < len(values) or unchanged < len(self._values) or not self._columns:
+            new = values[unchanged:]
             self._columns = {
-                name: (*self._columns.get(name, ())[:kept], *map(make, new))
+                name: (*self._columns.get(name, ())[:unchanged], *map(make, new))
                 for name, make in columns.items()
             }
         self._values, self._about = values, about

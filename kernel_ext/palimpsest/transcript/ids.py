@@ -1,4 +1,4 @@
-"""Make ids that sort by time and never wrap.
+"""Generate ids that sort by time and do not overflow.
 
 An id is a prefix, 16 hex digits of time and counter, and ten characters of entropy. OpenCode
 keeps 48 bits of the same number; it wrapped in August 2026 and broke every older session
@@ -52,7 +52,7 @@ class Ids:
         self._last = 0
 
     def new(self, prefix: Prefix, *, descending: bool = False) -> str:
-        """Return a fresh id; sessions ask for descending ones, so that the newest sorts first."""
+        """Return a new id; sessions have descending ids, so that the newest sorts first."""
         self._last = max(self._last + 1, self._clock() * COUNTER_RANGE + 1)
         time_ms, counter = divmod(self._last, COUNTER_RANGE)
         return encode(

@@ -168,7 +168,7 @@ def reported_usage(message: Message, info: AssistantMessage, request_id: str) ->
 
 
 def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
-    """Return why the turn ended whose last answer this is; None where it continues, or it is unknown."""
+    """Return the reason why a turn with this last answer ended; None where it continues or is unknown."""
     for known in STOP_REASONS:
         if info.stopped_by == known:
             return known
@@ -178,7 +178,7 @@ def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
 
 
 def stop_reason_of_error(error: ErrorValue) -> StoppedBy:
-    """Return why a turn ended that ended with this error."""
+    """Return the reason for the end of a turn that ended with this error."""
     match error:
         case AbortedError():
             return "interrupted" if error.message in KERNEL_ENDED else "cancelled"

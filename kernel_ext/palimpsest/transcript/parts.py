@@ -24,18 +24,18 @@ class Span(Value):
 
 
 class PartBase(Value):
-    """What every part has."""
+    """The fields of every part."""
 
     id: str
     session_id: str
     message_id: str
 
-    def words_for_model(self, role: Role) -> str:  # noqa: ARG002  # for those who say something
-        """Return the text that stands for this part in a request, by its message's role; empty for none."""
+    def words_for_model(self, role: Role) -> str:  # noqa: ARG002  # for subclasses
+        """Return the part's text in a request, by its message's role; empty where it has none."""
         return ""
 
     def words_for_summary(self) -> str:
-        """Return the text that stands for it in a summary request; by default that of a user's message."""
+        """Return the part's text in a summary request; by default that of a user's message."""
         return self.words_for_model("user")
 
 
@@ -95,7 +95,7 @@ class SymbolSource(Value):
 
 
 class ResourceSource(Value):
-    """Something that has an address but no path: an MCP server's resource, or an object of the kernel."""
+    """A source with an address but no path: an MCP server's resource, or an object of the kernel."""
 
     type: Literal["resource"]
     client_name: str
@@ -126,9 +126,9 @@ class FilePart(PartBase):
 
 
 CELL = "cell:"
-"""How the ``uri`` of a picture begins that an output of the user's cell showed."""
+"""Prefix of the ``uri`` of a picture that an output of the user's cell showed."""
 NOTEBOOK = "notebook"
-"""The type of a notebook part, and the kind of the tokens of what the user's cells did."""
+"""The type of a notebook part, and the kind of its tokens."""
 
 
 def is_of_cell(part: FilePart) -> bool:
@@ -203,7 +203,7 @@ ToolState = Annotated[
 
 
 class ToolPart(PartBase):
-    """One tool call and what became of it."""
+    """One tool call and its state."""
 
     type: Literal["tool"] = "tool"
     call_id: str
@@ -285,11 +285,11 @@ class SubtaskPart(PartBase):
     command: str | None = None
 
     def words_for_model(self, role: Role) -> str:
-        """Return the text that stands for it before its result."""
+        """Return the text that introduces the result."""
         return SUBTASK if role == "user" else ""
 
     def words_for_summary(self) -> str:
-        """Return nothing: its result says what it was."""
+        """Return an empty text: the result describes the work."""
         return ""
 
 
@@ -323,12 +323,12 @@ class CompactionPart(PartBase):
         return COMPACTED if role == "user" else ""
 
     def words_for_summary(self) -> str:
-        """Return nothing: the previous summary is sent separately."""
+        """Return an empty text: the previous summary is sent separately."""
         return ""
 
 
 class NotedCell(Value):
-    """A run of a cell that a notebook part tells of."""
+    """A run of a cell that a notebook part describes."""
 
     serial: int
     """Counts the runs of one kernel from 1."""
@@ -337,13 +337,13 @@ class NotedCell(Value):
     cell_id: str | None = None
     status: Literal["running", "ok", "error", "stopped"] = "ok"
     source: str | None = None
-    """What the cell held when it failed, so that a proposed text can be compared with it; else None."""
+    """The cell's source when it failed, so that a proposed change can be compared with it; else None."""
     version: int = 0
-    """Grows with each output of the run; a higher one since means that more came out."""
+    """Grows with each output of the run; a higher version later means more output."""
 
 
 class NotedEdit(Value):
-    """A cell that is not as it ran, as a notebook part tells it."""
+    """A change of a cell since its run, as a notebook part describes it."""
 
     cell_id: str
     number: int | None = None
@@ -351,13 +351,13 @@ class NotedEdit(Value):
     serial: int = 0
     """That run; 0 where the cell never ran."""
     state: Literal["edited", "as it ran", "deleted"] = "edited"
-    """``as it ran``: an edit that was told before was taken back."""
+    """``as it ran``: an edit that was reported before was undone."""
     mark: str = ""
-    """A digest of the source that the cell held."""
+    """A digest of the cell's source."""
 
 
 class NotebookPart(PartBase):
-    """What the user did in the notebook since the last turn, as the model is told it with a prompt."""
+    """A note for the model, sent with a prompt, about what the user did in the notebook since the last turn."""
 
     type: Literal["notebook"] = "notebook"
     about: Literal["runs", "mention", "error"] = "runs"
@@ -369,20 +369,20 @@ class NotebookPart(PartBase):
     names: tuple[str, ...] = ()
     """Variables that the prompt names and the text describes."""
     omitted: tuple[NotedCell, ...] = ()
-    """Cells that ran and are only named in the text, for want of tokens."""
+    """Cells that ran and are only named in the text, to save tokens."""
     edits: tuple[NotedEdit, ...] = ()
-    """Cells that were edited without being run, and cells that were deleted, as an open page told them."""
+    """Cells that were edited without being run, and deleted cells, as an open page reported them."""
     kernel: str = ""
-    """Names the kernel whose runs these are."""
+    """Id of the kernel that recorded these runs."""
     through: int = 0
-    """The newest run that was considered; later ones are told with the next prompt."""
+    """The newest run that was considered; later runs are reported with the next prompt."""
     hidden: int = 0
-    """Cells that ran and were kept from the agent by their tag or by ``%agent private``."""
+    """Number of cells that ran and are hidden from the agent by their tag or by ``%agent private``."""
     tokens: int | None = None
     """Tokens of the text when it was written."""
 
     def words_for_model(self, role: Role) -> str:
-        """Return the text, which stands beside the user's prompt."""
+        """Return the text, which is sent with the user's prompt."""
         return self.text if role == "user" else ""
 
 

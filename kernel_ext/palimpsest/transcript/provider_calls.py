@@ -1,8 +1,8 @@
-"""Tell what is kept of a call that a provider ran itself, and how its result reads as text.
+"""Calls that a provider ran itself: their recorded values, and their results as text.
 
 Such a call is a tool part whose metadata says so. The blocks in which the provider sent the call and its
-result are kept beside it as they came (``native``), since only these can be sent back: they hold encrypted
-fields. People, other providers and summaries get the text. Border: pure; nothing here knows a stream.
+result are stored unchanged with it (``native``), since only these can be sent back: they have encrypted
+fields. People, other providers and summaries get the text. Border: pure.
 """
 
 import json
@@ -26,14 +26,14 @@ OURS = frozenset(
 )
 """Items of OpenAI's Responses that end in ``_call`` and are for the client to run."""
 AT_PROVIDER = "ran at the provider"
-"""What a reader is told of such a call."""
+"""The remark that is shown with such a call."""
 
 TOLD = "[{tool} {where}: {given}]\n{result}"
 NOT_TOLD = "(its result was not told)"
 TOLD_CHARS = 8_000
-"""Longest result of a call that is told as text."""
+"""Longest result of a call that is shown as text."""
 HIDDEN = "encrypted"
-"""How the names of fields begin that only the provider can read."""
+"""Prefix of fields that only the provider can read."""
 PIECE_CHARS = 60_000
 """Longest text of one result; the provider's own block is kept whole beside it."""
 
@@ -45,8 +45,10 @@ def is_provider_call(part: ToolPart) -> bool:
 
 def native_of(metadata: Mapping[str, Any] | None) -> tuple[dict[str, Any], ...]:
     """Return the provider's blocks that metadata holds, in order."""
-    found = (metadata or {}).get(NATIVE)
-    return tuple(one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()
+    blocks = (metadata or {}).get(NATIVE)
+    return (
+        tuple(item for item in blocks if isinstance(item, dict)) if isinstance(blocks, list) else ()
+    )
 
 
 def call_blocks(part: ToolPart) -> tuple[dict[str, Any], ...]:
@@ -60,9 +62,9 @@ def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
-    """Return what a request holds of a call that a provider ran, besides its name and input; empty where nothing.
+    """Return the text that a request sends for a call of the provider, besides its name and input; may be empty.
 
-    ``same_provider`` says whether the request goes to the one that ran it, which is sent its blocks as they came.
+    ``same_provider`` is whether the request goes to the provider that ran the call, which is sent its own blocks.
     """
     if is_left_out(part, same_provider=same_provider):
         return ""
@@ -71,31 +73,31 @@ def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
 
 
 def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
-    """Return whether a call is not sent: its format has no place for it, and the answer's words tell what it found."""
+    """Return whether requests omit a call: the format has no place for it, and the answer's text has its results."""
     return same_provider and (part.metadata or {}).get(DIALECT) == "openai"
 
 
 def told_call(part: ToolPart, result: str) -> str:
-    """Return a call and its result as text, for a model of another provider; of the result its first 8,000 characters."""
+    """Return a call and the first 8,000 characters of its result as text, for a model of another provider."""
     result = result[:TOLD_CHARS]
-    given = json.dumps(part.state.input, ensure_ascii=False, default=str)
+    input_json = json.dumps(part.state.input, ensure_ascii=False, default=str)
     return TOLD.format(
-        tool=part.tool, where=AT_PROVIDER, given=given, result=result.strip() or NOT_TOLD
+        tool=part.tool, where=AT_PROVIDER, given=input_json, result=result.strip() or NOT_TOLD
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ResponsesItem:
-    """A call that ran at the provider, as one item of OpenAI's Responses tells it."""
+    """A call that ran at the provider, read from one item of OpenAI's Responses API."""
 
     tool: str
     input: dict[str, Any]
     output: str
-    """What it returned, as text; empty where the item tells nothing of it."""
+    """What it returned, as text; empty where the item does not hold it."""
     problem: str | None
     """Why it failed; None where it did not."""
     sources: tuple[tuple[str, str], ...]
-    """Address and title of what it found."""
+    """Address and title of each source."""
 
 
 def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
@@ -111,19 +113,19 @@ def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
     )
     given |= {k: item[k] for k in ("queries", "code", "revised_prompt") if item.get(k)}
     given |= _written_input(item.get("arguments"))
-    found = next((item[one] for one in ("output", "outputs", "results") if item.get(one)), None)
+    output = next((item[key] for key in ("output", "outputs", "results") if item.get(key)), None)
     name = item.get("name")
     is_failed = item.get("status") == "failed" or bool(item.get("error"))
     sources = action.get("sources") if isinstance(action, dict) else None
     return ResponsesItem(
         tool=name if isinstance(name, str) and name else kind.removesuffix("_call"),
         input=given,
-        output=result_text(found),
+        output=result_text(output),
         problem=(result_text(item.get("error")) or "it failed") if is_failed else None,
         sources=tuple(
-            (one["url"], _title(one))
-            for one in (sources if isinstance(sources, list) else ())
-            if isinstance(one, dict) and isinstance(one.get("url"), str)
+            (source["url"], _title(source))
+            for source in (sources if isinstance(sources, list) else ())
+            if isinstance(source, dict) and isinstance(source.get("url"), str)
         ),
     )
 
@@ -149,16 +151,16 @@ def sources_text(sources: Iterable[tuple[str, str]]) -> str:
 
 
 def result_error(content: Any) -> str | None:
-    """Return why a provider's tool failed, in its words; None where it returned."""
-    for one in content if isinstance(content, list) else [content]:
-        if isinstance(one, dict) and one.get("error_code"):
-            more = one.get("error_message")
-            return f"{one['error_code']}: {more}" if more else str(one["error_code"])
+    """Return the provider's error message for a failed tool; None where the tool returned."""
+    for item in content if isinstance(content, list) else [content]:
+        if isinstance(item, dict) and item.get("error_code"):
+            more = item.get("error_message")
+            return f"{item['error_code']}: {more}" if more else str(item["error_code"])
     return None
 
 
 def result_text(content: Any) -> str:
-    """Return the content of a provider's result as text, without what only the provider can read."""
+    """Return the content of a provider's result as text, without encrypted fields."""
     text = _text(content).strip()
     return text if len(text) <= PIECE_CHARS else text[:PIECE_CHARS] + "\n…"
 
@@ -167,12 +169,12 @@ def _text(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if isinstance(content, list):
-        found = [
-            one for one in content if isinstance(one, dict) and isinstance(one.get("url"), str)
+        sources = [
+            item for item in content if isinstance(item, dict) and isinstance(item.get("url"), str)
         ]
-        if found and len(found) == len(content):
-            return sources_text((one["url"], _title(one)) for one in found)
-        return "\n".join(text for one in content if (text := _text(one)))
+        if sources and len(sources) == len(content):
+            return sources_text((source["url"], _title(source)) for source in sources)
+        return "\n".join(text for item in content if (text := _text(item)))
     if not isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False, default=str)
     return _object(content)
@@ -185,7 +187,7 @@ def _title(source: Mapping[str, Any]) -> str:
 
 
 def _object(content: Mapping[str, Any]) -> str:
-    """Return an object's text: what a command printed, a document's words, else its JSON."""
+    """Return an object's text: the output of a command, the text of a document, else its JSON."""
     for name in ("text", "logs"):
         if isinstance(content.get(name), str):
             return str(content[name])
@@ -193,7 +195,7 @@ def _object(content: Mapping[str, Any]) -> str:
         code = content.get("return_code")
         ended = [f"[exit code {code}]"] if code not in (None, 0) else []
         printed = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
-        files = [_text(one) for one in content.get("content") or ()]
+        files = [_text(item) for item in content.get("content") or ()]
         return "\n".join([*printed, *files, *ended]) or "(no output)"
     source = content.get("source")
     if isinstance(source, dict):
@@ -204,6 +206,8 @@ def _object(content: Mapping[str, Any]) -> str:
         return f"{content['url']}\n{_text(content['content'])}"
     names = content.get("tool_references")
     if isinstance(names, list):
-        return ", ".join(str(one.get("tool_name")) for one in names if isinstance(one, dict))
-    shown = {k: v for k, v in content.items() if not k.startswith(HIDDEN) and k != "type"}
-    return json.dumps(shown, ensure_ascii=False, default=str) if shown else ""
+        return ", ".join(
+            str(reference.get("tool_name")) for reference in names if isinstance(reference, dict)
+        )
+    fields = {k: v for k, v in content.items() if not k.startswith(HIDDEN) and k != "type"}
+    return json.dumps(fields, ensure_ascii=False, default=str) if fields else ""

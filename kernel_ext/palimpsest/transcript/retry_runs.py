@@ -1,7 +1,7 @@
-"""Tell of a request that was sent again and again: how often it failed, why, how long it waited and how it ended.
+"""Summarise the failed attempts of a request: how many, why, how long it waited and how it ended.
 
 Each failed attempt is a part of its own. A reader sees one line for all attempts in a row, in every front end and
-export. The page has the same rule in ``labextension/src/state/display/retryRuns.ts``; both are tested on
+export. The page has the same rule in ``labextension/src/state/lines/retryRuns.ts``; both are tested on
 ``tests/fixtures/retry_runs.json``. Border: pure; reasons are plain text that a view still has to escape.
 """
 
@@ -21,7 +21,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.strings.number_words import duration
 
 MOST_REASONS = 3
-"""Different reasons that a line names; some servers write a new number into each."""
+"""Different reasons that a line shows at most; some servers put a new number into each message."""
 
 RetryEnd = Literal["open", "answered", "failed", "stopped"]
 
@@ -31,35 +31,35 @@ class RetryRun:
     """Failed attempts in a row, each followed by a wait and another attempt."""
 
     reasons: tuple[str, ...]
-    """Why they failed, without repetitions, in order."""
+    """The attempts' error messages without repetitions, in order."""
     failed: int
-    """How many attempts failed."""
+    """Number of failed attempts."""
     waited_seconds: float | None
     """All waits together; None where one is not known."""
     ended: RetryEnd
-    """``open``: it is not known yet."""
+    """``open``: the next attempt has not ended yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLines:
-    """Where the attempts of one message are told."""
+    """The places where the failed attempts of one message are shown."""
 
     runs: dict[str, RetryRun] = field(default_factory=dict)
-    """By the id of the last part of each run; an attempt that is in neither is a notice of its own."""
+    """By the id of the last part of each run; an attempt neither here nor in ``merged`` is a separate notice."""
     merged: frozenset[str] = frozenset()
-    """Ids of the attempts that another line tells: that of a later attempt, or of the error."""
+    """Ids of the attempts that the line of a later attempt, or of the error, includes."""
     error_attempts: int = 1
-    """How many attempts failed with the error that ended the message."""
+    """Number of attempts that failed with the error that ended the message."""
 
 
 def is_notice(part: RetryPart) -> bool:
-    """Return whether another way was taken at once, such as another model, so that nothing waited."""
+    """Return whether the next attempt began at once, as with another model, so that nothing waited."""
     return part.time.end == part.time.start
 
 
 def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) -> RetryLines:
-    """Return where the failed attempts among parts are told; ``over``: nothing follows the parts any more."""
-    found: dict[str, RetryRun] = {}
+    """Return where to show the failed attempts among parts; ``over``: no further parts follow."""
+    runs: dict[str, RetryRun] = {}
     merged: set[str] = set()
     run: list[RetryPart] = []
     attempts = 1
@@ -67,26 +67,26 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
 
     def close(ended: RetryEnd) -> None:
         if run:
-            found[run[-1].id] = _run(run, ended)
+            runs[run[-1].id] = _run(run, ended)
             merged.update(part.id for part in run[:-1])
             run.clear()
 
     for at, part in enumerate(parts):
         if isinstance(part, RetryPart) and not is_notice(part):
             run.append(part)
-        elif not _belongs(part):
-            is_answered = error is None or any(place >= at for place in finished)
+        elif not _is_of_attempt(part):
+            is_answered = error is None or any(index >= at for index in finished)
             close("answered" if is_answered else _end(error))
     if run and error is not None and {part.error.message for part in run} == {error.message}:
         attempts += len(run)
         merged.update(part.id for part in run)
     else:
         close(_end(error) if error is not None else "answered" if over else "open")
-    return RetryLines(found, frozenset(merged), attempts)
+    return RetryLines(runs, frozenset(merged), attempts)
 
 
 def message_retries(message: Message) -> RetryLines:
-    """Return where the failed attempts of a message are told."""
+    """Return where to show the failed attempts of a message."""
     info = message.info
     if info.role == "user":
         return RetryLines()
@@ -95,11 +95,11 @@ def message_retries(message: Message) -> RetryLines:
 
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
-    shown = [_sentence(one) for one in run.reasons[:MOST_REASONS]]
-    rest = len(run.reasons) - len(shown)
-    why = " Then: ".join(shown) + (f" And {rest} other reasons." if rest > 1 else "")
+    sentences = [_sentence(reason) for reason in run.reasons[:MOST_REASONS]]
+    rest = len(run.reasons) - len(sentences)
+    why = " Then: ".join(sentences) + (f" And {rest} other reasons." if rest > 1 else "")
     why += " And another reason." if rest == 1 else ""
-    often = "Failed once" if run.failed == 1 else f"Failed {run.failed} times"
+    count_text = "Failed once" if run.failed == 1 else f"Failed {run.failed} times"
     wait = run.waited_seconds
     ends = {
         "open": "; it is sent again.",
@@ -109,7 +109,7 @@ def retry_words(run: RetryRun) -> str:
         "stopped": ", then stopped.",
         "failed": ", then for good.",
     }
-    return f"{why} {often}{ends[run.ended]}"
+    return f"{why} {count_text}{ends[run.ended]}"
 
 
 def _sentence(reason: str) -> str:
@@ -118,10 +118,10 @@ def _sentence(reason: str) -> str:
 
 
 def _run(parts: Sequence[RetryPart], ended: RetryEnd) -> RetryRun:
-    waits = [None if one.time.end is None else one.time.end - one.time.start for one in parts]
-    known = [one for one in waits if one is not None]
+    waits = [None if part.time.end is None else part.time.end - part.time.start for part in parts]
+    known = [wait for wait in waits if wait is not None]
     waited = sum(known) / 1_000 if len(known) == len(waits) else None
-    reasons = tuple(dict.fromkeys(one.error.message for one in parts))
+    reasons = tuple(dict.fromkeys(part.error.message for part in parts))
     return RetryRun(reasons, len(parts), waited, ended)
 
 
@@ -129,8 +129,8 @@ def _end(error: ErrorValue | None) -> RetryEnd:
     return "stopped" if error is not None and error.type == "aborted" else "failed"
 
 
-def _belongs(part: Part) -> bool:
-    """Return whether a part is of an attempt that failed, or the mark of a step."""
+def _is_of_attempt(part: Part) -> bool:
+    """Return whether a part belongs to a failed attempt, or marks the beginning of a step."""
     if isinstance(part, StepStartPart | SnapshotPart):
         return True
     return "failed_attempt" in (getattr(part, "metadata", None) or {})

@@ -1,9 +1,8 @@
 """The timeline of a session: items, requests and what each request showed of each item.
 
-One form for every session, recorded here, imported or simulated; nothing that reads it asks where it came
-from. Items are numbered in the order of their first appearance and never renumbered; requests likewise.
-What a request shows is not stored as a table: an item is whole from the request at which it entered,
-until a transition says otherwise.
+All sessions have this form, recorded here, imported or simulated, and readers do not distinguish them. Items
+are numbered in the order of their first appearance and never renumbered; requests likewise. The contents of a
+request are not stored as a table: an item is whole from its first request on, until a transition changes it.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,19 +21,19 @@ TIMELINE_VERSION = 4
 STOPPED = "aborted"
 """The ``error`` of an event ``compact failed`` whose summary was stopped by a person or by the end of the kernel."""
 ASKED_FOR = ("model", "prompt", "serialize")
-"""What of a policy's ``compact`` tells how a summary is asked for; events hold what is not the default."""
+"""The fields of a policy's ``compact`` that shape the summary request; events hold only other values than the default."""
 WRITTEN_BY = "written_by"
-"""In the numbers of an event ``compact``: the recorded session whose request wrote the summary."""
+"""Key in the numbers of an event ``compact``: the recorded session whose request wrote the summary."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
 
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
-"""States in which an item is not in the request; what a summary takes is counted at the first item it covers."""
+"""States in which an item is not in the request; a summary's tokens are counted at the first item it covers."""
 Seen = Literal["exact", "rebuilt", "partial"]
-"""How a request is known: as it was sent, from the messages before it, or in part."""
+"""Source of a request's contents: as it was sent, rebuilt from the messages before it, or known in part."""
 RequestStatus = Literal["ok", "aborted", "refused"]
 EventKind = Literal["prune", "compact", "compact failed", "undo", "fork", "model", "effort", "idle"]
-"""``compact failed``: a summary was asked for, and none came that could be used, so that nothing was replaced."""
+"""``compact failed``: a requested summary failed or was unusable, so that nothing was replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +67,26 @@ class TimelineItem:
     covers: tuple[int, ...] = ()
     """Of a summary: the items that it replaced."""
     before: int | None = None
-    """The item in front of which it stands, if that is not its own place: a summary stands where the first
-    item was that it replaced, system prompt and tools stand in front of all (0)."""
+    """The item before which it is sent, where that is not its own place: a summary is sent in place of the
+    first item that it replaced, system prompt and tools before all others (0)."""
     pinned: bool = False
     input_hash: str = ""
     """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
     by_program: bool = False
-    """The agent's program wrote it in the user's place: a reminder, a note that a task has ended, what a mentioned file holds."""
+    """The agent's program wrote it in the user's place: a reminder, a note on a finished task, the text of a mentioned file."""
     continues: bool = False
-    """The engine wrote it to go on after a recorded summary; another policy would not have had it."""
+    """The engine wrote it to continue after a recorded summary; under another policy it would not exist."""
 
 
 class Terms(NamedTuple):
-    """What the price of a request depends on beside its tokens."""
+    """The terms that a request's price depends on beside its tokens."""
 
     model: str = ""
     service_tier: str = ""
 
 
 STANDARD = Terms()
-"""Of a request of which nothing is known: the session's price, the provider's standard tier."""
+"""Terms of a request without known terms: the session's price, the provider's standard tier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class TimelineRequest:
     """Of the answer's message in the log."""
     turn: int
     items: int
-    """How many items existed when it was sent: it could show those numbered below."""
+    """Number of items that existed when it was sent: it could show all items with a smaller index."""
     answer: tuple[int, int] = (0, 0)
     """The items of its answer, as a range; empty where nothing was answered."""
     started: int | None = None
@@ -110,7 +109,7 @@ class TimelineRequest:
     client: str = ""
     """Version of the program that sent it; empty where it is not recorded."""
     cache_miss: str = ""
-    """Why less of the prompt was cached than of the request before, as the provider itself said it: one of its words."""
+    """The provider's own reason why less of the prompt was cached than of the request before."""
     window: int = 0
     """0 where no limit is known."""
     reserve: int = 0
@@ -122,8 +121,7 @@ class TimelineRequest:
     cost: float | None = None
     """US dollars, as recorded or from the price; None where unknown."""
     listed: bool = False
-    """``cost`` is the reported usage at the prices of a list, and so an estimate: the recording has none, or only by the name
-    of a model behind a gateway."""
+    """``cost`` is an estimate by list prices: the recording has no cost, or the model stands behind a gateway."""
     purpose: str = "step"
     system_hash: str = ""
     tools_hash: str = ""
@@ -145,7 +143,7 @@ class TimelineRequest:
 
     @property
     def terms(self) -> Terms:
-        """What its price depends on beside its tokens."""
+        """The terms that its price depends on beside its tokens."""
         return Terms(self.model, (self.usage.service_tier or "") if self.usage is not None else "")
 
     @property
@@ -167,13 +165,13 @@ class Transition:
     request: int
     state: ItemState
     tokens: int | None = None
-    """Tokens of what is shown instead, by the estimator of whoever decided; None where it is not known."""
+    """Tokens of the text shown instead, by the decider's estimator; None where unknown."""
     chars: int = 0
-    """Characters of what is shown instead."""
+    """Characters of the text shown instead."""
     rule: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict)
     shown: str | None = None
-    """The text that stands in its place, where it is short or known."""
+    """The text shown instead, where it is short or known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +186,7 @@ class TimelineEvent:
 
 
 class RecordedTotals(NamedTuple):
-    """What a recording tells of its session as a whole, counted by the agent that recorded it; None where it does not."""
+    """Totals of the session as counted by the agent that recorded it; None where the recording has none."""
 
     cost: float | None = None
     """US dollars."""
@@ -216,20 +214,20 @@ class Timeline:
     transitions: tuple[Transition, ...] = ()
     """In the order of requests."""
     coming: tuple[Transition, ...] = field(default=(), compare=False)
-    """What is decided already for the request that comes next."""
+    """Transitions that are decided already for the next request."""
     events: tuple[TimelineEvent, ...] = ()
     parent: str | None = None
     started_by: str | None = None
     """The parent's call that began it as a subagent."""
     subagents: Mapping[str, str] = field(default_factory=dict)
-    """Sessions that its calls began or resumed, by the calls' ids, as far as the calls say so; and those whose
-    words a message brought, by the message's id."""
+    """Sessions that its calls began or resumed, by call id, as far as the calls record it; and sessions whose
+    answer a message brought, by message id."""
     gaps: tuple[str, ...] = ()
     """What the recording lacks, a sentence each."""
     recorded_totals: RecordedTotals = NO_TOTALS
     """Facts about all requests together, beside those of single requests."""
     unread: tuple[str, ...] = ()
-    """What of the recording could not be read when it was imported, a sentence each; they name files."""
+    """Parts of the recording that could not be imported, a sentence each; they name files."""
     read: Callable[[int], str] = field(default=lambda _index: "", repr=False, compare=False)
     """Returns the whole text of an item; for a call its name and input."""
     count: Callable[[str], Callable[[str], int]] | None = field(
@@ -238,10 +236,10 @@ class Timeline:
     """Returns the counter of an estimator; None where only characters can be counted."""
     version: int = TIMELINE_VERSION
     facts_until: int | None = None
-    """Of a simulated one: the first request that differs from the recorded; what follows is an estimate."""
+    """In a simulated timeline: the first request that differs from the recorded one; from there on all is an estimate."""
     earlier: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What was made of the same session when it was shorter, by name: what is made of this one goes on from it,
-    as far as it begins alike. Empty where nothing was; a session that grows hands it on."""
+    """Values computed from the same session when it was shorter, by name: computations continue from these, as far
+    as both sessions begin alike. A growing session hands them on."""
     _weights: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
     _derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _of_items: dict[str, tuple[Any, int, Any]] = field(
@@ -249,25 +247,25 @@ class Timeline:
     )
 
     def derived(self, name: str, make: Callable[["Timeline"], T]) -> T:
-        """Return what is made of this timeline under a name; made once, so it may depend on nothing else."""
+        """Return a cached value computed from this timeline alone, by name."""
         if name not in self._derived:
             self._derived[name] = make(self)
-        found: T = self._derived[name]
-        return found
+        value: T = self._derived[name]
+        return value
 
     def of_items(self, name: str, make: Callable[["Timeline"], T]) -> T:
-        """Return what is made of items and answers alone under a name; simulated timelines share it."""
-        kept = self._of_items.get(name)
-        if kept is None or kept[0] is not self.items or kept[1] != len(self.requests):
-            kept = self._of_items[name] = (self.items, len(self.requests), make(self))
-        found: T = kept[2]
-        return found
+        """Return a cached value computed from items and answers alone, by name; simulated timelines share it."""
+        cached = self._of_items.get(name)
+        if cached is None or cached[0] is not self.items or cached[1] != len(self.requests):
+            cached = self._of_items[name] = (self.items, len(self.requests), make(self))
+        value: T = cached[2]
+        return value
 
     def weights(self, estimator: str = CHARS4) -> tuple[int, ...]:
-        """Return each item's tokens, whole, by an estimator; counted once."""
+        """Return each item's tokens, unreduced, by an estimator; counted once."""
         known = self._weights.get(estimator)
         if known is None:
-            known = self._weights[estimator] = tuple(self._weigh(estimator))
+            known = self._weights[estimator] = tuple(self._count_weights(estimator))
         return known
 
     @property
@@ -275,49 +273,50 @@ class Timeline:
         """The weights that were counted so far, by estimator."""
         return self._weights
 
-    def _weigh(self, estimator: str) -> list[int]:
+    def _count_weights(self, estimator: str) -> list[int]:
         if estimator == CHARS4 or self.count is None:
             return self._quarters()
         count = self.count(estimator)
         known: dict[str, int] = self.earlier.setdefault(f"tokens by {estimator}", {})
-        found = []
+        weights = []
         for item in self.items:
             tokens = known.get(item.hash) if item.hash else None
             if tokens is None:
                 text = self.read(item.index) if item.text == "kept" else ""
                 tokens = count(text) if text else -(-item.chars // 4)
                 known[item.hash] = tokens
-            found.append(tokens)
-        return found
+            weights.append(tokens)
+        return weights
 
     def _quarters(self) -> list[int]:
         """Return a quarter of each item's characters, so rounded that a message is rounded up once."""
         weights: list[int]
         items, weights = self.earlier.get("quarters", ((), []))
-        kept = common_beginning(items, self.items)
-        while kept > 0 and (
-            kept == len(self.items) or self.items[kept - 1].block == self.items[kept].block
+        unchanged = common_beginning(items, self.items)
+        while unchanged > 0 and (
+            unchanged == len(self.items)
+            or self.items[unchanged - 1].block == self.items[unchanged].block
         ):
-            # The message may go on.
-            kept -= 1
-        found, block, chars, tokens = weights[:kept], -1, 0, 0
-        for item in self.items[kept:]:
+            # The message may have grown.
+            unchanged -= 1
+        quarters, block, chars, tokens = weights[:unchanged], -1, 0, 0
+        for item in self.items[unchanged:]:
             if item.block != block:
                 block, chars, tokens = item.block, 0, 0
             chars += item.chars
-            found.append(-(-chars // 4) - tokens)
+            quarters.append(-(-chars // 4) - tokens)
             tokens = -(-chars // 4)
-        self.earlier["quarters"] = self.items, found
-        return found
+        self.earlier["quarters"] = self.items, quarters
+        return quarters
 
     @cached_property
     def order(self) -> Sequence[int]:
-        """The items as a request that holds all of them does."""
+        """The items in the order of a request with all of them."""
         count = len(self.items)
         moved = [
-            (one.before, one.index)
-            for one in self.items
-            if one.before is not None and one.before != one.index
+            (item.before, item.index)
+            for item in self.items
+            if item.before is not None and item.before != item.index
         ]
         if not moved:
             return range(count)
@@ -327,84 +326,86 @@ class Timeline:
             others.extend(range(at, index))
             at = index + 1
         others.extend(range(at, count))
-        found: list[int] = []
+        order: list[int] = []
         at = 0
         for before, index in sorted(moved):
             place = bisect_left(others, before)
-            found.extend(others[at:place])
+            order.extend(others[at:place])
             at = place
-            found.append(index)
-        found.extend(others[at:])
-        return range(count) if found == [*range(count)] else tuple(found)
+            order.append(index)
+        order.extend(others[at:])
+        return range(count) if order == [*range(count)] else tuple(order)
 
     @cached_property
     def ranks(self) -> Sequence[int]:
-        """Each item's place in a request that holds all of them."""
+        """Each item's place in ``order``."""
         order = self.order
         if isinstance(order, range):
             return order
-        found = [0] * len(order)
+        ranks = [0] * len(order)
         for rank, index in enumerate(order):
-            found[index] = rank
-        return found
+            ranks[index] = rank
+        return ranks
 
     @cached_property
     def by_request(self) -> Mapping[int, Sequence[Transition]]:
-        """Transitions by the request from which on they hold."""
-        found: dict[int, list[Transition]] = {}
-        for one in self.transitions:
-            found.setdefault(one.request, []).append(one)
-        return found
+        """Transitions by the request at which they begin."""
+        transitions: dict[int, list[Transition]] = {}
+        for transition in self.transitions:
+            transitions.setdefault(transition.request, []).append(transition)
+        return transitions
 
     @cached_property
     def by_item(self) -> Mapping[int, Sequence[Transition]]:
         """Transitions of each item that has some, in the order of requests."""
         known, before = self.earlier.get("by item", ((), {}))
-        kept = common_beginning(known, self.transitions)
-        found: dict[int, Sequence[Transition]] = {}
-        if kept:
-            found = dict(before)
-            for one in known[kept:]:
-                found[one.item] = found[one.item][:-1]
-            for one in self.transitions[kept:]:
-                found[one.item] = [*found.get(one.item, ()), one]
+        unchanged = common_beginning(known, self.transitions)
+        transitions: dict[int, Sequence[Transition]] = {}
+        if unchanged:
+            transitions = dict(before)
+            for transition in known[unchanged:]:
+                transitions[transition.item] = transitions[transition.item][:-1]
+            for transition in self.transitions[unchanged:]:
+                transitions[transition.item] = [*transitions.get(transition.item, ()), transition]
         else:
             lists: dict[int, list[Transition]] = {}
-            for one in self.transitions:
-                lists.setdefault(one.item, []).append(one)
-            found.update(lists)
-        self.earlier["by item"] = self.transitions, found
-        return found
+            for transition in self.transitions:
+                lists.setdefault(transition.item, []).append(transition)
+            transitions.update(lists)
+        self.earlier["by item"] = self.transitions, transitions
+        return transitions
 
     def at(self, item: int, request: int) -> Transition | None:
-        """Return the transition that holds for an item at a request; None while it is whole."""
-        those = self.by_item.get(item)
-        if not those:
+        """Return the transition in effect for an item at a request; None while it is whole."""
+        transitions = self.by_item.get(item)
+        if not transitions:
             return None
-        place = bisect_right(those, request, key=lambda one: one.request)
-        found = those[place - 1] if place else None
-        return None if found is None or found.state == "whole" else found
+        place = bisect_right(transitions, request, key=lambda transition: transition.request)
+        newest = transitions[place - 1] if place else None
+        return None if newest is None or newest.state == "whole" else newest
 
     def state(self, item: int, request: int) -> ItemState | None:
-        """Return what a request showed of an item; None where it did not exist yet."""
+        """Return the state of an item in a request; None where it did not exist yet."""
         if item >= self.requests[request].items:
             return None
-        found = self.at(item, request)
-        return "whole" if found is None else found.state
+        transition = self.at(item, request)
+        return "whole" if transition is None else transition.state
 
     @cached_property
     def reported(self) -> tuple[int | None, ...]:
         """Tokens of each request's whole prompt, as reported."""
         grown: GrownColumns = self.earlier.setdefault("reported", GrownColumns())
-        found: tuple[int | None, ...] = grown.of(
-            self.requests, {"prompt": lambda one: one.reported}
+        counts: tuple[int | None, ...] = grown.of(
+            self.requests, {"prompt": lambda request: request.reported}
         )["prompt"]
-        return found
+        return counts
 
     @cached_property
     def _unreported(self) -> tuple[TimelineRequest, ...]:
-        """The requests without what was reported of them."""
-        return tuple(replace(one, usage=None, cost=None, listed=False) for one in self.requests)
+        """The requests without their reported usage and cost."""
+        return tuple(
+            replace(request, usage=None, cost=None, listed=False) for request in self.requests
+        )
 
     def with_transitions(
         self,
@@ -412,9 +413,9 @@ class Timeline:
         facts_until: int | None,
         earlier: dict[str, Any] | None = None,
     ) -> "Timeline":
-        """Return a simulated timeline with the same items; from the first other request on no usage is known.
+        """Return a simulated timeline with the same items; from ``facts_until`` on no usage is known.
 
-        ``earlier`` is that of the same policy's timeline before, where there is one.
+        ``earlier`` are the cached values of the same policy's previous timeline, where there is one.
         """
         until = len(self.requests) if facts_until is None else facts_until
         return replace(
@@ -423,7 +424,7 @@ class Timeline:
             if until >= len(self.requests)
             else (*self.requests[:until], *self._unreported[until:]),
             transitions=tuple(transitions),
-            events=tuple(one for one in self.events if one.request < until),
+            events=tuple(event for event in self.events if event.request < until),
             facts_until=facts_until,
             earlier={} if earlier is None else earlier,
             _weights=self._weights,

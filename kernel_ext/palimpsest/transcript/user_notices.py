@@ -1,12 +1,12 @@
 """A notice: a sentence for the user within an answer, which is never sent to the model.
 
-Border: pure. It is a text part that is synthetic and ignored, and its metadata name what it is about.
+Border: pure. It is a synthetic, ignored text part whose metadata name its subject.
 """
 
 from palimpsest.transcript.parts import Part, TextPart
 
 USER_NOTICE = "notice"
-"""Key in the metadata of a text: what the notice is about."""
+"""Key in the metadata of a text: the notice's subject."""
 
 IN_SUMMARY = "in_summary"
 """Key in the metadata of a notice: whether a request for a summary includes it. Notices of older logs
@@ -17,7 +17,7 @@ COMMAND = "command"
 
 
 def user_notice(part_id: str, session_id: str, message_id: str, about: str, words: str) -> TextPart:
-    """Return a notice as a part."""
+    """Return a notice as a part; ``about`` is its subject."""
     return TextPart(
         id=part_id,
         session_id=session_id,
@@ -30,17 +30,12 @@ def user_notice(part_id: str, session_id: str, message_id: str, about: str, word
 
 
 def is_hidden_from_models(part: Part) -> bool:
-    """Tell whether a part is a notice that is sent to no model, also not in a request for a summary."""
+    """Return whether a part is a notice that no model is sent, not even in a request for a summary."""
     return (getattr(part, "metadata", None) or {}).get(IN_SUMMARY) is False
 
 
 def user_notice_text(part: Part) -> str | None:
     """Return the text of a notice; None for every other part."""
-    if (
-        isinstance(part, TextPart)
-        and part.ignored
-        and part.metadata
-        and USER_NOTICE in part.metadata
-    ):
+    if isinstance(part, TextPart) and part.ignored and USER_NOTICE in (part.metadata or {}):
         return part.text
     return None

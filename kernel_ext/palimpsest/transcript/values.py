@@ -5,20 +5,20 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 Density = Literal["quiet", "all steps"]
-"""What is shown of a turn: its work folded into rows, or each thought, call and step."""
+"""How much of a turn is shown: its work folded into rows, or each thought, call and step."""
 
 
 class Value(BaseModel):
     """A frozen value that keeps the fields it does not know."""
 
-    # A schema is built at its first use: a first answer does not meet most of the values that are imported with it.
+    # Schemas are built at their first use, since a first answer uses only few of the imported values.
     model_config = ConfigDict(
         frozen=True, extra="allow", ser_json_inf_nan="constants", defer_build=True
     )
 
 
 class ModelRef(Value):
-    """Which model, as ``provider/name``, with the reasoning effort asked of it."""
+    """A model's name, as ``provider/name``, with the requested reasoning effort."""
 
     provider: str
     name: str
@@ -38,7 +38,7 @@ class Price(Value):
     cache_read: float | None = None
     cache_write: float | None = None
     cache_write_hour: float | None = None
-    """For what the cache keeps an hour instead of minutes."""
+    """For tokens that the cache keeps an hour instead of minutes."""
     tiers: tuple["PriceTier", ...] = ()
     """Other prices for long prompts, lowest threshold first."""
     services: tuple["ServicePrice", ...] = ()
@@ -46,11 +46,14 @@ class Price(Value):
 
     def at(self, prompt_tokens: float, service_tier: str = "") -> "Price":
         """Return the prices that hold for a prompt of so many tokens in a service tier."""
-        found = next((one.price for one in self.services if one.service_tier == service_tier), self)
-        for tier in found.tiers:
+        price = next(
+            (service.price for service in self.services if service.service_tier == service_tier),
+            self,
+        )
+        for tier in price.tiers:
             if prompt_tokens > tier.above:
-                found = tier.price
-        return found
+                price = tier.price
+        return price
 
 
 class PriceTier(Value):
@@ -89,7 +92,7 @@ class ModelInfo(Value):
     output_limit: int
     price: Price = Price()
     listed_as: str | None = None
-    """The name in litellm's list by which limits and price were found, where it is not the model's own: they are estimates."""
+    """The other model's name in litellm's list whose limits and price are used as estimates; None for the model's own."""
     tools: bool = True
     vision: bool = False
     reasoning: bool = False
@@ -110,21 +113,21 @@ TIER_NAMES = {"batches": "batch", "fast": "priority"}
 """Other names: Google's interface for batches, and Codex's setting for OpenAI's priority processing."""
 
 
-def priced_tier(told: object) -> str | None:
-    """Return the service tier that a provider or agent told, if it has a price of its own."""
-    named = told.strip().lower() if isinstance(told, str) else ""
-    found = TIER_NAMES.get(named, named)
-    return found if found in SERVICE_TIERS else None
+def priced_tier(stated: object) -> str | None:
+    """Return the service tier that a provider or agent reported, if it has a price of its own."""
+    name = stated.strip().lower() if isinstance(stated, str) else ""
+    tier = TIER_NAMES.get(name, name)
+    return tier if tier in SERVICE_TIERS else None
 
 
-def _added(one: int | None, other: int | None) -> int | None:
-    return None if one is None and other is None else (one or 0) + (other or 0)
+def _sum_or_none(first: int | None, second: int | None) -> int | None:
+    return None if first is None and second is None else (first or 0) + (second or 0)
 
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 """The fields of ``Usage`` that hold tokens."""
 MOST_TOKENS = 1_000_000_000
-"""Tokens of one request; a report of more is no number of tokens."""
+"""Most tokens of one request; a report of more is wrong."""
 
 
 class Usage(Value):
@@ -138,9 +141,9 @@ class Usage(Value):
     cache_read: int = 0
     cache_write: int = 0
     cache_write_hour: int | None = None
-    """Tokens of ``cache_write`` that the cache keeps for an hour; None where it was not told."""
+    """Tokens of ``cache_write`` that the cache keeps for an hour; None where that was not reported."""
     service_tier: str | None = None
-    """In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``."""
+    """The provider's service tier, where it has its own price: ``batch``, ``flex`` or ``priority``."""
     total: int | None = None
     estimated: bool = False
     """The provider reported nothing; these numbers are our own estimate."""
@@ -152,13 +155,13 @@ class Usage(Value):
 
     @property
     def possible(self) -> "Usage":
-        """The same without numbers that no request can have, such as negative ones; an estimate where some were."""
+        """The usage with impossible numbers, such as negative ones, set to zero, and then marked as an estimate."""
         wrong: dict[str, int | None] = {
             name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MOST_TOKENS
         }
         for name in ("total", "cache_write_hour"):
-            told = getattr(self, name)
-            if told is not None and not 0 <= told <= MOST_TOKENS:
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= MOST_TOKENS:
                 wrong[name] = None
         return self.model_copy(update=wrong | {"estimated": True}) if wrong else self
 
@@ -170,7 +173,7 @@ class Usage(Value):
             reasoning=self.reasoning + other.reasoning,
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,
-            cache_write_hour=_added(self.cache_write_hour, other.cache_write_hour),
+            cache_write_hour=_sum_or_none(self.cache_write_hour, other.cache_write_hour),
             service_tier=self.service_tier if self.service_tier == other.service_tier else None,
             estimated=self.estimated or other.estimated,
         )
@@ -187,12 +190,12 @@ class Usage(Value):
         read = rates.input if rates.cache_read is None else rates.cache_read
         write = rates.input if rates.cache_write is None else rates.cache_write
         hour = write if rates.cache_write_hour is None else rates.cache_write_hour
-        kept = self.cache_write_hour or 0
+        for_hour = self.cache_write_hour or 0
         dollars = (
             self.input * rates.input
             + self.cache_read * read
-            + (self.cache_write - kept) * write
-            + kept * hour
+            + (self.cache_write - for_hour) * write
+            + for_hour * hour
             + (self.output + self.reasoning) * rates.output
         )
         return dollars / 1_000_000
@@ -211,7 +214,7 @@ Action = Literal["allow", "ask", "deny"]
 
 
 class Rule(Value):
-    """Allow, ask or deny a permission for what matches the pattern; the last match wins."""
+    """Allow, ask or deny a permission for the pattern's matches; the last match wins."""
 
     permission: str
     pattern: str = "*"
@@ -228,7 +231,7 @@ class Ask(Value):
     """``per_...``"""
     permission: str
     patterns: tuple[str, ...]
-    """What the call touches; each must be allowed."""
+    """The paths, commands or addresses of the call; each must be allowed."""
     always: tuple[str, ...] = ()
     """The patterns that an "always" would allow."""
     title: str
@@ -236,9 +239,9 @@ class Ask(Value):
     """The exact input of the tool call."""
     diff: str | None = None
     changed: str | None = None
-    """How that which is asked about differs from what was always allowed before: a sentence, and a unified diff."""
+    """How the call's target changed since it was always allowed: a sentence, and a unified diff."""
     warnings: tuple[str, ...] | None = None
-    """Sentences about what could deceive a reader of the input, such as invisible characters, each with its place."""
+    """Sentences about deceptive text in the input, such as invisible characters, each with its place."""
     message_id: str | None = None
     call_id: str | None = None
     tool: str | None = None

@@ -1,9 +1,9 @@
-r"""Make characters that nobody sees, or that steer a terminal, visible as escapes such as ``\x1b`` and ``\u202e``.
+r"""Replace invisible characters and terminal control characters by escapes such as ``\x1b`` and ``\u202e``.
 
-Border: pure; text in, text out. The one table of such characters: whatever a terminal is shown of a model, a tool, a
-file or a recording passes through ``visible``, and what is to be approved through ``visible_code``. Both leave a line
-feed and a tab as they are, and change nothing in what they have returned. Markdown and HTML, which no terminal reads,
-have ``render/safety/escaping.py:clean``, which uses the same table.
+Border: pure; text in, text out. The only table of such characters: all text of a model, a tool, a file or a recording
+that a terminal shows passes through ``visible``, and text to be approved through ``visible_code``. Both keep line feeds
+and tabs, and leave their own results unchanged. Markdown and HTML, which no terminal reads, pass through
+``render/safety/escaping.py:clean``, which uses the same table.
 """
 
 import re
@@ -14,9 +14,9 @@ from palimpsest.lazy_patterns import lazy_pattern
 CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
 """C0 but line feed and tab, DEL, C1, halves of surrogate pairs and code points that are no characters."""
 OVERRIDES = r"\u202a-\u202e\u2066-\u2069"
-"""Embeddings, overrides and isolates, which turn the direction of the text that follows."""
+"""Embeddings, overrides and isolates, which change the direction of the text after them."""
 BIDI = OVERRIDES + r"\u061c\u200e\u200f"
-"""Whatever changes the direction of text."""
+"""All characters that change the direction of text."""
 INVISIBLE = (
     r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufdd0-\ufdef\ufff0-\ufffb\U000110bd\U000110cd\U0001bca0-\U0001bca3\U0001d159"
@@ -24,7 +24,7 @@ INVISIBLE = (
 )
 """Without width: joiners, soft hyphens, fillers, tags, variation selectors, interlinear marks, and other line ends."""
 BLANKS = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
-"""Look like a space and are none."""
+"""Characters that look like a space."""
 
 HIDDEN = lazy_pattern(f"[{CONTROLS}{BIDI}{INVISIBLE}]")
 _HIDDEN_OR_BLANK = lazy_pattern(f"[{CONTROLS}{BIDI}{INVISIBLE}{BLANKS}]")
@@ -45,7 +45,7 @@ _READABLE = lazy_pattern(
 
 
 def visible(text: str) -> str:
-    r"""Return text for a terminal, in which nothing steers it and nothing is unseen.
+    r"""Return text for a terminal, with escapes for control characters and invisible characters.
 
     Joiners inside emoji and inside words of scripts that need them stay, as does ``\r\n``, as a line feed.
     """
@@ -54,26 +54,30 @@ def visible(text: str) -> str:
     return _READABLE.sub(_prose, text.replace("\r\n", "\n"))
 
 
-def fitting(text: str, stream: object) -> str:
-    """Return text with escapes for what the encoding of a stream lacks."""
+def encodable_text(text: str, stream: object) -> str:
+    """Return text with escapes for the characters that a stream's encoding lacks."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def visible_code(text: str) -> str:
-    """Return code, a command or a path that is to be approved: whatever is unseen is shown, odd blanks too."""
+    """Return code, a command or a path to be approved, with escapes for all invisible characters and odd blanks."""
     return _HIDDEN_OR_BLANK.sub(_escape, text)
 
 
 def visible_line(text: str, longest: int = 0) -> str:
-    """Return text for a terminal as one line; of more than ``longest`` characters, where that is given, only the first."""
+    """Return text for a terminal as one line, cut to ``longest`` characters where that is given."""
     line = " ".join(visible(text).split())
     return line if not 0 < longest < len(line) else line[: longest - 1].rstrip() + "…"
 
 
-def unreadable(text: str) -> Iterator[re.Match[str]]:
+def unreadable_characters(text: str) -> Iterator[re.Match[str]]:
     """Yield each character that ``visible`` escapes."""
-    return (match for match in _READABLE.finditer(text) if match[1] and not _ends_line(match))
+    return (
+        match
+        for match in _READABLE.finditer(text)
+        if match[1] and not (match[0] == "\r" and text.startswith("\n", match.end()))
+    )
 
 
 def without_colours(text: str) -> str:
@@ -82,12 +86,8 @@ def without_colours(text: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """Return JSON in which unseen characters are escaped as JSON does, so that it is read as before."""
+    """Return JSON with JSON escapes for invisible characters, so that it is parsed as before."""
     return HIDDEN.sub(_json_escape, text)
-
-
-def _ends_line(match: re.Match[str]) -> bool:
-    return match[0] == "\r" and match.string.startswith("\n", match.end())
 
 
 def _prose(match: re.Match[str]) -> str:
@@ -99,7 +99,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def escape(sign: str) -> str:
-    """Return the escape of one character, in Python's way of writing."""
+    """Return the Python escape of one character."""
     code = ord(sign)
     if code <= 0xFF:
         return f"\\x{code:02x}"

@@ -1,6 +1,4 @@
-/**
- * The inspector's commands, for the palette, menus, links and the user's own shortcuts.
- */
+/** The inspector's commands, for the palette, menus, links and the user's own shortcuts. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import {
   InputDialog,
@@ -23,7 +21,7 @@ export const INSPECTOR_COMMANDS = {
   compare: COMPARE
 } as const;
 
-const DESCRIBED = {
+const INSPECT_ARGUMENTS = {
   args: {
     type: 'object',
     properties: {
@@ -50,7 +48,7 @@ const DESCRIBED = {
   }
 };
 
-const COMPARED = {
+const COMPARE_ARGUMENTS = {
   args: {
     type: 'object',
     properties: {
@@ -80,42 +78,43 @@ export function addInspectorCommands(
 ): void {
   const choice = new InspectionChoice(app, notebooks, links, words);
   app.commands.addCommand(INSPECTOR_COMMANDS.inspect, {
-    describedBy: DESCRIBED,
+    describedBy: INSPECT_ARGUMENTS,
     label: words.__('Inspect the Context'),
     caption: words.__(
       'Show what the model saw in each request, what it cost, and what other policies would have shown'
     ),
     icon: inspectorIcon,
-    execute: async given => {
-      const read = readArguments(given);
-      const folder = typeof given.cwd === 'string' ? given.cwd : '';
+    execute: async args => {
+      const requested = readArguments(args);
+      const folder = typeof args.cwd === 'string' ? args.cwd : '';
       const isOpen = notebooks?.currentWidget?.isVisible ?? false;
-      const target = isOpen || isNamed(read) ? read : await choice.ask(folder);
+      const target =
+        isOpen || hasTarget(requested) ? requested : await choice.ask(folder);
       return target === null ? undefined : (await tabs()).open(target);
     }
   });
   const open = () => tracker.currentWidget?.content.model.arguments;
   app.commands.addCommand(INSPECTOR_COMMANDS.compare, {
-    describedBy: COMPARED,
+    describedBy: COMPARE_ARGUMENTS,
     label: words.__('Compare the Context with…'),
     caption: words.__(
       'Open another session, such as a fork, beside the inspector'
     ),
     icon: inspectorIcon,
-    isEnabled: given =>
-      readArguments(given).session !== undefined ||
+    isEnabled: args =>
+      readArguments(args).session !== undefined ||
       open()?.notebook !== undefined,
-    execute: async given => {
-      const wanted = readArguments(given);
-      if (typeof given.with === 'string' && wanted.session !== undefined) {
-        (await tabs()).compareTwo(wanted, given.with);
+    execute: async args => {
+      const target = readArguments(args);
+      if (typeof args.with === 'string' && target.session !== undefined) {
+        (await tabs()).compareTwo(target, args.with);
         return;
       }
       const { notebook = '', session } = open() ?? {};
       const panel = notebooks?.find(({ context }) => context.path === notebook);
       const link = panel && links.get(panel.sessionContext);
-      const listed = await link?.outcome('sessions', { words: '' });
-      const rows = (listed?.answer?.sessions ?? []).filter(
+      const outcome = await link?.outcome('sessions', { words: '' });
+      const rows = (outcome?.answer?.sessions ?? []).filter(
         ({ id }) => id !== session
       );
       if (rows.length === 0) {
@@ -147,8 +146,8 @@ export function addInspectorCommands(
 }
 
 /** Returns whether arguments say what to inspect. */
-function isNamed(target: IInspectorArguments): boolean {
+function hasTarget(target: IInspectorArguments): boolean {
   return [target.session, target.path, target.notebook].some(
-    one => one !== undefined
+    value => value !== undefined
   );
 }

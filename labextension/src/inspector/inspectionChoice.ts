@@ -1,6 +1,4 @@
-/**
- * Asks which session or recording to inspect, where no notebook is in front.
- */
+/** Asks which session or recording to inspect, where no notebook is in front. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { InputDialog } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
@@ -70,7 +68,7 @@ export class InspectionChoice {
 
   /** Returns the sessions of open notebooks whose kernels answer; notebooks of one folder share theirs. */
   private async _sessions(): Promise<IChoice[]> {
-    const known = new Map<string, IChoice>();
+    const choices = new Map<string, IChoice>();
     for (const panel of this._panels()) {
       const notebook = panel.context.path;
       const link = this._links.get(panel.sessionContext);
@@ -78,15 +76,15 @@ export class InspectionChoice {
         continue;
       }
       const current = link.store.getSnapshot().current;
-      const listed = await link.outcome('sessions', { words: '' });
-      for (const { id, title } of listed.answer?.sessions ?? []) {
-        if (!known.has(id) || id === current) {
+      const outcome = await link.outcome('sessions', { words: '' });
+      for (const { id, title } of outcome.answer?.sessions ?? []) {
+        if (!choices.has(id) || id === current) {
           const name = `${title || id} · ${nameOf(notebook)} · ${id}`;
-          known.set(id, { name, target: { notebook, session: id } });
+          choices.set(id, { name, target: { notebook, session: id } });
         }
       }
     }
-    return [...known.values()];
+    return [...choices.values()];
   }
 
   private _panels() {
@@ -100,28 +98,30 @@ export class InspectionChoice {
   /** Returns the recordings that lie in a folder of the file browser. */
   private async _recordings(folder: string): Promise<IChoice[]> {
     const { contents } = this._app.serviceManager;
-    const listed = await contents.get(folder).catch(() => null);
-    const files = (listed?.type === 'directory' ? listed.content : []) as {
+    const outcome = await contents.get(folder).catch(() => null);
+    const files = (outcome?.type === 'directory' ? outcome.content : []) as {
       path: string;
       last_modified: string;
       type: string;
     }[];
-    const lines = files
+    const jsonlFiles = files
       .filter(({ path, type }) => type === 'file' && path.endsWith('.jsonl'))
       .sort((a, b) => b.last_modified.localeCompare(a.last_modified))
       .slice(0, MOST_FILES);
-    const begin = await Promise.all(
-      lines.map(({ path }) => isRecording(this._app, path))
+    const areRecordings = await Promise.all(
+      jsonlFiles.map(({ path }) => isRecording(this._app, path))
     );
     return [
-      ...files.filter(({ path }) => ENDINGS.some(one => path.endsWith(one))),
-      ...lines.filter((_, at) => begin[at])
+      ...files.filter(({ path }) =>
+        ENDINGS.some(ending => path.endsWith(ending))
+      ),
+      ...jsonlFiles.filter((_, at) => areRecordings[at])
     ].map(({ path }) => ({ name: path, target: { path } }));
   }
 }
 
 const ENDINGS = RECORDING_TYPES.filter(({ name }) =>
-  DEFAULT_TYPES.some(one => one === name)
+  DEFAULT_TYPES.some(type => type === name)
 ).flatMap(({ extensions }) => [...extensions]);
 
 function nameOf(path: string): string {

@@ -1,6 +1,4 @@
-/**
- * The inspector's icon: the layers of a window over its requests.
- */
+/** The inspector's icon: the layers of a window over its requests. */
 import { LabIcon } from '@jupyterlab/ui-components';
 
 const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 24 24">

@@ -1,6 +1,4 @@
-/**
- * The state of one inspector: which kernel and session it shows, at which place, and what hinders it.
- */
+/** The state of one inspector: its kernel, session, place, and what it lacks. */
 import type { IInspectorPlace } from '../state/inspector/source';
 import type { IReadable } from '../state/store/kernelStore';
 import type {
@@ -9,13 +7,14 @@ import type {
 } from './kernels/inspectedKernel';
 import { KernelSource } from './kernelSource';
 import { hasIds, placeOf, type IInspectorArguments } from './targets';
+import { ReaderSet } from '../state/store/readerSet';
 
 /** One immutable state for the views. */
 export interface IInspectorState {
   kernel: InspectedState;
   /** The reason of `failed`. */
   failure: string;
-  /** Whether an answer is waited for longer than usual. */
+  /** Whether an answer takes longer than usual. */
   isLate: boolean;
   isBusy: boolean;
   /** Set once the kernel was ready, and kept from then on. */
@@ -34,7 +33,7 @@ export interface IInspectorState {
  * numbers; remember the place for links and the layout.
  */
 export class InspectorModel implements IReadable<IInspectorState> {
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private readonly _unsubscribe: () => void;
   private _target: IInspectorArguments;
   private _isResolving = false;
@@ -59,16 +58,11 @@ export class InspectorModel implements IReadable<IInspectorState> {
     this._follow();
   }
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): IInspectorState => this._state;
 
-  /** What brings this inspector back as it is. */
+  /** The arguments that restore this inspector as it is. */
   get arguments(): IInspectorArguments {
     const { place } = this._state;
     const { notebook, path, session } = this._target;
@@ -94,14 +88,14 @@ export class InspectorModel implements IReadable<IInspectorState> {
     void this._resolve();
   }
 
-  /** Notes where the views are. */
+  /** Stores the place that the views show. */
   readonly setPlace = (place: IInspectorPlace): void => {
     this._target = { ...this._target, request: undefined, item: undefined };
     this._change({ place });
   };
 
-  readonly mend = (): void => {
-    this._kernel.mend();
+  readonly applyRemedy = (): void => {
+    this._kernel.applyRemedy();
   };
 
   dispose(): void {
@@ -131,17 +125,20 @@ export class InspectorModel implements IReadable<IInspectorState> {
       }
     }
     const { file, path } = this._kernel;
-    const named = path === undefined ? 'notebook' : 'path';
-    if (file !== '' && file !== this._target[named]) {
-      this._target = { ...this._target, [named]: file };
+    const pathField = path === undefined ? 'notebook' : 'path';
+    if (file !== '' && file !== this._target[pathField]) {
+      this._target = { ...this._target, [pathField]: file };
     }
-    const known = view?.sessions.get(this._target.session ?? '');
+    const shownSession = view?.sessions.get(this._target.session ?? '');
     this._change({
       kernel,
       failure,
       isBusy,
       file,
-      title: known?.transcript.session?.title ?? known?.head.title ?? ''
+      title:
+        shownSession?.transcript.session?.title ??
+        shownSession?.head.title ??
+        ''
     });
   };
 
@@ -172,9 +169,7 @@ export class InspectorModel implements IReadable<IInspectorState> {
     const names = Object.keys(next) as (keyof IInspectorState)[];
     if (names.some(name => next[name] !== before[name])) {
       this._state = next;
-      [...this._readers].forEach(changed => {
-        changed();
-      });
+      this._readers.notify();
     }
   }
 }

@@ -1,6 +1,4 @@
-/**
- * The content of an inspector's tab: the views, and what is missing for them.
- */
+/** The content of an inspector's tab: the views, and what is missing for them. */
 import { useSyncExternalStore } from 'react';
 import { useHost, type IWords } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
@@ -15,13 +13,13 @@ interface IInspectorTabProps {
   openLink: (link: string) => void;
 }
 
-/** Draws the inspector; a strip above it says what its kernel lacks. */
+/** Draws the inspector, and above it a strip with what its kernel lacks. */
 export function InspectorTab({ model, name, openLink }: IInspectorTabProps) {
   const { words } = useHost();
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   const { place, source } = state;
-  const called = state.file.split('/').at(-1) || name;
-  const hindrance = hindranceOf(state, called, words);
+  const fileName = state.file.split('/').at(-1) || name;
+  const hindrance = hindranceOf(state, fileName, words);
   return (
     <div className="plm-InspectorTab">
       {hindrance !== null && (
@@ -32,7 +30,11 @@ export function InspectorTab({ model, name, openLink }: IInspectorTabProps) {
         >
           <span>{hindrance.sentence}</span>
           {hindrance.remedy !== undefined && (
-            <button type="button" className="plm-Button" onClick={model.mend}>
+            <button
+              type="button"
+              className="plm-Button"
+              onClick={model.applyRemedy}
+            >
               {hindrance.remedy}
             </button>
           )}
@@ -63,7 +65,7 @@ function hindranceOf(
   words: IWords
 ): IHindrance | null {
   if (state.kernel !== 'ready') {
-    return missing(state, state.kernel, name, words);
+    return kernelHindrance(state, state.kernel, name, words);
   }
   if (state.isLate) {
     return {
@@ -84,7 +86,7 @@ function hindranceOf(
     : null;
 }
 
-function missing(
+function kernelHindrance(
   { failure, source }: IInspectorState,
   kernel: Exclude<InspectedState, 'ready'>,
   name: string,

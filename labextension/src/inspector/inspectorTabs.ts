@@ -1,6 +1,4 @@
-/**
- * The inspectors of a page: opens them, finds the open ones, and puts two of them side by side.
- */
+/** The inspectors of a page: opens them, finds the open ones, and puts two of them side by side. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { MainAreaWidget, type WidgetTracker } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
@@ -36,8 +34,8 @@ export class InspectorTabs {
   ) {}
 
   /** Opens an inspector, or shows the place in the one that is open. */
-  open(given: IInspectorArguments): InspectorArea {
-    const target = this._located(given);
+  open(args: IInspectorArguments): InspectorArea {
+    const target = this._withNotebook(args);
     const open = this._tracker.find(({ content, isDisposed }) => {
       const shown = content.model.arguments;
       return (
@@ -59,20 +57,20 @@ export class InspectorTabs {
   compare(session: string): void {
     const first = this._tracker.currentWidget;
     if (first !== null) {
-      this._besides(first, session);
+      this._openBeside(first, session);
     }
   }
 
   /** Opens the inspectors of two sessions side by side. */
   compareTwo(target: IInspectorArguments, session: string): void {
-    this._besides(this.open(target), session);
+    this._openBeside(this.open(target), session);
   }
 
-  private _besides(first: InspectorArea, session: string): void {
+  private _openBeside(first: InspectorArea, session: string): void {
     const { notebook, path, request } = first.content.model.arguments;
     const target = { notebook, path, session, request };
     const second = this._add(target, 'split-right', first.id);
-    tie(first.content.model, second.content.model);
+    linkCursors(first.content.model, second.content.model);
   }
 
   /** Returns the inspector of a recorded file at a place, for a document's widget. */
@@ -100,7 +98,7 @@ export class InspectorTabs {
   }
 
   /** Returns a target with its notebook, by default the one in front, and with the session that this has now. */
-  private _located(target: IInspectorArguments): IInspectorArguments {
+  private _withNotebook(target: IInspectorArguments): IInspectorArguments {
     if (target.path !== undefined) {
       return { ...target, notebook: undefined };
     }
@@ -118,8 +116,8 @@ export class InspectorTabs {
     target: IInspectorArguments
   ): InspectorWidget {
     const model = new InspectorModel(kernel, target);
-    const where = target.path ?? target.notebook ?? '';
-    const name = where.split('/').at(-1) ?? where;
+    const path = target.path ?? target.notebook ?? '';
+    const name = path.split('/').at(-1) ?? path;
     return new InspectorWidget(model, name, this._surroundings);
   }
 
@@ -158,7 +156,7 @@ export class InspectorTabs {
 }
 
 /** Keeps two models at the same request until either is disposed. */
-function tie(first: InspectorModel, second: InspectorModel): void {
+function linkCursors(first: InspectorModel, second: InspectorModel): void {
   const follow = (from: InspectorModel, to: InspectorModel) =>
     from.subscribe(() => {
       const { request } = from.getSnapshot().place;

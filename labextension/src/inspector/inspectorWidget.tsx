@@ -1,6 +1,4 @@
-/**
- * The inspector as a widget in JupyterLab's main area.
- */
+/** The inspector as a widget in JupyterLab's main area. */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -17,7 +15,7 @@ import { inspectorIcon } from './inspectorIcon';
 import type { InspectorModel } from './inspectorModel';
 import { InspectorTab } from './inspectorTab';
 
-/** What every inspector's tab is made with. */
+/** Services that every inspector's tab needs. */
 export interface IInspectorSurroundings {
   registry: IRenderMimeRegistry;
   words: TranslationBundle;
@@ -56,8 +54,8 @@ export class InspectorWidget extends Widget {
         <InspectorTab model={model} name={_name} openLink={openLink} />
       </HostProvider>
     );
-    this._unsubscribe = model.subscribe(this._entitle);
-    this._entitle();
+    this._unsubscribe = model.subscribe(this._updateTitle);
+    this._updateTitle();
   }
 
   override dispose(): void {
@@ -76,7 +74,7 @@ export class InspectorWidget extends Widget {
     }
   }
 
-  private readonly _entitle = (): void => {
+  private readonly _updateTitle = (): void => {
     const { words } = this._surroundings;
     const { file, title } = this.model.getSnapshot();
     const name = file.split('/').at(-1) || this._name;

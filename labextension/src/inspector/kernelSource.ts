@@ -1,12 +1,11 @@
-/**
- * An inspector's answers from a kernel, over the channel that is served while a cell runs.
- */
+/** An inspector's answers from a kernel, over the channel that is served while a cell runs. */
 import { NO_ANSWER, type IOutcome } from '../kernel/kernelLink';
 import type { ViewAnswer, ViewQuery } from '../protocol/generated';
 import type { IInspectorSource } from '../state/inspector/source';
 import type { ITranscript } from '../state/store/transcript';
 import type { IInspectedKernel } from './kernels/inspectedKernel';
 import { editTarget } from './targets';
+import { ReaderSet } from '../state/store/readerSet';
 
 /** Milliseconds between two reports that a session grew; a turn writes many records a second. */
 export const SETTLE_MS = 300;
@@ -14,11 +13,12 @@ export const SETTLE_MS = 300;
 /** Milliseconds after which an answer of a busy kernel counts as late. */
 export const LATE_MS = 1500;
 
-/** Milliseconds between two looks at a session that another kernel writes, while the page is seen. */
+/** Milliseconds between two requests for a session that another kernel writes, while the page is visible. */
 export const LOOK_MS = 3000;
 
-const WAITS = 'It is read once the kernel answers again.';
-const GONE = 'The kernel does not answer. Start it again to see its sessions.';
+const WAIT_SENTENCE = 'It is read once the kernel answers again.';
+const GONE_SENTENCE =
+  'The kernel does not answer. Start it again to see its sessions.';
 
 /**
  * The source of a tab.
@@ -28,14 +28,14 @@ const GONE = 'The kernel does not answer. Start it again to see its sessions.';
  */
 export class KernelSource implements IInspectorSource {
   readonly edit?: IInspectorSource['edit'];
-  private readonly _readers = new Set<() => void>();
-  private readonly _ends: (() => void)[] = [];
+  private readonly _readers = new ReaderSet();
+  private readonly _disposers: (() => void)[] = [];
   private readonly _waiting: (() => void)[] = [];
-  private _mark = '';
+  private _stamp = '';
   private _isReady: boolean;
-  private _settling: ReturnType<typeof setTimeout> | undefined;
-  private readonly _looks: ReturnType<typeof setInterval>;
-  private _late = 0;
+  private _notifyTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly _pollTimer: ReturnType<typeof setInterval>;
+  private _lateAnswers = 0;
   private _isDisposed = false;
 
   constructor(
@@ -46,9 +46,9 @@ export class KernelSource implements IInspectorSource {
     private readonly _lateChanged: () => void
   ) {
     this._isReady = _kernel.state === 'ready';
-    this._mark = this._marked();
-    this._ends.push(_kernel.subscribe(this._follow));
-    this._looks = setInterval(this._look, LOOK_MS);
+    this._stamp = this._currentStamp();
+    this._disposers.push(_kernel.subscribe(this._follow));
+    this._pollTimer = setInterval(this._pollUnfollowed, LOOK_MS);
     if (_kernel.path === undefined) {
       this.edit = async (action, part) => {
         const fields = {
@@ -59,20 +59,20 @@ export class KernelSource implements IInspectorSource {
         const { link } = this._kernel;
         return (
           (await link?.outcome('context-edit', fields))?.error ??
-          (link === null ? GONE : '')
+          (link === null ? GONE_SENTENCE : '')
         );
       };
     }
   }
 
-  /** A sentence in the place of what is not known while the kernel is gone. */
+  /** The sentence shown instead of an answer while the kernel is gone. */
   get waits(): string | undefined {
-    return this._kernel.state === 'ready' ? undefined : WAITS;
+    return this._kernel.state === 'ready' ? undefined : WAIT_SENTENCE;
   }
 
-  /** Whether an answer is waited for longer than usual. */
+  /** Whether an answer takes longer than usual. */
   get isLate(): boolean {
-    return this._late > 0;
+    return this._lateAnswers > 0;
   }
 
   async ask(query: ViewQuery): Promise<ViewAnswer> {
@@ -83,7 +83,7 @@ export class KernelSource implements IInspectorSource {
     }, LATE_MS);
     let outcome = await this._outcome(query);
     while (this._isLost(outcome)) {
-      await this._returned();
+      await this._untilReady();
       outcome = await this._outcome(query);
     }
     clearTimeout(timer);
@@ -92,38 +92,33 @@ export class KernelSource implements IInspectorSource {
     }
     return (
       outcome.answer ?? {
-        error: outcome.error ?? GONE,
+        error: outcome.error ?? GONE_SENTENCE,
         unchanged: false,
         milliseconds: 0
       }
     );
   }
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   dispose(): void {
     this._isDisposed = true;
     this._wake();
-    clearTimeout(this._settling);
-    clearInterval(this._looks);
+    clearTimeout(this._notifyTimer);
+    clearInterval(this._pollTimer);
     this._readers.clear();
-    this._ends.forEach(end => {
+    this._disposers.forEach(end => {
       end();
     });
   }
 
   private async _outcome(query: ViewQuery): Promise<IOutcome<'inspect'>> {
     const { link, path } = this._kernel;
-    const asked = { session: this._session, path, query };
-    return (await link?.outcome('inspect', asked)) ?? { error: GONE };
+    const fields = { session: this._session, path, query };
+    return (await link?.outcome('inspect', fields)) ?? { error: GONE_SENTENCE };
   }
 
-  /** Returns whether a question went with its kernel, or to one that is held up, as by a library's long call. */
+  /** Returns whether a question was lost with its kernel, or timed out at a kernel that a long call blocks. */
   private _isLost({ error, answer }: IOutcome<'inspect'>): boolean {
     return (
       !this._isDisposed &&
@@ -132,8 +127,8 @@ export class KernelSource implements IInspectorSource {
     );
   }
 
-  /** Waits until a kernel that is gone is there again, and for one that is held up a moment. */
-  private _returned(): Promise<void> {
+  /** Waits until a kernel that is gone is ready again; for a blocked kernel, a moment. */
+  private _untilReady(): Promise<void> {
     return new Promise(resolve => {
       if (this._kernel.state === 'ready') {
         setTimeout(resolve, SETTLE_MS);
@@ -150,64 +145,58 @@ export class KernelSource implements IInspectorSource {
     });
   }
 
-  private _count(more: 1 | -1): void {
+  private _count(change: 1 | -1): void {
     const before = this.isLate;
-    this._late += more;
+    this._lateAnswers += change;
     if (before !== this.isLate) {
       this._lateChanged();
     }
   }
 
   private readonly _follow = (): void => {
-    const ready = this._kernel.state === 'ready';
-    const mark = this._marked();
-    const returned = ready && !this._isReady;
-    this._isReady = ready;
-    if (ready) {
+    const isReady = this._kernel.state === 'ready';
+    const stamp = this._currentStamp();
+    const hasReturned = isReady && !this._isReady;
+    this._isReady = isReady;
+    if (isReady) {
       this._wake();
     }
-    if (!ready || (mark === this._mark && !returned)) {
+    if (!isReady || (stamp === this._stamp && !hasReturned)) {
       return;
     }
-    this._mark = mark;
-    this._settling ??= setTimeout(() => {
-      this._settling = undefined;
-      this._tell();
+    this._stamp = stamp;
+    this._notifyTimer ??= setTimeout(() => {
+      this._notifyTimer = undefined;
+      this._readers.notify();
     }, SETTLE_MS);
   };
 
-  /** Has a session looked at again that this kernel tells nothing of: another notebook's, or a subagent's. */
-  private readonly _look = (): void => {
+  /** Notifies readers of a session for which this kernel sends no notices: another notebook's, or a subagent's. */
+  private readonly _pollUnfollowed = (): void => {
     const { link, path, state } = this._kernel;
     const sessions = link?.store.getSnapshot().sessions;
-    const isTold = sessions?.get(this._session ?? '')?.known === true;
+    const isFollowed = sessions?.get(this._session ?? '')?.known === true;
     if (
       path === undefined &&
       state === 'ready' &&
-      !isTold &&
+      !isFollowed &&
       !document.hidden
     ) {
-      this._tell();
+      this._readers.notify();
     }
   };
 
-  private _tell(): void {
-    [...this._readers].forEach(changed => {
-      changed();
-    });
-  }
-
-  private _marked(): string {
+  private _currentStamp(): string {
     if (this._kernel.path !== undefined) {
       return this._kernel.stamp ?? '';
     }
     const view = this._kernel.link?.store.getSnapshot();
-    return grown(view?.sessions.get(this._session ?? '')?.transcript);
+    return growthStamp(view?.sessions.get(this._session ?? '')?.transcript);
   }
 }
 
 /** Returns a text that changes when a request, a part or a decision came or the session went, and not with each word. */
-function grown(transcript: ITranscript | undefined): string {
+function growthStamp(transcript: ITranscript | undefined): string {
   if (transcript === undefined) {
     return '';
   }

@@ -1,10 +1,8 @@
-/**
- * Links to a session, a request or an item: a click opens the inspector, wherever on the page they stand.
- */
+/** Links to a session, a request or an item: a click opens the inspector, wherever on the page they stand. */
 import { readLink } from './targets';
 import type { IInspectorTarget } from '../views/actions/inspector';
 
-/** Follows our links in a document; returns a function that ends it. */
+/** Opens our links in a document when they are clicked; returns a function that stops this. */
 export function followLinks(
   page: Document,
   open: (target: IInspectorTarget) => void

@@ -1,6 +1,4 @@
-/**
- * The plugin of the inspector.
- */
+/** The plugin of the inspector. */
 import {
   ILayoutRestorer,
   type JupyterFrontEnd,
@@ -64,14 +62,14 @@ export const inspector: JupyterFrontEndPlugin<void> = {
     });
     let loaded: Promise<InspectorTabs> | null = null;
     // The views are a chunk of their own, which a page loads with its first inspector.
-    const tabs = () =>
+    const loadTabs = () =>
       (loaded ??= import('./inspectorTabs').then(
         ({ InspectorTabs }) =>
           new InspectorTabs(app, tracker, notebooks, links, surroundings)
       ));
     addInspectorCommands(
       app,
-      tabs,
+      loadTabs,
       tracker,
       notebooks,
       links,
@@ -81,7 +79,7 @@ export const inspector: JupyterFrontEndPlugin<void> = {
     );
     addRecordings(
       app,
-      async (path, place) => (await tabs()).contentFor(path, place),
+      async (path, place) => (await loadTabs()).contentFor(path, place),
       words,
       restorer
     );

@@ -1,6 +1,4 @@
-/**
- * Recorded files as documents: a double click, or "Open With", opens the inspector over a kernel of its own.
- */
+/** Recorded files as documents: a double click, or "Open With", opens the inspector over a kernel of its own. */
 import type { ILayoutRestorer, JupyterFrontEnd } from '@jupyterlab/application';
 import { WidgetTracker } from '@jupyterlab/apputils';
 import {
@@ -79,26 +77,26 @@ class RecordingDocument extends DocumentWidget<StackedPanel> {
 
   constructor(
     context: DocumentRegistry.Context,
-    private readonly _first: IInspectorArguments,
+    private readonly _initialPlace: IInspectorArguments,
     inspector: Promise<InspectorWidget>
   ) {
     super({ content: new StackedPanel(), context });
-    void inspector.then(made => {
+    void inspector.then(widget => {
       if (this.isDisposed) {
-        made.dispose();
+        widget.dispose();
         return;
       }
-      this._inspector = made;
-      this.content.addWidget(made);
-      made.model.subscribe(() => {
+      this._inspector = widget;
+      this.content.addWidget(widget);
+      widget.model.subscribe(() => {
         this.onPlace();
       });
     });
   }
 
-  /** What brings this document back as it is. */
+  /** The arguments that restore this document as it is. */
   get arguments(): IInspectorArguments {
-    const shown = this._inspector?.model.arguments ?? this._first;
+    const shown = this._inspector?.model.arguments ?? this._initialPlace;
     return { ...shown, path: this.context.path };
   }
 }
@@ -119,8 +117,12 @@ class RecordingFactory extends ABCWidgetFactory<RecordingDocument> {
     context: DocumentRegistry.Context
   ): RecordingDocument {
     const { path } = context;
-    const first = this.restored.get(path) ?? { path };
-    return new RecordingDocument(context, first, this._inspector(path, first));
+    const initialPlace = this.restored.get(path) ?? { path };
+    return new RecordingDocument(
+      context,
+      initialPlace,
+      this._inspector(path, initialPlace)
+    );
   }
 }
 
@@ -138,7 +140,7 @@ class LinesFactory extends ABCWidgetFactory<DocumentWidget> {
   }
 
   protected createNewWidget(context: DocumentRegistry.Context): DocumentWidget {
-    const widget = blank(context);
+    const widget = emptyDocument(context);
     void this._open(context.path)
       .finally(() => {
         widget.dispose();
@@ -169,7 +171,7 @@ class LinesFactory extends ABCWidgetFactory<DocumentWidget> {
   }
 }
 
-function blank(context: DocumentRegistry.Context): DocumentWidget {
+function emptyDocument(context: DocumentRegistry.Context): DocumentWidget {
   return new DocumentWidget({ content: new Widget(), context });
 }
 
@@ -185,7 +187,7 @@ export function addRecordings(
   restorer: ILayoutRestorer | null
 ): void {
   const { docRegistry } = app;
-  const own = RECORDING_TYPES.map(({ name, extensions, what }) => {
+  const typeNames = RECORDING_TYPES.map(({ name, extensions, what }) => {
     docRegistry.addFileType({
       name,
       displayName: words.__(what),
@@ -201,7 +203,7 @@ export function addRecordings(
     name: RECORDING_FACTORY,
     label: words.__('Palimpsest Inspector'),
     modelName: MODEL,
-    fileTypes: [...own, 'jsonl', 'json'],
+    fileTypes: [...typeNames, 'jsonl', 'json'],
     defaultFor: [...DEFAULT_TYPES],
     readOnly: true
   });
@@ -248,8 +250,8 @@ function restore(
         }
       }
     },
-    execute: async given => {
-      const place = readArguments(given);
+    execute: async args => {
+      const place = readArguments(args);
       const { path = '' } = place;
       recordings.restored.set(path, place);
       try {
@@ -275,12 +277,12 @@ export async function isRecording(
   const { contents, serverSettings } = app.serviceManager;
   try {
     const url = await contents.getDownloadUrl(path);
-    const answer = await ServerConnection.makeRequest(
+    const response = await ServerConnection.makeRequest(
       url,
       { headers: { Range: `bytes=0-${BEGINNING_BYTES - 1}` } },
       serverSettings
     );
-    return answer.ok && beginsLikeRecording(await beginningOf(answer));
+    return response.ok && beginsLikeRecording(await beginningOf(response));
   } catch {
     return false;
   }

@@ -1,6 +1,4 @@
-/**
- * The recorded files that open in the inspector: by their names, or by how they begin.
- */
+/** The recorded files that open in the inspector: by their names, or by how they begin. */
 
 /** Types of file that JupyterLab does not know. */
 export const RECORDING_TYPES = [
@@ -23,11 +21,11 @@ export const DEFAULT_TYPES = [
   'palimpsest-evaluation'
 ] as const;
 
-/** Bytes of a file's beginning that are looked at. */
+/** Bytes of a file's beginning that are read. */
 export const BEGINNING_BYTES = 8192;
 
 /** Fields of a first line by which each format is known; all of one row must be there. */
-const SIGNS: readonly (readonly string[])[] = [
+const FORMAT_FIELDS: readonly (readonly string[])[] = [
   ['type', 'sessionId'], // Claude Code
   ['type', 'messageId', 'snapshot'], // Claude Code, its files before the messages
   ['sessionId', 'projectHash'], // Gemini CLI
@@ -47,7 +45,7 @@ export function beginsLikeRecording(beginning: string): boolean {
     return false;
   }
   const names = fieldNames(line);
-  return SIGNS.some(sign => sign.every(name => names.has(name)));
+  return FORMAT_FIELDS.some(fields => fields.every(name => names.has(name)));
 }
 
 /** Returns the names of a line's fields; of a line that is cut off, those that are seen in it. */

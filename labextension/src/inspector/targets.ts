@@ -1,6 +1,4 @@
-/**
- * The places that an inspector is opened at: as a command's arguments, a link, and numbers of a view.
- */
+/** The places that an inspector is opened at: as a command's arguments, a link, and numbers of a view. */
 import type { TimelineView } from '../protocol/generated';
 import { parseLink, type IInspectorPlace } from '../state/inspector/source';
 import type { IInspectorTarget } from '../views/actions/inspector';
@@ -22,13 +20,13 @@ export interface IInspectorArguments extends IInspectorTarget {
  * A `#` before `palimpsest:` lets a link through sanitizers that know only the schemes of the web.
  */
 export function readLink(href: string): IInspectorTarget | null {
-  const found = parseLink(href.replace(/^#/, ''));
-  if (found === null) {
+  const link = parseLink(href.replace(/^#/, ''));
+  if (link === null) {
     return null;
   }
-  const { request, item } = found.place;
+  const { request, item } = link.place;
   return {
-    session: found.session,
+    session: link.session,
     ...(request === null ? {} : { request }),
     ...(item === null ? {} : { item })
   };
@@ -38,23 +36,23 @@ const TEXTS = ['session', 'notebook', 'path', 'policy', 'tab'] as const;
 
 /** Returns a command's arguments, without what is of another type; anybody may call a command. */
 export function readArguments(
-  given: Readonly<Record<string, unknown>>
+  args: Readonly<Record<string, unknown>>
 ): IInspectorArguments {
-  const read: Record<string, number | string> = {};
+  const target: Record<string, number | string> = {};
   for (const name of TEXTS) {
-    const value = given[name];
+    const value = args[name];
     if (typeof value === 'string' && value !== '') {
-      read[name] = value;
+      target[name] = value;
     }
   }
   for (const name of ['request', 'item', 'against'] as const) {
-    const value = given[name];
+    const value = args[name];
     const isId = typeof value === 'string' && value !== '';
     if (isPlace(value) || (isId && name !== 'against')) {
-      read[name] = value as number | string;
+      target[name] = value as number | string;
     }
   }
-  return read;
+  return target;
 }
 
 function isPlace(value: unknown): boolean {
@@ -71,13 +69,13 @@ export function placeOf(
   target: IInspectorArguments,
   view: TimelineView | null = null
 ): IInspectorPlace {
-  const item = numbered(target.item, id => itemNumber(view, id));
-  const request = numbered(
+  const item = numberOf(target.item, id => itemNumber(view, id));
+  const request = numberOf(
     target.request,
     id => view?.requests.id.lastIndexOf(id) ?? -1
   );
   return {
-    request: request ?? entered(view, item),
+    request: request ?? enteredAt(view, item),
     item,
     ...(target.against === undefined ? {} : { against: target.against }),
     ...(target.policy === undefined ? {} : { policy: target.policy }),
@@ -85,23 +83,25 @@ export function placeOf(
   };
 }
 
-function numbered(
-  wanted: number | string | undefined,
+function numberOf(
+  value: number | string | undefined,
   find: (id: string) => number
 ): number | null {
-  if (wanted === undefined || typeof wanted === 'number') {
-    return wanted ?? null;
+  if (value === undefined || typeof value === 'number') {
+    return value ?? null;
   }
-  const found = find(wanted);
-  return found < 0 ? null : found;
+  const link = find(value);
+  return link < 0 ? null : link;
 }
 
 /** Returns the number of the last item of a part or message: that of a call is its result. */
 function itemNumber(view: TimelineView | null, id: string): number {
-  return view?.items.id.findLastIndex(one => one.split('/').includes(id)) ?? -1;
+  return (
+    view?.items.id.findLastIndex(itemId => itemId.split('/').includes(id)) ?? -1
+  );
 }
 
-function entered(
+function enteredAt(
   view: TimelineView | null,
   item: number | null
 ): number | null {

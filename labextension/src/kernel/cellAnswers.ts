@@ -1,6 +1,4 @@
-/**
- * Answers the kernel's question about the cells of a page's notebooks, in pieces that every server passes on.
- */
+/** The answer to a kernel's request for a notebook's cells, in messages small enough for every server. */
 import type {
   CellsRequestNotice,
   PageCell,

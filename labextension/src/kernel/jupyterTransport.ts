@@ -15,8 +15,8 @@ const REQUEST = 'palimpsest_request' as 'debug_request';
 /** The comm target by which a kernel with the package is recognised. */
 const TARGET = 'palimpsest';
 
-/** Code that may load the package. */
-const LOADS = /palimpsest|%agent/;
+/** Matches code that may load the package. */
+const LOADING_CODE = /palimpsest|%agent/;
 
 /** The transport to one kernel. */
 export class JupyterTransport implements ITransport {
@@ -25,14 +25,14 @@ export class JupyterTransport implements ITransport {
   private _clone: Kernel.IKernelConnection | null = null;
   private _isRestarting = false;
   private _hasRun = false;
-  private _loads = '';
+  private _loadingRequest = '';
 
   constructor(private readonly _kernel: Kernel.IKernelConnection) {
     _kernel.iopubMessage.connect(this._onNotice);
     _kernel.iopubMessage.connect(this._onMessage);
     _kernel.statusChanged.connect(this._onStatus);
     _kernel.connectionStatusChanged.connect(this._onConnection);
-    this._clone = impatient(_kernel);
+    this._clone = connectionWithoutWait(_kernel);
     this._clone.iopubMessage.connect(this._onNotice);
     void _kernel.info.then(() => {
       this._dropClone();
@@ -117,14 +117,16 @@ export class JupyterTransport implements ITransport {
   ): void => {
     const { msg_id = '' } = message.parent_header as { msg_id?: string };
     if (KernelMessage.isExecuteInputMsg(message)) {
-      this._loads = LOADS.test(message.content.code) ? msg_id : '';
+      this._loadingRequest = LOADING_CODE.test(message.content.code)
+        ? msg_id
+        : '';
     } else if (
       KernelMessage.isStatusMsg(message) &&
       message.content.execution_state === 'idle' &&
       msg_id !== '' &&
-      msg_id === this._loads
+      msg_id === this._loadingRequest
     ) {
-      this._loads = '';
+      this._loadingRequest = '';
       this.onEvent?.('loaded');
     }
   };
@@ -139,7 +141,7 @@ export class JupyterTransport implements ITransport {
     }
   };
 
-  /** Sends an empty request: a restarted kernel tells no status until something runs. */
+  /** Sends an empty request: a restarted kernel reports no status until something runs. */
   private _askForStatus(): void {
     this._kernel
       .requestExecute({ code: '', silent: true, store_history: false })
@@ -162,7 +164,7 @@ export class JupyterTransport implements ITransport {
         this._restarted();
         break;
       case 'starting':
-        // Of a restart that somebody else asked for, a page hears only that the new kernel starts.
+        // Of a restart that another page requested, this page receives only the status "starting".
         if (this._hasRun && !this._isRestarting) {
           this._restarted();
           this._askForStatus();
@@ -188,7 +190,9 @@ export class JupyterTransport implements ITransport {
 const LINGER_MS = 2000;
 
 /** Opens a second connection that does not wait for the shell channel. */
-function impatient(kernel: Kernel.IKernelConnection): Kernel.IKernelConnection {
+function connectionWithoutWait(
+  kernel: Kernel.IKernelConnection
+): Kernel.IKernelConnection {
   return new KernelConnection({
     model: kernel.model,
     username: kernel.username,

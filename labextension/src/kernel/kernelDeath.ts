@@ -1,49 +1,49 @@
-/** Whether a notebook's kernel died, also where JupyterLab has dropped it since. */
+/** Detects that a notebook's kernel died, also after JupyterLab has dropped it. */
 import type { Kernel } from '@jupyterlab/services';
 import type { LinkState } from '../state/store/kernelStore';
 
 /**
  * Remembers that a kernel died.
  *
- * JupyterLab drops a kernel that its server no longer lists, and may do so before it hears that the
- * kernel is dead: what it heard last is then that the kernel restarts.
+ * JupyterLab drops a kernel that its server no longer lists, and may do so before it receives the status
+ * "dead": the last status is then "restarting".
  */
 export class KernelDeath {
-  private _died = false;
-  private _restarts = false;
+  private _hasDied = false;
+  private _isRestarting = false;
 
-  /** The kernel that was noted last died, and no other one came. */
-  get died(): boolean {
-    return this._died;
+  /** Whether the last kernel died and no other one has replaced it. */
+  get hasDied(): boolean {
+    return this._hasDied;
   }
 
-  /** Notes the kernel that a notebook has now, if any, and the state of its link. */
-  note(
+  /** Stores the kernel that a notebook has now, if any, and the state of its link. */
+  update(
     kernel: Pick<Kernel.IKernelConnection, 'status'> | null | undefined,
     link: LinkState | undefined
   ): void {
     if (link === 'dead') {
-      this._died = true;
+      this._hasDied = true;
     } else if (kernel) {
-      this._died = false;
-    } else if (this._restarts) {
-      this._died = true;
+      this._hasDied = false;
+    } else if (this._isRestarting) {
+      this._hasDied = true;
     }
     switch (kernel?.status) {
       case 'restarting':
       case 'autorestarting':
-        this._restarts = true;
+        this._isRestarting = true;
         break;
       case 'starting':
       case 'unknown':
         break;
       default:
-        this._restarts = false;
+        this._isRestarting = false;
     }
   }
 
-  /** Forgets the kernel of a notebook that was left. */
+  /** Resets the state when another notebook is followed. */
   forget(): void {
-    this._died = this._restarts = false;
+    this._hasDied = this._isRestarting = false;
   }
 }

@@ -1,6 +1,4 @@
-/**
- * The links of a page: one per kernel, shared by all of its views.
- */
+/** The links of a page: one per kernel, shared by all of its views. */
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel } from '@jupyterlab/services';
 import type { Command } from '../protocol/generated';
@@ -17,6 +15,7 @@ import {
   type OnProgress
 } from './kernelLink';
 import { JupyterTransport } from './jupyterTransport';
+import { ReaderSet } from '../state/store/readerSet';
 
 interface IShared {
   link: KernelLink;
@@ -36,9 +35,9 @@ export class LinkRegistry {
    * It follows the context from kernel to kernel, and ends with it.
    */
   get(context: ISessionContext): ILink {
-    const known = this._byContext.get(context);
-    if (known !== undefined) {
-      return known;
+    const existing = this._byContext.get(context);
+    if (existing !== undefined) {
+      return existing;
     }
     const link = new NotebookLink(context, this);
     this._byContext.set(context, link);
@@ -81,8 +80,8 @@ class NotebookLink implements ILink {
   readonly store: IReadable<IKernelView>;
   private _link: KernelLink | null = null;
   private _kernelId = '';
-  private readonly _readers = new Set<() => void>();
-  private readonly _lookers = new Set<{ away: () => void }>();
+  private readonly _readers = new ReaderSet();
+  private readonly _watchers = new Set<{ unwatch: () => void }>();
   private readonly _cells = new Map<ReadCells, () => void>();
   private _unsubscribe: () => void = () => undefined;
 
@@ -91,12 +90,7 @@ class NotebookLink implements ILink {
     private readonly _links: LinkRegistry
   ) {
     this.store = {
-      subscribe: changed => {
-        this._readers.add(changed);
-        return () => {
-          this._readers.delete(changed);
-        };
-      },
+      subscribe: this._readers.subscribe,
       getSnapshot: () => this._link?.store.getSnapshot() ?? UNKNOWN_KERNEL
     };
     _context.kernelChanged.connect(this._follow);
@@ -132,11 +126,11 @@ class NotebookLink implements ILink {
   }
 
   watch(): () => void {
-    const looker = { away: this._link?.watch() ?? noop };
-    this._lookers.add(looker);
+    const watcher = { unwatch: this._link?.watch() ?? noop };
+    this._watchers.add(watcher);
     return () => {
-      if (this._lookers.delete(looker)) {
-        looker.away();
+      if (this._watchers.delete(watcher)) {
+        watcher.unwatch();
       }
     };
   }
@@ -160,7 +154,7 @@ class NotebookLink implements ILink {
   dispose(): void {
     this._context.kernelChanged.disconnect(this._follow);
     this._leave();
-    this._lookers.clear();
+    this._watchers.clear();
     this._cells.clear();
     this._readers.clear();
   }
@@ -175,24 +169,24 @@ class NotebookLink implements ILink {
       this._kernelId = kernel.id;
       this._link = this._links.join(kernel);
       this._unsubscribe = this._link.store.subscribe(() => {
-        this._tell();
+        this._readers.notify();
       });
-      for (const looker of this._lookers) {
-        looker.away = this._link.watch();
+      for (const watcher of this._watchers) {
+        watcher.unwatch = this._link.watch();
       }
       for (const read of this._cells.keys()) {
         this._cells.set(read, this._link.tellCells(read));
       }
     }
-    this._tell();
+    this._readers.notify();
   };
 
   private _leave(): void {
     if (this._link !== null) {
       this._unsubscribe();
-      for (const looker of this._lookers) {
-        looker.away();
-        looker.away = noop;
+      for (const watcher of this._watchers) {
+        watcher.unwatch();
+        watcher.unwatch = noop;
       }
       for (const [read, end] of this._cells) {
         end();
@@ -202,12 +196,6 @@ class NotebookLink implements ILink {
       this._links.leave(this._kernelId);
       this._kernelId = '';
     }
-  }
-
-  private _tell(): void {
-    [...this._readers].forEach(changed => {
-      changed();
-    });
   }
 }
 

@@ -1,25 +1,23 @@
-/**
- * Tells a kernel that a person is about to ask the agent, so that it imports what the model needs meanwhile.
- */
+/** Announces to a kernel that a prompt is likely, so that it imports the model's libraries meanwhile. */
 import type { ILink } from './kernelLink';
 
-/** Kernels that were told; one that is restarted is told again. */
-const told = new WeakSet<ILink>();
+/** Links whose kernel was notified; a restarted kernel is notified again. */
+const preparedLinks = new WeakSet<ILink>();
 
-/** Returns whether a kernel could be told, and was not. */
-export function wantsPreparation(link: ILink): boolean {
-  return link.state === 'ready' && !told.has(link);
+/** Returns whether a kernel is ready and was not notified yet. */
+export function needsPreparation(link: ILink): boolean {
+  return link.state === 'ready' && !preparedLinks.has(link);
 }
 
-/** Tells the kernel, once. */
+/** Notifies the kernel, once. */
 export function prepareModel(link: ILink, session?: string): void {
-  if (!wantsPreparation(link)) {
+  if (!needsPreparation(link)) {
     return;
   }
-  told.add(link);
+  preparedLinks.add(link);
   const forget = link.store.subscribe(() => {
     if (link.state !== 'ready') {
-      told.delete(link);
+      preparedLinks.delete(link);
       forget();
     }
   });

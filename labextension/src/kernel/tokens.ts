@@ -1,6 +1,4 @@
-/**
- * Tokens through which our plugins share services.
- */
+/** Tokens through which our plugins share services. */
 import { Token } from '@lumino/coreutils';
 import type { LinkRegistry } from './linkRegistry';
 

@@ -1,6 +1,4 @@
-/**
- * The interface of a connection to a kernel: requests, notices and events.
- */
+/** The interface of a connection to a kernel: requests, notices and events. */
 import type { CommandReply } from '../protocol/generated';
 import type { KernelNotice } from '../state/store/kernelStore';
 

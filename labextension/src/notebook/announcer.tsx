@@ -1,6 +1,4 @@
-/**
- * Announces the agent's activity to screen readers, once per notebook.
- */
+/** Announces the agent's activity to screen readers, once per notebook. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -14,10 +12,10 @@ export function addAnnouncer(
   link: ILink,
   host: IHost
 ): () => void {
-  const place = document.createElement('div');
-  place.className = 'plm-Announcer';
-  panel.node.append(place);
-  const root = createRoot(place);
+  const node = document.createElement('div');
+  node.className = 'plm-Announcer';
+  panel.node.append(node);
+  const root = createRoot(node);
   // The panel has a live region of its own, and background notebooks are not announced.
   const isQuiet = () =>
     !panel.isVisible || document.querySelector(PANEL_VOICE) !== null;
@@ -28,7 +26,7 @@ export function addAnnouncer(
   );
   return () => {
     root.unmount();
-    place.remove();
+    node.remove();
   };
 }
 

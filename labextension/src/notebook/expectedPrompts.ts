@@ -1,9 +1,7 @@
-/**
- * Notices cells that begin with the magic of the agent: a notebook that has one will ask it.
- */
+/** Detects cells that begin with the agent's magic, since their notebook is likely to send a prompt. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
-import { prepareModel, wantsPreparation } from '../kernel/modelPreparation';
+import { prepareModel, needsPreparation } from '../kernel/modelPreparation';
 
 const ASKS = /^\s*%{1,2}agent\b/;
 
@@ -13,7 +11,7 @@ export function expectPrompts(panel: NotebookPanel, link: ILink): () => void {
   let state = '';
   const onEdited = () => {
     const active = panel.content.activeCell?.model.sharedModel.getSource();
-    if (wantsPreparation(link) && ASKS.test(active ?? '')) {
+    if (needsPreparation(link) && ASKS.test(active ?? '')) {
       prepareModel(link);
     }
   };
@@ -23,20 +21,20 @@ export function expectPrompts(panel: NotebookPanel, link: ILink): () => void {
     }
     state = link.state;
     if (
-      wantsPreparation(link) &&
+      needsPreparation(link) &&
       model.sharedModel.cells.some(cell => ASKS.test(cell.getSource()))
     ) {
       prepareModel(link);
     }
   };
   model.contentChanged.connect(onEdited);
-  const forget = link.store.subscribe(onKernel);
+  const unsubscribe = link.store.subscribe(onKernel);
   void panel.context.ready.then(() => {
     state = '';
     onKernel();
   });
   return () => {
     model.contentChanged.disconnect(onEdited);
-    forget();
+    unsubscribe();
   };
 }

@@ -1,6 +1,4 @@
-/**
- * Connects each notebook to its kernel's link: only a renderer made for a notebook knows both.
- */
+/** Connects each notebook to its kernel's link: only a renderer made for a notebook knows both. */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import {
@@ -13,14 +11,14 @@ import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import type { IInspectorTarget } from '../views/actions/inspector';
 import { addAnnouncer } from './announcer';
-import { cellEdits } from './cellEdits';
-import { cellReader } from './cellReader';
-import { addErrorButtons } from './errorButtons';
-import { completeOutputs } from './outputCompletion';
+import { cellEdits } from './cells/cellEdits';
+import { cellReader } from './cells/cellReader';
+import { addErrorButtons } from './cells/errorButtons';
+import { completeOutputs } from './savedOutputs/outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
 import { expectPrompts } from './expectedPrompts';
-import { insertAskedCells } from './insertedCells';
+import { insertRequestedCells } from './cells/insertedCells';
 import { reportRenames } from './notebookRename';
 import { announceRuns } from './runAnnouncements';
 import { segmentFactory } from './rendering/segmentRenderer';
@@ -71,28 +69,28 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       )
     );
     const stopTelling = link.tellCells(cellReader(panel));
-    const lookAway = link.watch();
+    const unwatch = link.watch();
     const host = labHost(
       rendermime,
       new SlotLayout(),
       this._words,
       this._languages
     );
-    const ends = [
+    const disposers = [
       addQuestionShortcuts(panel, link),
       addErrorButtons(panel, link, this._words, this._showPanel),
       reportRenames(panel, link),
       announceRuns(panel, link),
       expectPrompts(panel, link),
-      insertAskedCells(panel, link),
+      insertRequestedCells(panel, link),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
       showWaiting(panel, link, this._waiting),
       stopTelling,
-      lookAway
+      unwatch
     ];
     return new DisposableDelegate(() => {
-      ends.forEach(end => {
+      disposers.forEach(end => {
         end();
       });
     });

@@ -10,27 +10,27 @@ import type { ILink } from '../kernel/kernelLink';
 export function reportRenames(panel: NotebookPanel, link: ILink): () => void {
   const { context } = panel;
   /** Renames that the kernel has not received, in order. */
-  const untold: { was: string; notebook: string }[] = [];
+  const unsent: { was: string; notebook: string }[] = [];
   let was = context.localPath;
-  const tell = () => {
+  const sendRenames = () => {
     if (link.state === 'ready') {
-      for (const names of untold.splice(0)) {
+      for (const names of unsent.splice(0)) {
         void link.command('rename', names);
       }
     }
   };
-  const renamed = () => {
+  const onPathChanged = () => {
     const notebook = context.localPath;
     if (notebook !== was) {
-      untold.push({ was, notebook });
+      unsent.push({ was, notebook });
       was = notebook;
-      tell();
+      sendRenames();
     }
   };
-  context.pathChanged.connect(renamed);
-  const unsubscribe = link.store.subscribe(tell);
+  context.pathChanged.connect(onPathChanged);
+  const unsubscribe = link.store.subscribe(sendRenames);
   return () => {
-    context.pathChanged.disconnect(renamed);
+    context.pathChanged.disconnect(onPathChanged);
     unsubscribe();
   };
 }

@@ -9,10 +9,7 @@ import type { ILink } from '../kernel/kernelLink';
 import { buttonOfKey, digitOf } from '../views/parts/answerKeys';
 import { openQuestion } from './waitingQuestions';
 
-/**
- * Milliseconds for which a question must be visible, so that a key meant for something else does not
- * answer it.
- */
+/** Milliseconds for which a question must be visible, so that a key meant for something else does not answer it. */
 const SEEN_MS = 500;
 
 const TYPES = 'input, textarea, select, [contenteditable="true"], .cm-editor';
@@ -22,11 +19,11 @@ export function addQuestionShortcuts(
   panel: NotebookPanel,
   link: ILink
 ): () => void {
-  let asked = { id: '', since: 0 };
+  let seenQuestion = { id: '', since: 0 };
   const unsubscribe = link.store.subscribe(() => {
     const id = openQuestion(link.store.getSnapshot());
-    if (id !== asked.id) {
-      asked = { id, since: performance.now() };
+    if (id !== seenQuestion.id) {
+      seenQuestion = { id, since: performance.now() };
     }
   });
   const onKey = (event: KeyboardEvent) => {
@@ -38,13 +35,13 @@ export function addQuestionShortcuts(
       !(target instanceof Element) ||
       !panel.node.contains(target) ||
       target.closest(TYPES) !== null ||
-      asked.id === '' ||
-      performance.now() - asked.since < SEEN_MS
+      seenQuestion.id === '' ||
+      performance.now() - seenQuestion.since < SEEN_MS
     ) {
       return;
     }
     const question = panel.node.querySelector(
-      `[data-ask="${CSS.escape(asked.id)}"]`
+      `[data-ask="${CSS.escape(seenQuestion.id)}"]`
     );
     const button = buttonOfKey(event, question);
     if (button !== null && isVisible(button)) {

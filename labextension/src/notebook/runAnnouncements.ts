@@ -1,13 +1,11 @@
-/**
- * Tells the kernel that several cells are sent together, as with Run All: a cell's request does not say so.
- */
+/** Announces to the kernel that several cells run together, as with Run All: a cell's request does not show it. */
 import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 
 /** Announces each run of several cells of a notebook; returns a function that ends this. */
 export function announceRuns(panel: NotebookPanel, link: ILink): () => void {
   let cells = 0;
-  const tell = () => {
+  const announce = () => {
     if (cells > 1 && link.state === 'ready') {
       void link.command('announce-run', { cells });
     }
@@ -23,7 +21,7 @@ export function announceRuns(panel: NotebookPanel, link: ILink): () => void {
     cells += 1;
     if (cells === 1) {
       // All cells of one run are scheduled before the page does anything else.
-      setTimeout(tell, 0);
+      setTimeout(announce, 0);
     }
   };
   NotebookActions.executionScheduled.connect(count);

@@ -1,6 +1,4 @@
-/**
- * Shows in the status bar that the agent waits for an answer, and leads to its question.
- */
+/** Shows in the status bar that the agent waits for an answer, and leads to its question. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
@@ -62,8 +60,8 @@ function statusBar({ shell }: JupyterFrontEnd): IStatusBar | null {
   if (!('mode' in shell)) {
     return null;
   }
-  const found = [...shell.widgets('bottom')].find(({ id }) => id === BAR);
-  return found !== undefined && 'registerStatusItem' in found
-    ? (found as unknown as IStatusBar)
+  const widget = [...shell.widgets('bottom')].find(({ id }) => id === BAR);
+  return widget !== undefined && 'registerStatusItem' in widget
+    ? (widget as unknown as IStatusBar)
     : null;
 }

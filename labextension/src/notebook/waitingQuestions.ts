@@ -1,9 +1,8 @@
-/**
- * Shows that the agent waits for an answer: scrolls to its question once, and marks the tab.
- */
+/** Shows that the agent waits for an answer: scrolls to its question once, and marks the tab. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 import type { IKernelView } from '../state/store/kernelStore';
+import { ReaderSet } from '../state/store/readerSet';
 
 /** A notebook with an open question. */
 interface IWaitingQuestion {
@@ -15,16 +14,16 @@ interface IWaitingQuestion {
 /** The notebooks of a page that have an open question. */
 export class WaitingQuestions {
   private readonly _waiting = new Map<NotebookPanel, string>();
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
 
   /** The first of them; null when no question is open. */
   get first(): IWaitingQuestion | null {
-    const [found] = this._waiting;
-    return found === undefined ? null : { panel: found[0], id: found[1] };
+    const [oldest] = this._waiting;
+    return oldest === undefined ? null : { panel: oldest[0], id: oldest[1] };
   }
 
   /** Records the open question of a notebook; none if the id is empty. */
-  note(panel: NotebookPanel, id: string): void {
+  setQuestion(panel: NotebookPanel, id: string): void {
     if ((this._waiting.get(panel) ?? '') === id) {
       return;
     }
@@ -33,14 +32,10 @@ export class WaitingQuestions {
     } else {
       this._waiting.set(panel, id);
     }
-    this._readers.forEach(changed => {
-      changed();
-    });
+    this._readers.notify();
   }
 
-  subscribe(changed: () => void): void {
-    this._readers.add(changed);
-  }
+  readonly subscribe = this._readers.subscribe;
 }
 
 /** Follows the open questions of a notebook's agent; returns a function that stops this. */
@@ -49,35 +44,35 @@ export function showWaiting(
   link: ILink,
   waiting: WaitingQuestions
 ): () => void {
-  const shown = new Set<string>();
-  let now = '';
+  const shownIds = new Set<string>();
+  let questionId = '';
   // A question is rendered a moment after its notice.
   const drawn = new MutationObserver(() => {
-    show();
+    scrollOnce();
   });
-  const show = () => {
-    const question = findQuestion(panel, now);
+  const scrollOnce = () => {
+    const question = findQuestion(panel, questionId);
     if (question === null) {
       return;
     }
     drawn.disconnect();
-    shown.add(now);
+    shownIds.add(questionId);
     if (panel.isVisible && !isInView(question)) {
       question.scrollIntoView({ block: 'center' });
     }
   };
   const follow = () => {
-    const before = now;
-    now = openQuestion(link.store.getSnapshot());
-    if (now === before) {
+    const before = questionId;
+    questionId = openQuestion(link.store.getSnapshot());
+    if (questionId === before) {
       return;
     }
-    waiting.note(panel, now);
-    mark(panel, now !== '');
+    waiting.setQuestion(panel, questionId);
+    markTab(panel, questionId !== '');
     drawn.disconnect();
-    if (now !== '' && !shown.has(now)) {
+    if (questionId !== '' && !shownIds.has(questionId)) {
       drawn.observe(panel.content.node, { childList: true, subtree: true });
-      show();
+      scrollOnce();
     }
   };
   const unsubscribe = link.store.subscribe(follow);
@@ -85,7 +80,7 @@ export function showWaiting(
   return () => {
     unsubscribe();
     drawn.disconnect();
-    waiting.note(panel, '');
+    waiting.setQuestion(panel, '');
   };
 }
 
@@ -118,13 +113,13 @@ function isInView(element: HTMLElement): boolean {
   return top >= 0 && bottom <= window.innerHeight;
 }
 
-const MARK = 'plm-question';
+const TAB_MARK = 'plm-question';
 
 /** Marks a tab, to which the style sheet then adds a symbol. */
-function mark({ title }: NotebookPanel, waits: boolean): void {
+function markTab({ title }: NotebookPanel, waits: boolean): void {
   const others = Object.entries(title.dataset).filter(
-    ([name]) => name !== MARK
+    ([name]) => name !== TAB_MARK
   );
-  const own = waits ? [[MARK, 'true'] as const] : [];
+  const own = waits ? [[TAB_MARK, 'true'] as const] : [];
   title.dataset = Object.fromEntries([...others, ...own]);
 }

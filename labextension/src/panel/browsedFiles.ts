@@ -1,9 +1,7 @@
-/**
- * Files of JupyterLab's file browser, for a prompt of a notebook.
- */
+/** Files of JupyterLab's file browser, for a prompt of a notebook. */
 import type { Contents } from '@jupyterlab/services';
 
-/** What ends a mention, or cannot stand in one (`session/prompts/prompt_syntax.py`). */
+/** Matches characters that end a mention or are not allowed in one (`session/prompts/prompt_syntax.py`). */
 const UNNAMEABLE = /[\s`,;:!?"'()[\]{}<>@]|\.$/;
 
 /** Returns how a prompt of a notebook names a file: the path from the notebook's folder; null where it cannot. */
@@ -14,8 +12,8 @@ export function mentionOf(path: string, notebook: string): string | null {
   while (shared < from.length && from[shared] === to[shared]) {
     shared += 1;
   }
-  const up = from.slice(shared).map(() => '..');
-  const relative = [...up, ...to.slice(shared)].join('/');
+  const parents = from.slice(shared).map(() => '..');
+  const relative = [...parents, ...to.slice(shared)].join('/');
   if (relative === '' || UNNAMEABLE.test(relative)) {
     return null;
   }
@@ -28,12 +26,12 @@ export async function readFile(
   contents: Contents.IManager,
   path: string
 ): Promise<string> {
-  const found = await contents.get(path, {
+  const model = await contents.get(path, {
     type: 'file',
     format: 'base64',
     content: true
   });
-  const content: unknown = found.content;
+  const content: unknown = model.content;
   if (typeof content !== 'string') {
     throw new Error(`${path} has no content.`);
   }

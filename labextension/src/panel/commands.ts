@@ -1,6 +1,4 @@
-/**
- * The panel's commands for the palette, menus and the user's own shortcuts.
- */
+/** The panel's commands for the palette, menus and the user's own shortcuts. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { ILauncher } from '@jupyterlab/launcher';
@@ -11,7 +9,7 @@ import {
   errorPrompt,
   sendPrompt,
   type ErrorRequest
-} from '../notebook/errorPrompts';
+} from '../notebook/cells/errorPrompts';
 import { canCompact, isBusy } from '../state/session/status';
 import { selectedText } from '../views/controls/quoteButton';
 import { agentIcon } from './icon';

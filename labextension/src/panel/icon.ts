@@ -1,6 +1,4 @@
-/**
- * The panel's icon in the side bar: a line of writing over an erased one.
- */
+/** The panel's icon in the side bar: a line of writing over an erased one. */
 import { LabIcon } from '@jupyterlab/ui-components';
 
 const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" width="16" height="16" viewBox="0 0 24 24">

@@ -1,6 +1,4 @@
-/**
- * Resolves links in the panel relative to the active notebook, as in its cells.
- */
+/** Resolves links in the panel relative to the active notebook, as in its cells. */
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { IRenderMime } from '@jupyterlab/rendermime';
 

@@ -1,9 +1,10 @@
-/**
- * Tracks which answers the active notebook does not show, and inserts one of them.
- */
+/** Tracks which answers the active notebook does not show, and inserts one of them. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IOutput } from '@jupyterlab/nbformat';
-import { CellObserver, insertOutputs } from '../notebook/missingOutputs';
+import {
+  CellObserver,
+  insertOutputs
+} from '../notebook/savedOutputs/missingOutputs';
 import type { ICommandTarget } from '../notebook/rendering/linkActions';
 import {
   missingAnswers,
@@ -15,8 +16,8 @@ import type { ITranscript } from '../state/store/transcript';
 export class MissingAnswerTracker {
   private readonly _cells: CellObserver;
   /** The inputs of the last comparison. */
-  private _compared: readonly unknown[] = [];
-  private _found: ReadonlyMap<string, IMissingAnswer> = new Map();
+  private _comparedInputs: readonly unknown[] = [];
+  private _missing: ReadonlyMap<string, IMissingAnswer> = new Map();
   private _turns: ReadonlySet<string> = new Set();
 
   constructor(changed: () => void) {
@@ -33,15 +34,18 @@ export class MissingAnswerTracker {
     const { entries, session, status } = transcript;
     const busy = status.type !== 'idle';
     // While a turn runs, new entries do not affect turns that are over.
-    const now = [cells, busy || entries, session?.id, session?.notebook];
-    if (isSettled && now.some((one, index) => one !== this._compared[index])) {
-      this._compared = now;
-      this._found =
+    const inputs = [cells, busy || entries, session?.id, session?.notebook];
+    if (
+      isSettled &&
+      inputs.some((value, index) => value !== this._comparedInputs[index])
+    ) {
+      this._comparedInputs = inputs;
+      this._missing =
         cells === null ? new Map() : missingAnswers(transcript, cells);
       const isSame =
-        this._found.size === this._turns.size &&
-        [...this._found.keys()].every(turn => this._turns.has(turn));
-      this._turns = isSame ? this._turns : new Set(this._found.keys());
+        this._missing.size === this._turns.size &&
+        [...this._missing.keys()].every(turn => this._turns.has(turn));
+      this._turns = isSame ? this._turns : new Set(this._missing.keys());
     }
     return this._turns;
   }
@@ -52,7 +56,7 @@ export class MissingAnswerTracker {
     panel: NotebookPanel | null,
     { link, session }: ICommandTarget
   ): Promise<string> {
-    const missing = this._found.get(turn);
+    const missing = this._missing.get(turn);
     if (panel === null || link === null || missing === undefined) {
       return '';
     }

@@ -1,14 +1,12 @@
-/**
- * The state of the panel for the active notebook, and the user's actions there.
- */
+/** The state of the panel for the active notebook, and the user's actions there. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ILink } from '../kernel/kernelLink';
 import { prepareModel } from '../kernel/modelPreparation';
 import type { LinkRegistry } from '../kernel/linkRegistry';
-import { cellEdits, type RunCells } from '../notebook/cellEdits';
-import { showCell } from '../notebook/shownCell';
+import { cellEdits, type RunCells } from '../notebook/cells/cellEdits';
+import { showCell } from '../notebook/cells/shownCell';
 import {
   answerActions,
   compactionActions,
@@ -28,15 +26,16 @@ import { EMPTY_TRANSCRIPT } from '../state/store/transcript';
 import type { IPanelActions } from '../views/actions/panel';
 import type { IPanelState, PanelStatus } from '../views/chat/panelState';
 import type { SendKey } from '../views/composer/composer';
-import { ActiveNotebook } from './activeNotebook';
+import { ActiveNotebook } from './actions/activeNotebook';
 import { mentionOf, readFile } from './browsedFiles';
-import { KernelActions } from './kernelActions';
+import { KernelActions } from './actions/kernelActions';
 import { MissingAnswerTracker } from './missingAnswerTracker';
-import { PendingSwitches } from './pendingSwitches';
-import { permissionActions } from './permissionActions';
-import { promptActions } from './promptActions';
-import { sessionActions, sessionOpener } from './sessionActions';
-import { sharingActions } from './sharingActions';
+import { PendingSwitches } from './actions/pendingSwitches';
+import { permissionActions } from './actions/permissionActions';
+import { promptActions } from './actions/promptActions';
+import { sessionActions, sessionOpener } from './actions/sessionActions';
+import { sharingActions } from './actions/sharingActions';
+import { ReaderSet } from '../state/store/readerSet';
 
 /**
  * The panel's model.
@@ -47,22 +46,22 @@ import { sharingActions } from './sharingActions';
 export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   readonly actions: IPanelActions;
   private readonly _front: ActiveNotebook;
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private readonly _kernel: KernelActions;
   private readonly _missing: MissingAnswerTracker;
   private readonly _switches = new PendingSwitches();
   /** The shown session, and how many switches the panel had made when it came. */
-  private _shown = { key: '', switches: 0, here: false };
+  private _shown = { key: '', switches: 0, isByPanel: false };
   private _sendKey: SendKey = 'Enter';
   /** The requests to search a session, until the search ends or another session is shown. */
   private _search = { key: '', count: 0 };
-  private _looks = false;
+  private _isVisible = false;
   /** The current error, and the notebook it belongs to. */
   private _failure: { key: string; text: string } | null = null;
   /** The kernel's problem that the user dismissed. */
-  private _dismissed: string | null = null;
-  /** The notice about a session's opening that the user dismissed. */
-  private _read: string | null = null;
+  private _dismissedProblem: string | null = null;
+  /** The dismissed notice about how a session was opened. */
+  private _dismissedNotice: string | null = null;
   private _state: IPanelState = {
     status: 'no-notebook',
     notebook: '',
@@ -142,12 +141,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     this._changed();
   }
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): IPanelState => this._state;
 
@@ -168,9 +162,9 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   };
 
   /** Sets whether the panel is visible. */
-  look(looks: boolean): void {
-    this._looks = looks;
-    this._front.look(looks);
+  setVisible(isVisible: boolean): void {
+    this._isVisible = isVisible;
+    this._front.setVisible(isVisible);
     this._changed();
   }
 
@@ -194,15 +188,15 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
 
   /** Dismisses the shown error. */
   readonly dismissFailure = (): void => {
-    if (this._state.failure === this._complaint) {
-      this._dismissed = this._complaint;
+    if (this._state.failure === this._kernelProblem) {
+      this._dismissedProblem = this._kernelProblem;
     }
     this._fail(null);
   };
 
-  /** Dismisses what is unusual about the session's opening. */
+  /** Dismisses the notice about how the session was opened. */
   readonly dismissNotice = (): void => {
-    this._read = this._session?.head.notice ?? null;
+    this._dismissedNotice = this._session?.head.notice ?? null;
     this._changed();
   };
 
@@ -218,10 +212,10 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   }
 
   /** The problem that the kernel reports; empty if there is none. */
-  private get _complaint(): string {
+  private get _kernelProblem(): string {
     const { problem } = this.link?.store.getSnapshot() ?? UNKNOWN_KERNEL;
-    const ofSession = this._session?.head.problem ?? '';
-    return ofSession === '' ? problem : ofSession;
+    const sessionProblem = this._session?.head.problem ?? '';
+    return sessionProblem === '' ? problem : sessionProblem;
   }
 
   private readonly _fail = (text: string | null): void => {
@@ -245,55 +239,55 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     const failure =
       this._failure?.key === this._notebookKey ? this._failure.text : '';
     const notice = session?.head.notice ?? '';
-    const complaint = this._complaint;
-    if (complaint !== this._dismissed) {
+    const kernelProblem = this._kernelProblem;
+    if (kernelProblem !== this._dismissedProblem) {
       // The problem is over or has changed: if it returns, it is shown again.
-      this._dismissed = null;
+      this._dismissedProblem = null;
     }
     const key = `${this._notebookKey} ${session?.head.session ?? ''}`;
     if (key !== this._shown.key) {
       const { count } = this._switches;
-      const here = count !== this._shown.switches;
-      this._shown = { key, switches: count, here };
+      const isByPanel = count !== this._shown.switches;
+      this._shown = { key, switches: count, isByPanel };
     }
     const state: IPanelState = {
       status: this._status(front),
       notebook: context?.path.split('/').at(-1) ?? '',
       key,
-      switchedHere: this._shown.here,
+      switchedHere: this._shown.isByPanel,
       transcript,
       loading: session?.known !== true,
       readOnly: session?.head.read_only ?? false,
       missingAnswers: this._missing.turns(front.panel, transcript),
       failure:
-        failure === '' && complaint !== this._dismissed ? complaint : failure,
-      notice: notice === this._read ? '' : notice,
+        failure === '' && kernelProblem !== this._dismissedProblem
+          ? kernelProblem
+          : failure,
+      notice: notice === this._dismissedNotice ? '' : notice,
       sendKey: this._sendKey,
       search: this._search.key === key ? this._search.count : 0
     };
-    if (this._looks && front.link !== null && !state.readOnly) {
-      // Whoever has the panel open may ask next.
+    if (this._isVisible && front.link !== null && !state.readOnly) {
+      // With the panel open, a prompt is likely.
       prepareModel(front.link, this.session);
     }
-    if (differ(state, this._state)) {
+    if (isDifferent(state, this._state)) {
       this._state = state;
-      [...this._readers].forEach(changed => {
-        changed();
-      });
+      this._readers.notify();
     }
   };
 
   private _status(front: ActiveNotebook): PanelStatus {
     const kernel = front.context?.session?.kernel;
-    const { where } = front;
-    return kernel && this._kernel.isLoading(kernel.id) && where === 'absent'
+    const { status } = front;
+    return kernel && this._kernel.isLoading(kernel.id) && status === 'absent'
       ? 'loading'
-      : where;
+      : status;
   }
 }
 
-function differ(one: IPanelState, other: IPanelState): boolean {
-  return (Object.keys(one) as (keyof IPanelState)[]).some(
-    name => one[name] !== other[name]
+function isDifferent(left: IPanelState, right: IPanelState): boolean {
+  return (Object.keys(left) as (keyof IPanelState)[]).some(
+    name => left[name] !== right[name]
   );
 }

@@ -7,14 +7,15 @@
  */
 import { SplitLayout, type Widget } from '@lumino/widgets';
 import type { IReadable } from '../state/store/kernelStore';
+import { ReaderSet } from '../state/store/readerSet';
 
 /** The media query below which the panel lies over the notebook. */
 const NARROW = '(max-width: 599px)';
 
-/** Whether the panel lies over the notebook, and what follows from it. */
+/** Holds whether the panel lies over the notebook, and lays it out accordingly. */
 export class PanelOverlay implements IReadable<boolean> {
   private readonly _narrow = window.matchMedia(NARROW);
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   /** The widgets between the panel and what it is laid on. */
   private _boxes: Widget[] = [];
 
@@ -23,21 +24,16 @@ export class PanelOverlay implements IReadable<boolean> {
     /** Closes the panel. */
     private readonly _close: () => void
   ) {
-    this._narrow.addEventListener('change', this.look);
+    this._narrow.addEventListener('change', this.update);
     document.addEventListener('focusin', this._onFocus);
   }
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): boolean => this._boxes.length > 0;
 
   /** Begins or ends the overlay, as the window's width and the panel's visibility want it. */
-  readonly look = (): void => {
+  readonly update = (): void => {
     const boxes =
       this._narrow.matches && this._panel.isVisible ? boxesOf(this._panel) : [];
     if (boxes.length > 0 === this.getSnapshot()) {
@@ -51,13 +47,11 @@ export class PanelOverlay implements IReadable<boolean> {
       box.toggleClass('plm-OverlayBox', isOn);
     }
     fitAround(this._panel);
-    this._readers.forEach(read => {
-      read();
-    });
+    this._readers.notify();
   };
 
   dispose(): void {
-    this._narrow.removeEventListener('change', this.look);
+    this._narrow.removeEventListener('change', this.update);
     document.removeEventListener('focusin', this._onFocus);
   }
 

@@ -1,6 +1,4 @@
-/**
- * The panel as a widget in JupyterLab's side bar.
- */
+/** The panel as a widget in JupyterLab's side bar. */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -30,7 +28,7 @@ const WIDE = '(min-width: 900px)';
 export class PanelWidget extends Widget {
   private readonly _root: Root;
   /** A request for focus that waits for the composer. */
-  private _wanted: AbortController | null = null;
+  private _focusRequest: AbortController | null = null;
   /** A text that waits for the composer, to be quoted there. */
   private _quote = '';
   private readonly _removeQuoteButton: () => void;
@@ -64,7 +62,7 @@ export class PanelWidget extends Widget {
     this.layout = slots;
     const host = labHost(registry, slots, words, languages);
     this._removeQuoteButton = addQuoteButton(host, onQuote);
-    this._wide.addEventListener('change', this._measure);
+    this._wide.addEventListener('change', this._fit);
     this._root = createRoot(this.node);
     this._root.render(
       <HostProvider value={host}>
@@ -94,27 +92,27 @@ export class PanelWidget extends Widget {
    * connecting, as soon as either appears, unless the user does something else meanwhile.
    */
   focusComposer(): void {
-    this._wanted?.abort();
+    this._focusRequest?.abort();
     if (this._focus()) {
       return;
     }
-    const wanted = (this._wanted = new AbortController());
-    const { signal } = wanted;
+    const request = (this._focusRequest = new AbortController());
+    const { signal } = request;
     const drawn = new MutationObserver(() => {
       if (this._focus()) {
-        wanted.abort();
+        request.abort();
       }
     });
     drawn.observe(this.node, { childList: true, subtree: true });
     signal.addEventListener('abort', () => {
       drawn.disconnect();
     });
-    const give = () => {
+    const giveUp = () => {
       this._quote = '';
-      wanted.abort();
+      request.abort();
     };
     for (const sign of ['pointerdown', 'keydown'] as const) {
-      document.addEventListener(sign, give, { capture: true, signal });
+      document.addEventListener(sign, giveUp, { capture: true, signal });
     }
   }
 
@@ -143,8 +141,8 @@ export class PanelWidget extends Widget {
 
   override dispose(): void {
     if (!this.isDisposed) {
-      this._wanted?.abort();
-      this._wide.removeEventListener('change', this._measure);
+      this._focusRequest?.abort();
+      this._wide.removeEventListener('change', this._fit);
       this._overlay.dispose();
       this._root.unmount();
       this._removeQuoteButton();
@@ -155,21 +153,21 @@ export class PanelWidget extends Widget {
 
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
-    this._look();
+    this._updateVisibility();
   }
 
   protected override onAfterHide(message: Message): void {
     super.onAfterHide(message);
-    this._look();
+    this._updateVisibility();
   }
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    this._look();
+    this._updateVisibility();
   }
 
   protected override onBeforeDetach(message: Message): void {
-    this._model.look(false);
+    this._model.setVisible(false);
     super.onBeforeDetach(message);
   }
 
@@ -179,13 +177,13 @@ export class PanelWidget extends Widget {
   }
 
   /** Minimum widths are read only at a new layout, which a growing window does not cause. */
-  private readonly _measure = () => {
+  private readonly _fit = () => {
     fitAround(this);
   };
 
-  private _look(): void {
-    this._model.look(this.isVisible);
-    this._overlay.look();
+  private _updateVisibility(): void {
+    this._model.setVisible(this.isVisible);
+    this._overlay.update();
   }
 }
 

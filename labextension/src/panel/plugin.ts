@@ -1,6 +1,4 @@
-/**
- * The plugin of the chat panel.
- */
+/** The plugin of the chat panel. */
 import {
   ILayoutRestorer,
   type JupyterFrontEnd,
@@ -87,12 +85,12 @@ export const panel: JupyterFrontEndPlugin<void> = {
     app.shell.add(widget, 'right', { rank: RANK });
     restorer?.add(widget, PANEL_ID);
     addCommands(app, widget, model, tracker, palette, launcher, words);
-    void follow(app, model, settings);
+    void applySettings(app, model, settings);
   }
 };
 
 /** Applies the settings, now and after every change. */
-async function follow(
+async function applySettings(
   app: JupyterFrontEnd,
   model: PanelModel,
   registry: ISettingRegistry | null
@@ -101,7 +99,7 @@ async function follow(
     return;
   }
   const settings = await registry.load(ID);
-  const read = () => {
+  const apply = () => {
     model.setSendKey(
       settings.get('sendKey').composite === 'Accel Enter'
         ? 'Accel Enter'
@@ -109,8 +107,8 @@ async function follow(
     );
     densityChoice.setPage(readDensity(settings.get('density').composite));
   };
-  settings.changed.connect(read);
-  read();
+  settings.changed.connect(apply);
+  apply();
   if (settings.get('openAtStart').composite === true) {
     await app.restored;
     await app.commands.execute(COMMANDS.open);

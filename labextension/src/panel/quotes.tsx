@@ -1,9 +1,7 @@
-/**
- * Quotes of selected text in the panel's prompt: a button beside the selection, and what a command does.
- */
+/** Quotes of selected text in the panel's prompt: a button beside the selection, and what a command does. */
 import { createRoot } from 'react-dom/client';
 import { HostProvider, type IHost } from '../views/host';
-import { quoted, QuoteButton } from '../views/controls/quoteButton';
+import { asQuote, QuoteButton } from '../views/controls/quoteButton';
 
 /** Adds the button to the page; returns a function that removes it. */
 export function addQuoteButton(
@@ -34,7 +32,7 @@ export function insertQuote(field: HTMLTextAreaElement, text: string): void {
       : before.endsWith('\n')
         ? '\n'
         : '\n\n';
-  const words = `${lead}${quoted(text)}\n\n`;
+  const words = `${lead}${asQuote(text)}\n\n`;
   field.focus();
   field.setSelectionRange(at, at);
   // Deprecated, but the only way that undo knows of; where it does nothing, the text is set.

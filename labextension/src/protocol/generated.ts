@@ -152,7 +152,7 @@ export interface AnswerAsk {
   ask_id: string;
   answer: 'once' | 'always' | 'reject';
   feedback?: string;
-  /** How far an ``always`` reaches; None means the session. */
+  /** The scope of an ``always``; None means the session. */
   scope?: 'session' | 'project';
 }
 /** Answer the model's questions; the first answer wins. */
@@ -161,7 +161,7 @@ export interface AnswerQuestion {
   type: 'answer';
   session?: string;
   question_id: string;
-  /** For each question the labels chosen, or free text; None declines. */
+  /** The chosen labels, or free text, for each question; None declines. */
   answers?: string[][];
 }
 /** The provider answered with an error, or the connection failed. */
@@ -183,13 +183,13 @@ export interface ApplyContextEdit {
   id: string;
   type: 'context-edit';
   session?: string;
-  /** A held request whose own session is meant, such as a subagent's. */
+  /** A held request whose session is changed instead, such as a subagent's. */
   hold?: string;
   action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
   /** The id of a part or message; empty for ``undo``, which undoes the newest compaction. */
   target: string;
 }
-/** Something that is always allowed. */
+/** A standing approval. */
 export interface ApprovalRow {
   /** The number by which it is revoked. */
   number: number;
@@ -211,7 +211,7 @@ export interface Ask {
   /** ``per_...`` */
   id: string;
   permission: string;
-  /** What the call touches; each must be allowed. */
+  /** The paths, commands or addresses of the call; each must be allowed. */
   patterns: string[];
   /** The patterns that an "always" would allow. */
   always: string[];
@@ -221,30 +221,30 @@ export interface Ask {
     [k: string]: unknown;
   };
   diff?: string;
-  /** How that which is asked about differs from what was always allowed before: a sentence, and a unified diff. */
+  /** How the call's target changed since it was always allowed: a sentence, and a unified diff. */
   changed?: string;
-  /** Sentences about what could deceive a reader of the input, such as invisible characters, each with its place. */
+  /** Sentences about deceptive text in the input, such as invisible characters, each with its place. */
   warnings?: string[];
   message_id?: string;
   call_id?: string;
   tool?: string;
 }
-/** Ask what a compaction put in the place of what, and what it lost. */
+/** Ask for a compaction: the covered items, the summary and the lost names. */
 export interface AskCompaction {
   ask: 'compaction';
   /** The place of the compaction among the session's ``compact`` events. */
   number: number;
-  /** That of the view, for what fetching lost names again would cost. */
+  /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
 }
-/** Put the new summary aside that a held request would be the first to use, and request another. */
+/** Set aside the new summary that a held request is the first to use, and request another. */
 export interface AskForAnotherSummary {
   id: string;
   session?: string;
   hold: string;
   type: 'another-summary';
 }
-/** Ask for an item's text, and what a request shows in its place. */
+/** Ask for an item's text, and for the text that a request shows instead. */
 export interface AskItem {
   ask: 'item';
   item: number;
@@ -255,7 +255,7 @@ export interface AskItem {
   };
   offset: number;
 }
-/** Ask for a request as it was sent, or as a policy would have sent it. */
+/** Ask for the contents of a request, as recorded or under a policy. */
 export interface AskRequest {
   ask: 'request';
   request: number;
@@ -263,12 +263,12 @@ export interface AskRequest {
   numbers: {
     [k: string]: number;
   };
-  /** Only blocks that hold this text, whatever the case of its letters; empty for all. */
+  /** Only blocks that contain this text, ignoring case; empty for all. */
   find: string;
   /** The first block that is wanted. */
   first: number;
 }
-/** Ask what a policy would have shown. */
+/** Ask for the track of a policy. */
 export interface AskTrack {
   ask: 'track';
   /** A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages. */
@@ -288,7 +288,7 @@ export interface AskView {
    * recorded model's.
    */
   price?: string;
-  /** ``seq`` of the view that the asker has: where nothing came after it, the answer holds no view. */
+  /** ``seq`` of the view that the front end has: where nothing is newer, the answer contains no view. */
   after?: number;
   /** ``epoch`` of that view: the answer may be a patch of it. */
   epoch?: string;
@@ -327,7 +327,7 @@ export interface MessageTime {
   created: number;
   completed?: number;
 }
-/** Which model, as ``provider/name``, with the reasoning effort asked of it. */
+/** A model's name, as ``provider/name``, with the requested reasoning effort. */
 export interface ModelRef {
   provider: string;
   name: string;
@@ -361,7 +361,7 @@ export interface ContextOverflowError {
   budget?: number;
   /** The provider's message is about a compaction that failed, so one more would not help. */
   compaction_failed: boolean;
-  /** The provider's words are not known to mean this; it was tried once in its turn. */
+  /** The provider's message is not known to mean an overflow; a compaction was tried once in its turn. */
   suspected?: boolean;
   response_body?: string;
 }
@@ -393,15 +393,15 @@ export interface Usage {
   reasoning: number;
   cache_read: number;
   cache_write: number;
-  /** Tokens of ``cache_write`` that the cache keeps for an hour; None where it was not told. */
+  /** Tokens of ``cache_write`` that the cache keeps for an hour; None where that was not reported. */
   cache_write_hour?: number;
-  /** In which tier the provider answered, where its price is another: ``batch``, ``flex`` or ``priority``. */
+  /** The provider's service tier, where it has its own price: ``batch``, ``flex`` or ``priority``. */
   service_tier?: string;
   total?: number;
   /** The provider reported nothing; these numbers are our own estimate. */
   estimated: boolean;
 }
-/** Keep a file that was pasted or dropped into the composer, and say what it would add; nothing is sent. */
+/** Store a file that was pasted or dropped into the composer, and return what it would add; sends nothing. */
 export interface AttachFile {
   id: string;
   type: 'attach';
@@ -450,7 +450,7 @@ export interface SymbolSource {
   kind: number;
   text: SourceText;
 }
-/** Something that has an address but no path: an MCP server's resource, or an object of the kernel. */
+/** A source with an address but no path: an MCP server's resource, or an object of the kernel. */
 export interface ResourceSource {
   type: 'resource';
   /** Name of the MCP server, or ``kernel``. */
@@ -466,7 +466,7 @@ export interface BlobRef {
   chars?: number;
   mime: string;
 }
-/** What one branch did after the point where the branches part. */
+/** One branch after the point where the branches part. */
 export interface Branch {
   session: string;
   title: string;
@@ -482,7 +482,7 @@ export interface Branch {
   decisions: number;
   /** The beginning of the newest answer on one line; empty where there is none. */
   answer: string;
-  /** The same with its lines, and more of it. */
+  /** The newest answer with its lines, and more of it. */
   text: string;
   /** Tokens of each request, in order: reported where the provider did, else estimated. */
   sizes: number[];
@@ -496,12 +496,12 @@ export interface Branch {
   /** Requests that it shares with that branch. */
   forked_after: number;
 }
-/** One figure of all branches, in words. */
+/** One figure of all branches, as text. */
 export interface BranchFigure {
   name: string;
-  /** One for each branch; empty where it has none. */
+  /** The value of each branch; empty where it has none. */
   values: string[];
-  /** Branches differ in it, where that says something of them. */
+  /** Whether the branches differ in it, for figures that are worth comparing. */
   differ: boolean;
 }
 /** Branches side by side. */
@@ -514,7 +514,7 @@ export interface BranchTable {
   left_out: number;
   figures: BranchFigure[];
 }
-/** A request that did not read from the cache what the one before left there: a fact. */
+/** A request that read less from the cache than the one before left there: a fact. */
 export interface BreakView {
   request: number;
   turn: number;
@@ -524,17 +524,17 @@ export interface BreakView {
   read: number;
   loss: number;
   cost: number;
-  /** What would have avoided it, in words with a number; empty where nothing is known to. */
+  /** How it could have been avoided, with a number; empty where no way is known. */
   avoided_by: string;
 }
 /** The spending limit of a session, and how far a person extended it. */
 export interface Budget {
   usd?: number;
   tokens?: number;
-  /** The limit that holds now; more than ``usd`` when a person extended it. */
+  /** The limit in effect; more than ``usd`` when the user extended it. */
   usd_until?: number;
   tokens_until?: number;
-  /** Models of unknown price that a person allowed all the same. */
+  /** Models of unknown price that the user allowed nevertheless. */
   unpriced: string[];
   /** Set for this session; else it is the configured one. */
   own: boolean;
@@ -543,7 +543,7 @@ export interface Budget {
 export interface Busy {
   type: 'busy';
   /**
-   * Since when it waits for the import of what the model needs, in milliseconds since 1970; None while it does not.
+   * Since when it waits for the model's libraries to be imported, in milliseconds since 1970; None while it does not.
    */
   loading?: number;
 }
@@ -553,22 +553,22 @@ export interface CacheForecast {
   cools_at?: number;
   cold_at?: number;
 }
-/** Stop the turn that runs and withdraw what waits. */
+/** Stop the running turn and withdraw the waiting prompts. */
 export interface Cancel {
   id: string;
   type: 'cancel';
   session?: string;
 }
-/** The kernel asks every page that has notebooks of it for their cells. */
+/** Request the cells of the kernel's notebooks from every page that shows them. */
 export interface CellsRequestNotice {
   kind: 'cells';
-  /** Names the question; the answer repeats it. */
+  /** Id of the request, which the answer repeats. */
   request: string;
   /** Only the cell with this id. */
   cell?: string;
-  /** Characters of each output's text that are wanted; with 0, no outputs are. */
+  /** Characters of each output's text to send; 0 means no outputs. */
   output_chars: number;
-  /** Pictures are wanted, too. */
+  /** Send images, too. */
   images: boolean;
 }
 /**
@@ -587,14 +587,14 @@ export interface Checkpoint {
   window_segment: string;
   window_offset: number;
 }
-/** What a person can choose for a prompt. */
+/** The models, agents, modes and commands that the user can choose for a prompt. */
 export interface Choices {
   models: ModelChoice[];
   agents: AgentChoice[];
-  /** The model that answers when none was chosen. */
+  /** The default model. */
   model: string;
   agent: string;
-  /** Commands of the person's own; ``/name arguments`` is the prompt. */
+  /** The user's own commands; ``/name arguments`` is the prompt. */
   commands: AgentChoice[];
   /** Texts that the model loads for one kind of task. */
   skills: AgentChoice[];
@@ -603,7 +603,7 @@ export interface Choices {
   modes: AgentChoice[];
   /** The mode of sessions for which none was chosen. */
   mode: string;
-  /** Settings in this project's files that have no effect until a person trusts them. */
+  /** Settings in this project's files that have no effect until the user trusts them. */
   untrusted: string[];
 }
 /** A model that can answer here. */
@@ -622,7 +622,7 @@ export interface Claims {
   model?: ModelRef;
   agent?: string;
 }
-/** Allow, ask or deny a permission for what matches the pattern; the last match wins. */
+/** Allow, ask or deny a permission for the pattern's matches; the last match wins. */
 export interface Rule {
   permission: string;
   pattern: string;
@@ -633,7 +633,7 @@ export interface Rule {
    */
   force?: 'limit' | 'lock';
 }
-/** Build the final output of a segment that its cell did not get, since the page was reloaded. */
+/** Build the final output of a segment that its cell did not receive because the page was reloaded. */
 export interface CloseSegment {
   id: string;
   session: string;
@@ -648,15 +648,15 @@ export interface CloseSegment {
 export interface SegmentCut {
   part: number;
   offset: number;
-  /** The text to insert at the cut, because it fell into a code fence. */
+  /** The text to insert where the cut fell into a code fence. */
   joint: string;
 }
-/** What is decided already for the request that comes next, such as what a person restored. */
+/** States that are already decided for the next request, such as of an item that the user restored. */
 export interface ComingColumns {
   item: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
 }
-/** The reply to a command, from what is known at once. */
+/** The immediate reply to a command. */
 export interface CommandReply {
   status: 'ok' | 'error' | 'loading';
   id?: string;
@@ -665,7 +665,7 @@ export interface CommandReply {
   protocol: number;
   /** Version of the kernel's package. */
   version: string;
-  /** This id was seen before; nothing was done again. */
+  /** The id was received before; the command was not run again. */
   repeated: boolean;
   project?: string;
   notebook?: string;
@@ -681,25 +681,25 @@ export interface SessionHead {
   seq: number;
   status: Status;
   asks: Ask[];
-  /** Questions of the model that wait for the person's answer. */
+  /** Questions of the model that wait for the user's answer. */
   questions: QuestionAsked[];
-  /** Step mode is on: each request is held until a person lets it go. */
+  /** Step mode is on: each request is held until the user releases it. */
   stepping: boolean;
-  /** Requests that wait for a person to let them go, as they would be sent now. */
+  /** Held requests, as they would be sent now. */
   held: ProposedRequest[];
   /** Prompts in the inbox. */
   waiting: number;
-  /** Messages that a summary replaced were not loaded: one that is missing may still be in the log. */
+  /** Messages that a summary replaced were not loaded: a missing one may still be in the log. */
   partial: boolean;
-  /** One sentence while nothing can be written, since the disk does not respond or the folder is gone. */
+  /** One sentence while nothing can be written, because the disk does not respond or the folder is missing. */
   problem?: string;
-  /** What is unusual about the session's opening, such as that its notebook was moved, until the next prompt. */
+  /** A remark on the session's opening, such as that its notebook was moved, until the next prompt. */
   notice?: string;
-  /** What is shown of a turn, as the kernel's settings say. */
+  /** The amount of detail shown of a turn, by the kernel's settings. */
   density: 'quiet' | 'all steps';
   /**
-   * Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
-   * other way round, since replies and notices have channels of their own. 0 by an older kernel.
+   * Of two heads, the one with the higher order is newer, also from a restarted kernel; they can arrive the
+   * other way round, since replies and notices have separate channels. 0 from an older kernel.
    */
   order: number;
 }
@@ -787,7 +787,7 @@ export interface Decision {
   message_id?: string;
   part_id?: string;
   until_part_id?: string;
-  /** What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes. */
+  /** The rule's inputs and results, enough to apply it again: limits, kept lines, kept bytes. */
   numbers: {
     [k: string]: unknown;
   };
@@ -822,7 +822,7 @@ export interface ProposedNumber {
   value: number;
   meaning: string;
 }
-/** Replace older messages by a summary; a compaction that runs already is joined. */
+/** Replace older messages by a summary; joins a compaction that already runs. */
 export interface Compact {
   id: string;
   session?: string;
@@ -831,7 +831,7 @@ export interface Compact {
   focus?: string;
   /** The model that writes this one summary. */
   model?: string;
-  /** The agent goes on by itself after the summary. */
+  /** The agent continues on its own after the summary. */
   auto: boolean;
 }
 /** What a compaction keeps word for word, and how often it is tried. */
@@ -874,30 +874,30 @@ export interface CompactionPart {
   /** The person wants the work to go on after the summary, as it does after an automatic one. */
   goes_on: boolean;
 }
-/** A compaction: what it covered, the summary, and what that lost. */
+/** A compaction: the covered items, the summary, and the lost names. */
 export interface CompactionText {
   number: number;
   /** The first request that shows the summary; the number of requests where none came after it. */
   request: number;
-  /** The first request that shows again what it covered. */
+  /** The first request that shows the covered items again. */
   undone?: number;
   /** The items that the summary covers. */
   items: number[];
-  /** What each of them took in the request before; estimates. */
+  /** Estimated tokens of each of these items in the request before. */
   item_tokens: number[];
   /** At most ``TEXT_CHARS`` characters; data, not markup. */
   summary: string;
-  /** Of the whole summary. */
+  /** Characters of the whole summary. */
   summary_chars: number;
   tokens_before: number;
   tokens_after: number;
-  /** All kinds of which there were names; their numbers count every name. */
+  /** Every kind that has names; the numbers count all names. */
   kinds: LostKind[];
-  /** Those first that were needed later; of very many the others are only counted. */
+  /** Names that were needed later come first; beyond a limit the others are only counted. */
   lost: LostWord[];
-  /** What fetching the needed ones again would cost, in the money of the view's price; an estimate. */
+  /** Estimated cost of fetching the needed names again, in the money of the view's price. */
   repair: number;
-  /** How many requests that would take. */
+  /** Number of requests for that. */
   fetches: number;
   sentences: string[];
 }
@@ -919,7 +919,7 @@ export interface LostWord {
    */
   needed: number[];
 }
-/** What filled the context window in the newest request. */
+/** The fill of the context window in the newest request. */
 export interface ContextFill {
   /** Estimated, like the numbers in ``kinds``. */
   tokens: number;
@@ -929,7 +929,7 @@ export interface ContextFill {
   /** 0 where the model has no limit. */
   window: number;
   reserve: number;
-  /** The message that answers the request; it has the numbers that the provider reported. */
+  /** The message that answers the request, which has the numbers reported by the provider. */
   message_id?: string;
 }
 /** One message of a request, by reference. */
@@ -950,7 +950,7 @@ export interface ConvertPolicy {
   result_media: 'writer' | 'inside' | 'by-model';
   media_notice: string;
 }
-/** This session is the notebook's current one from now on, or its summary changed without a record. */
+/** The session became the notebook's current one, or its summary changed without a record. */
 export interface CurrentNotice {
   kind: 'current';
   session: SessionHead;
@@ -983,10 +983,10 @@ export interface Delete {
   id: string;
   type: 'delete';
   session: string;
-  /** Only say what would be deleted. */
+  /** Return the sessions that would be deleted, and delete none. */
   preview: boolean;
 }
-/** The answer where there is nothing to tell but whether it came in time. */
+/** The answer of an operation that returns nothing else than whether it came in time. */
 export interface Done {
   /** It came too late, for example after another answer, or there was nothing to do. */
   late: boolean;
@@ -998,7 +998,7 @@ export interface DrawnText {
     [k: string]: unknown;
   };
 }
-/** Something that happened to the context as a whole. */
+/** An event of the whole context, such as a compaction. */
 export interface EventView {
   request: number;
   kind: 'prune' | 'compact' | 'compact failed' | 'undo' | 'fork' | 'model' | 'effort' | 'idle';
@@ -1014,7 +1014,7 @@ export interface Export {
   /** In a notebook: the prompts as text, or as ``%%agent`` cells. */
   prompts: 'markdown' | 'cells';
 }
-/** A file that a session was written to. */
+/** A file to which a session was written. */
 export interface ExportedFile {
   path: string;
   /** The path relative to the project, if it is inside. */
@@ -1051,7 +1051,7 @@ export interface McpServerStatus {
   instructions: string;
   /** Sentences about its tools that cannot be offered. */
   left_out: string[];
-  /** Tools whose descriptions the model is not shown whole, with how many characters these have. */
+  /** Tools with descriptions that are shortened for the model, with their lengths in characters. */
   shortened: [unknown, unknown][];
 }
 /** The change to one file. */
@@ -1083,15 +1083,15 @@ export interface FilePart {
         [k: string]: unknown;
       };
 }
-/** Begin a session in this notebook as a copy of another one, whole, or up to a message or a request. */
+/** Begin a session in this notebook as a copy of another one, complete or up to a message or a request. */
 export interface Fork {
   id: string;
   type: 'fork';
   session?: string;
   message?: string;
-  /** Its place in the session, from 1, or its id. */
+  /** The request's number in the session, from 1, or its id. */
   request?: number | string;
-  /** The model that goes on with the fork. */
+  /** The model of the fork. */
   model?: string;
 }
 /** Where a fork begins: everything of the parent up to and including ``seq``. */
@@ -1133,16 +1133,16 @@ export interface Image {
   /** A ``data:`` URL, small enough for a page. */
   image: string;
 }
-/** Import sessions from a file or folder; a page names one inside the project. */
+/** Import sessions from a file or folder; a page may name only one inside the project. */
 export interface Import {
   id: string;
   type: 'import';
   path: string;
 }
-/** How far an import is; it comes a few times a second, first with nothing read. */
+/** The progress of an import, sent a few times a second, first with 0 bytes. */
 export interface ImportProgressNotice {
   kind: 'import-progress';
-  /** Of the command that began it. */
+  /** The id of the import's command. */
   id: string;
   bytes: number;
   /** Bytes of the source; 0 while they are not known. */
@@ -1156,10 +1156,10 @@ export interface Imported {
   /** ``copy``: its id belongs to another session here, or the session here was continued. */
   outcome: 'new' | 'same' | 'updated' | 'copy';
   messages: number;
-  /** It is another agent's recording, which is not gone on with. */
+  /** It is another agent's recording, which cannot be continued. */
   read_only: boolean;
 }
-/** What an import brought in, and what it could not read. */
+/** The imported sessions, and the problems of an import. */
 export interface ImportedSessions {
   imported: Imported[];
   unreadable: Problem[];
@@ -1173,29 +1173,29 @@ export interface Problem {
 /** Insert new code cells; nothing is run. */
 export interface InsertCellsNotice {
   kind: 'insert-cells';
-  /** The page that inserts them, by the name that it watches under; another page does nothing. */
+  /** The page that inserts them, by the ``client`` of its watch; other pages ignore the notice. */
   client: string;
   sources: string[];
   /** The id of the cell below which they are inserted; None for the active cell. */
   below?: string;
 }
-/** Ask one question about a session, or about a recording that lies in a file; nothing is written. */
+/** Answer a question about a session, or about a recording in a file; writes nothing. */
 export interface Inspect {
   id: string;
   type: 'inspect';
-  /** None for the notebook's; with ``path`` one of the recording's, or None for its first. */
+  /** None means the notebook's session; with ``path``, a session of the recording, or None for its first. */
   session?: string;
   /** A recorded file or folder, from the kernel's start directory; none of it is imported. */
   path?: string;
   query: ViewQuery;
-  /** The page that asks: of its questions for a track that wait, only the newest is answered. */
+  /** The page that sends it: of its waiting questions for a track, only the newest is answered. */
   client: string;
 }
 /** The items of a session, in the order of their first appearance. */
 export interface ItemColumns {
-  /** ``message/part``, with ``/result`` for the result of a call; the part is what a person pins or restores. */
+  /** ``message/part``, with ``/result`` for the result of a call; the user pins or restores parts. */
   id: string[];
-  /** Places in ``TimelineView.kinds``. */
+  /** Indexes in ``TimelineView.kinds``. */
   kind: number[];
   /** At most 80 characters; data, not markup. */
   label: string[];
@@ -1203,31 +1203,31 @@ export interface ItemColumns {
   turn: number[];
   /** The first request that could show it. */
   entered: number[];
-  /** Whole, by the ruler's estimator. */
+  /** Tokens of the whole item, by the ruler's estimator. */
   tokens: number[];
-  /** Number of the provider's message that holds it: the cache is kept by whole messages. */
+  /** Number of the provider's message that contains it: the cache stores whole messages. */
   block: number[];
   /** The result of a call, the call of a result; -1 where there is none. */
   partner: number[];
   /** Items that are a failed call's result. */
   errors: number[];
   pinned: number[];
-  /** Items as a request that showed all of them would hold them; empty where that is their own order. */
+  /** Items in the order of a request that shows all of them; empty where it is their own order. */
   order: number[];
 }
-/** An item's text, whole, and what a request showed of it. */
+/** An item's whole text, and the text that a request showed of it. */
 export interface ItemText {
   item: number;
   state: 'whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted';
   /** At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup. */
   text: string;
   offset: number;
-  /** Of the whole text. */
+  /** Characters of the whole text. */
   chars: number;
-  /** What stands in its place; None where it is whole, gone, or not known. */
+  /** The text shown instead; None where the item is whole or removed, or the text is not known. */
   shown?: string;
 }
-/** Await the end of the running turn; if none runs, answer a prompt that a killed kernel left. */
+/** Await the end of the running turn; if none runs, answer a prompt that a killed kernel remaining. */
 export interface Join {
   id: string;
   session?: string;
@@ -1239,7 +1239,7 @@ export interface LimitPolicy {
   exact_provider: boolean;
   loose_key: boolean;
 }
-/** List what is always allowed here, after revoking the given entries. */
+/** List the standing approvals, after revoking the given entries. */
 export interface ListApprovals {
   id: string;
   session?: string;
@@ -1247,13 +1247,13 @@ export interface ListApprovals {
   /** Numbers in the list as it was shown last; an empty list revokes all of it. */
   revoke?: number[];
 }
-/** Compare all branches of a session's tree since the first two part: what it was forked from, and all forks. */
+/** Compare the session, its ancestors and all forks from the point where the first two branches part. */
 export interface ListBranches {
   id: string;
   type: 'branches';
   session?: string;
 }
-/** List what operations have in the panel: buttons, whose operations answer with words, and commands to type. */
+/** List the panel's buttons, whose operations answer with text, and its slash commands. */
 export interface ListButtons {
   id: string;
   type: 'buttons';
@@ -1274,25 +1274,25 @@ export interface ListExtensions {
   id: string;
   type: 'extensions';
   connect: boolean;
-  /** Which of them a cell shows. */
+  /** The kind that a cell shows. */
   kind?: 'hooks' | 'mcp';
 }
-/** List what a prompt may name: the newest error, variables, cells, outputs and files. */
+/** List what a prompt can mention: the newest error, variables, cells, outputs and files. */
 export interface ListMentions {
   id: string;
   type: 'mentions';
   session?: string;
-  /** The agent that would answer, since rules may be its own; None means the session's. */
+  /** The agent that would answer, whose rules may differ; None means the session's. */
   agent?: string;
-  /** Letters of a file's path; the other kinds are listed whole, and the page chooses among them. */
+  /** Part of a file's path; the other kinds are listed completely, and the page filters them. */
   query: string;
 }
-/** List what was asked in the project before: in this session, then in the others, the newest first. */
+/** List earlier prompts of the project, newest first: those of this session, then of the others. */
 export interface ListPrompts {
   id: string;
   type: 'prompt-history';
   session?: string;
-  /** The cursor that the page before returned. */
+  /** The cursor in the answer for the page before. */
   cursor?: string;
 }
 /** List the sessions of the project, newest first, or those that contain all given words. */
@@ -1302,20 +1302,20 @@ export interface ListSessions {
   words: string;
   /** Whether to list archived sessions; None lists both kinds. */
   archived?: boolean;
-  /** List those, too, that a ``task`` call began. */
+  /** List also sessions that a ``task`` call began. */
   children: boolean;
-  /** The cursor that the page before returned. */
+  /** The cursor in the answer for the page before. */
   cursor?: string;
   /** The number of the page, where there is no cursor. */
   number: number;
   limit?: number;
 }
-/** List every setting and where it came from. */
+/** List every setting with its origin. */
 export interface ListSettings {
   id: string;
   type: 'config';
 }
-/** What is always allowed here, and the rules that hold for every agent, lowest precedence first. */
+/** The standing approvals, and the rules that hold for every agent, lowest precedence first. */
 export interface ListedApprovals {
   late: boolean;
   approvals: ApprovalRow[];
@@ -1328,14 +1328,14 @@ export interface RuleRow {
   action: 'allow' | 'ask' | 'deny';
   origin: string;
 }
-/** Branches side by side; to Python and to a cell, a ``BranchComparison``. */
+/** A comparison of branches; Python and a cell use it as a ``BranchComparison``. */
 export interface ListedBranches {
   branches: BranchTable;
 }
-/** What the table has for the panel, in order. */
+/** The panel's buttons and typed commands, in the order of the table. */
 export interface ListedButtons {
   buttons: OperationButton[];
-  /** What may be typed behind a slash, beside the person's own commands. */
+  /** Built-in commands that can be typed after a slash, beside the user's own. */
   commands: AgentChoice[];
 }
 /** A button of the panel that asks for an operation. */
@@ -1350,15 +1350,15 @@ export interface OperationButton {
 /** Earlier prompts of the project, newest first. */
 export interface ListedPrompts {
   prompts: string[];
-  /** Where the next page begins; None on the last one. */
+  /** Passed to get the next page; None on the last page. */
   cursor?: string;
 }
 /** Sessions, newest first. */
 export interface ListedSessions {
   sessions: SessionSummary[];
-  /** How many sessions there are in all. */
+  /** The number of sessions on all pages. */
   total: number;
-  /** Where the next page of sessions begins. */
+  /** Passed to get the next page; None on the last page. */
   cursor?: string;
 }
 /** One entry of the session list. */
@@ -1381,13 +1381,13 @@ export interface SessionSummary {
   /** The beginning of the model-written summary of the session; empty if it has none. */
   about: string;
 }
-/** Every setting and where it came from. */
+/** Every setting with its origin. */
 export interface ListedSettings {
   settings: SettingRow[];
-  /** Settings that are wrong or wait for trust. */
+  /** Sentences on settings that are wrong or wait for trust. */
   remarks: string[];
 }
-/** A setting, its value as text, and where that came from. */
+/** A setting, its value as text, and the value's origin. */
 export interface SettingRow {
   key: string;
   value: string;
@@ -1469,7 +1469,7 @@ export interface Origin {
   execution_count?: number;
   notebook?: string;
 }
-/** What the user did in the notebook since the last turn, as the model is told it with a prompt. */
+/** A note for the model, sent with a prompt, about what the user did in the notebook since the last turn. */
 export interface NotebookPart {
   id: string;
   session_id: string;
@@ -1485,20 +1485,20 @@ export interface NotebookPart {
   cells: NotedCell[];
   /** Variables that the prompt names and the text describes. */
   names: string[];
-  /** Cells that ran and are only named in the text, for want of tokens. */
+  /** Cells that ran and are only named in the text, to save tokens. */
   omitted: NotedCell[];
-  /** Cells that were edited without being run, and cells that were deleted, as an open page told them. */
+  /** Cells that were edited without being run, and deleted cells, as an open page reported them. */
   edits: NotedEdit[];
-  /** Names the kernel whose runs these are. */
+  /** Id of the kernel that recorded these runs. */
   kernel: string;
-  /** The newest run that was considered; later ones are told with the next prompt. */
+  /** The newest run that was considered; later runs are reported with the next prompt. */
   through: number;
-  /** Cells that ran and were kept from the agent by their tag or by ``%agent private``. */
+  /** Number of cells that ran and are hidden from the agent by their tag or by ``%agent private``. */
   hidden: number;
   /** Tokens of the text when it was written. */
   tokens?: number;
 }
-/** A run of a cell that a notebook part tells of. */
+/** A run of a cell that a notebook part describes. */
 export interface NotedCell {
   /** Counts the runs of one kernel from 1. */
   serial: number;
@@ -1506,21 +1506,21 @@ export interface NotedCell {
   number?: number;
   cell_id?: string;
   status: 'running' | 'ok' | 'error' | 'stopped';
-  /** What the cell held when it failed, so that a proposed text can be compared with it; else None. */
+  /** The cell's source when it failed, so that a proposed change can be compared with it; else None. */
   source?: string;
-  /** Grows with each output of the run; a higher one since means that more came out. */
+  /** Grows with each output of the run; a higher version later means more output. */
   version: number;
 }
-/** A cell that is not as it ran, as a notebook part tells it. */
+/** A change of a cell since its run, as a notebook part describes it. */
 export interface NotedEdit {
   cell_id: string;
   /** The execution count of the run that it was compared with. */
   number?: number;
   /** That run; 0 where the cell never ran. */
   serial: number;
-  /** ``as it ran``: an edit that was told before was taken back. */
+  /** ``as it ran``: an edit that was reported before was undone. */
   state: 'edited' | 'as it ran' | 'deleted';
-  /** A digest of the source that the cell held. */
+  /** A digest of the cell's source. */
   mark: string;
 }
 /** Files that a step changed. */
@@ -1638,7 +1638,7 @@ export interface TextPart {
     [k: string]: unknown;
   };
 }
-/** One tool call and what became of it. */
+/** One tool call and its state. */
 export interface ToolPart {
   id: string;
   session_id: string;
@@ -1726,7 +1726,7 @@ export interface ModelInfo {
   output_limit: number;
   price: Price;
   /**
-   * The name in litellm's list by which limits and price were found, where it is not the model's own: they are estimates.
+   * The other model's name in litellm's list whose limits and price are used as estimates; None for the model's own.
    */
   listed_as?: string;
   tools: boolean;
@@ -1741,7 +1741,7 @@ export interface Price {
   output?: number;
   cache_read?: number;
   cache_write?: number;
-  /** For what the cache keeps an hour instead of minutes. */
+  /** For tokens that the cache keeps an hour instead of minutes. */
   cache_write_hour?: number;
   /** Other prices for long prompts, lowest threshold first. */
   tiers: PriceTier[];
@@ -1765,7 +1765,7 @@ export interface NewSession {
   type: 'new';
   title?: string;
   parent?: string;
-  /** Permission rules in the form of the settings, for this session alone; checked with them, not before. */
+  /** Permission rules in the form of the settings, for this session only; checked when they are loaded. */
   permission?:
     | {
         [k: string]: unknown;
@@ -1778,21 +1778,21 @@ export interface OpenSession {
   type: 'open';
   session: string;
 }
-/** The result of a command that was not finished when it was replied to. */
+/** The result of a command that ran longer than its reply. */
 export interface OutcomeNotice {
   kind: 'outcome';
   id: string;
-  /** One sentence, when it failed. */
+  /** One sentence, if the command failed. */
   error?: string;
-  /** What the operation answers, as ``Answers`` says. */
+  /** The operation's answer, of the type in ``Answers``. */
   answer?: {};
-  /** What a cell would show of the answer, as text, where the operation has a button. */
+  /** The text that a cell would show of the answer, where the operation has a button. */
   words?: string;
   typed?: TypedAnswer;
 }
-/** What a command that was typed behind a slash does in the panel, beside what it did in the kernel. */
+/** What the panel does after a typed slash command. */
 export interface TypedAnswer {
-  /** What a cell would show of the answer; empty where the transcript shows it. */
+  /** The text that a cell would show of the answer; empty where the transcript shows it. */
   markdown: string;
   /** The view to open. */
   view?: 'inspector' | 'sessions' | 'share' | 'window';
@@ -1824,7 +1824,7 @@ export interface PageCell {
   id: string;
   /** ``code``, ``markdown`` or ``raw``. */
   kind: string;
-  /** What the cell holds now; None for a hidden cell, and where the notebook is too large to be told whole. */
+  /** The cell's text now; None for a hidden cell, and where the notebook is too large to be sent whole. */
   source?: string;
   /** The execution count that stands beside the cell. */
   number?: number;
@@ -1839,12 +1839,12 @@ export interface PageCell {
 }
 /** One notebook that is open in a page. */
 export interface PageNotebook {
-  /** Where the page's server knows the file. */
+  /** The file's path on the page's server. */
   path: string;
   cells: PageCell[];
   /** Ids of cells that were deleted since a cell ran. */
   deleted: string[];
-  /** The page's tab is in front; of two pages with one notebook this one is believed. */
+  /** The page's tab is in front; where two pages show one notebook, the visible page counts. */
   visible: boolean;
 }
 /**
@@ -1870,12 +1870,12 @@ export interface PartUpdated {
   type: 'message.part.updated';
   part: Part;
 }
-/** A file that goes along with the next prompt. */
+/** A file that is sent with the next prompt. */
 export interface PastedFile {
   attachment: Attachment;
-  /** What it adds to the prompt, an estimate. */
+  /** Estimated tokens that it adds to the prompt. */
   tokens: number;
-  /** The model takes no pictures: it is told that there is one, and not shown it. */
+  /** The model takes no pictures: a note takes the picture's place. */
   unseen: boolean;
 }
 /** A tool call waits for a person. */
@@ -1899,7 +1899,7 @@ export interface Reply {
   /** Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule. */
   by: string;
 }
-/** A question is open; a page that receives this watches again, at once. */
+/** A question is open; a page that receives this sends ``Watch`` at once. */
 export interface PingNotice {
   kind: 'ping';
 }
@@ -2022,15 +2022,15 @@ export interface PolicyFigures {
   breaks: number;
   /** Tokens that these breaks wrote again, beyond the new ones. */
   break_tokens: number;
-  /** Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice. */
+  /** Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice. */
   rewrite: number;
   /** With the cache, without the calls for summaries. */
   cost: number;
-  /** What the calls for summaries cost. */
+  /** Cost of the calls for summaries. */
   summaries?: number;
-  /** What fetching again costs, of what was needed and gone. */
+  /** Cost of fetching results again that were needed and no longer shown. */
   repair?: number;
-  /** As if no provider cached anything. */
+  /** Cost if no provider cached anything. */
   cost_uncached: number;
   repeated?: number;
   retention?: number;
@@ -2042,7 +2042,7 @@ export interface PolicyFigures {
   /** How often the rule acted, or why it never did, with numbers. */
   verdict: string;
   facts_until?: number;
-  /** It was recorded; else it is an estimate, also where the tokens were reported. */
+  /** Whether the cost was recorded; else it is an estimate, also where the tokens were reported. */
   cost_is_fact: boolean;
   /** Retention of each kind of names, as far as some were used. */
   retention_by_kind: {
@@ -2052,10 +2052,10 @@ export interface PolicyFigures {
 /** A policy that a session can be replayed under. */
 export interface PolicyOption {
   name: string;
-  /** What it does, in a sentence. */
+  /** A sentence on its rule. */
   what: string;
   source: string;
-  /** At most three: the numbers that matter most. */
+  /** The most important numbers, at most three. */
   sliders: SliderView[];
 }
 /** One number of a policy, with the stops that are offered. */
@@ -2064,13 +2064,13 @@ export interface SliderView {
   stops: number[];
   default: number;
 }
-/** Say that a person is about to ask, so that what the model needs is imported meanwhile. */
+/** Announce that the user is about to ask, so that the model's modules are imported meanwhile. */
 export interface Prepare {
   id: string;
   type: 'prepare';
   session?: string;
 }
-/** Say what would go along with a prompt that is being typed; nothing is sent. */
+/** Return the content that mentions would add to a prompt that is being typed; sends nothing. */
 export interface PreviewMentions {
   id: string;
   type: 'mention-preview';
@@ -2078,7 +2078,7 @@ export interface PreviewMentions {
   agent?: string;
   text: string;
 }
-/** What would go along with each mention of a prompt. */
+/** The content that each mention would add to a prompt. */
 export interface PreviewedMentions {
   previews: MentionPreview[];
 }
@@ -2092,23 +2092,23 @@ export interface PriceProfile {
   unit: 'USD' | 'units';
   /** The list that the prices are from, with its date; empty where they were given. */
   source: string;
-  /** The costs that the session recorded are at these prices; else every amount at them is an estimate. */
+  /** Whether the session's recorded costs are at these prices; else every amount at them is an estimate. */
   recorded: boolean;
-  /** Each request is at its own price, so that a cost that was recorded stands; else all are at these prices. */
+  /** Whether each request is at its own price, and recorded costs apply; else all are at these prices. */
   of_session: boolean;
-  /** A person gave this model's price: it goes before what a list says. */
+  /** Whether the user gave this model's price, which takes precedence over a list. */
   given: boolean;
-  /** A person gave prices, and none of them is that of a model of the session. */
+  /** Whether the user gave prices, none of which is for a model of the session. */
   unused: boolean;
   model_price?: Price;
-  /** The cache of a replay keeps for an hour, as the recorded requests to the model asked for mostly. */
+  /** Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested. */
   writes_hour: boolean;
   /** Prices of the session's other models; a request is at the prices of its own. */
   others: PriceProfile[];
   /** Models of the session whose price is not known: their requests are at these prices. */
   unknown: string[];
 }
-/** Send a prompt; while a turn runs it waits behind it. */
+/** Send a prompt; it waits until the running turn has ended. */
 export interface Prompt {
   id: string;
   session?: string;
@@ -2133,7 +2133,7 @@ export interface PromptAdmitted {
   text: string;
   delivery: 'steer' | 'queue';
   origin?: Origin;
-  /** What came with the prompt: model, variant, agent, system, tools, files, max_steps. */
+  /** The prompt's settings: model, variant, agent, system, tools, files, max_steps. */
   options: {
     [k: string]: unknown;
   };
@@ -2144,31 +2144,31 @@ export interface PromptDelivered {
   prompt_id: string;
   /** None when the prompt was withdrawn before it was delivered. */
   message_id?: string;
-  /** It was withdrawn because the turn before it was stopped, not because somebody took it back. */
+  /** It was withdrawn because the turn before it was stopped, not by the user. */
   stopped?: boolean;
 }
-/** How well the recording itself is reproduced by the replay that every track rests on. */
+/** How well the replay, on which every track is based, reproduces the recording. */
 export interface ProofView {
-  /** The first tells what is reproduced; the others why not all of it is. */
+  /** The first is on what is reproduced, the others on why not all of it is. */
   sentences: string[];
-  /** Reproduced requests of those that can be compared, 0 to 1; None where none can. */
+  /** Share of the comparable requests that are reproduced, 0 to 1; None where none is comparable. */
   share?: number;
-  /** Too little is reproduced, so that what rests on it is pale and marked. */
+  /** Whether too little is reproduced; figures based on it are drawn pale and marked. */
   is_doubtful: boolean;
 }
-/** List what may follow a command that is being typed behind a slash, as a cell completes it. */
+/** List completions for a slash command that is being typed, as a cell completes it. */
 export interface ProposeArguments {
   id: string;
   type: 'arguments';
   session?: string;
-  /** What stands before the caret, from the slash on. */
+  /** The text before the caret, from the slash on. */
   text: string;
 }
-/** What may stand in the place of the word that is being typed. */
+/** Completions for the word that is being typed. */
 export interface ProposedArguments {
   words: string[];
 }
-/** A request that began to show items reduced which the request before had shown otherwise. */
+/** A request from which on further items are reduced. */
 export interface PruneView {
   request: number;
   items: number;
@@ -2186,7 +2186,7 @@ export interface QuestionReplied {
   question_id: string;
   answers: string[][];
 }
-/** Send a prompt that waits until the turn that runs has ended. */
+/** Send a prompt that waits until the running turn has ended. */
 export interface Queue {
   id: string;
   session?: string;
@@ -2213,12 +2213,12 @@ export interface RecordsNotice {
   }[];
   /** Id of the resync command that this answers. */
   resync?: string;
-  /** In such an answer: the number of the record directly before the first of these. */
+  /** In an answer to ``resync``: the number of the record directly before the first of these. */
   after?: number;
-  /** The last notice of that answer. */
+  /** The last notice of an answer to ``resync``. */
   last: boolean;
 }
-/** Build the outputs of a turn's cell again, where the notebook no longer has them. */
+/** Rebuild the outputs of a turn's cell, where the notebook no longer has them. */
 export interface RecreateOutputs {
   id: string;
   type: 'recreate-outputs';
@@ -2231,7 +2231,7 @@ export interface RecreatedOutputs {
     [k: string]: unknown;
   }[];
 }
-/** Let a held request go; it is decided anew and sent. */
+/** Release a held request; it is assembled again and sent. */
 export interface ReleaseRequest {
   id: string;
   session?: string;
@@ -2239,10 +2239,10 @@ export interface ReleaseRequest {
   type: 'release';
 }
 /**
- * Note that the notebook was renamed, and move its sessions to the new name.
+ * Record that the notebook was renamed, and move its sessions to the new name.
  *
- * Both paths are those that the server reports. If the kernel's notebook is another one, or was
- * renamed already, nothing happens.
+ * Both paths are those that the server reports. If the kernel has another notebook, or it was
+ * renamed already, the command has no effect.
  */
 export interface RenameNotebook {
   id: string;
@@ -2254,12 +2254,12 @@ export interface RenameNotebook {
 export interface RequestColumns {
   id: string[];
   turn: number[];
-  /** How many items existed when it was sent: it could show those numbered below. */
+  /** Number of items that existed when it was sent; it could show the items below this number. */
   items: number[];
   /** Milliseconds since 1970. */
   started: (number | null)[];
   ended: (number | null)[];
-  /** Places in ``TimelineView.models``; -1 where none is recorded. */
+  /** Indexes in ``TimelineView.models``; -1 where none is recorded. */
   model: number[];
   effort: string[];
   /** The limit: as recorded, else the listed one of its model; 0 where neither is known. */
@@ -2269,30 +2269,28 @@ export interface RequestColumns {
   seen: ('exact' | 'rebuilt' | 'partial')[];
   /** Tokens of the whole prompt, a fact; None where nothing was reported. */
   reported: (number | null)[];
-  /** Of these read from the cache. */
+  /** Tokens of the prompt that were read from the cache. */
   read: (number | null)[];
   written: (number | null)[];
-  /** With reasoning. */
+  /** Tokens of the answer, including reasoning. */
   output: (number | null)[];
-  /**
-   * In the money of ``PriceProfile``: as recorded, else the usage at its prices; what the session cost is their sum.
-   */
+  /** In the money of ``PriceProfile``: as recorded, else the usage at its prices; their sum is the session's cost. */
   cost: (number | null)[];
-  /** The cost was not recorded, and so is an estimate. */
+  /** Whether the cost was not recorded, and so is an estimate. */
   listed: boolean[];
 }
 /** A request as blocks. */
 export interface RequestText {
   request: number;
   policy: string;
-  /** As it was sent, byte for byte; from the messages before it; in part; or as a policy would have sent it. */
+  /** Whether it is exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy. */
   basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
   /** The basis in a sentence. */
   note: string;
-  /** With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is asked for apart. */
+  /** With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own. */
   blocks: RequestItem[];
   first: number;
-  /** Blocks that match, of which these are a piece. */
+  /** Number of blocks that match, including those not sent here. */
   total: number;
   tokens: number;
 }
@@ -2309,43 +2307,43 @@ export interface Retitle {
   id: string;
   type: 'title';
   session?: string;
-  /** None only tells what it is called. */
+  /** None only returns the title. */
   title?: string;
 }
-/** Send the newest turn's request again, because it failed; or a turn's prompt, in the place of the turn. */
+/** Send the newest turn's request again, because it failed; or replace a turn by sending its prompt again. */
 export interface Retry {
   id: string;
   session?: string;
   type: 'retry';
-  /** The id of a message or part of the turn that is reverted, with what follows; ``last`` is the newest. */
+  /** A message or part of the turn that is replaced, with all that follow; ``last`` is the newest turn. */
   target: string;
-  /** Files to bring back although they were changed outside the session. */
+  /** Files to restore although they were changed outside the session. */
   overwrite: string[];
-  /** The model that answers this time. */
+  /** The model for this turn. */
   model?: string;
   /** The permission mode of the session from now on. */
   mode?: string;
 }
-/** Revert a message and what follows, undo that, make it final, or only preview it. */
+/** Revert a message and all that follow, undo that, make it final, or only preview it. */
 export interface Revert {
   id: string;
   type: 'revert';
   session?: string;
   action: 'preview' | 'revert' | 'unrevert' | 'cleanup' | 'diff';
-  /** The id of a message or part; none means the newest prompt, and for ``diff`` the whole session. */
+  /** The id of a message or part; empty means the newest prompt, and for ``diff`` the whole session. */
   target: string;
   /** Files to overwrite although they were changed outside the session. */
   overwrite: string[];
-  /** ``overwrite`` names files that must be in a conflict; none, or ``all``, are all that are. */
+  /** ``overwrite`` may name only files with a conflict; empty, or ``all``, means all of them. */
   in_conflict: boolean;
 }
-/** What a revert did, or would do. */
+/** The outcome of an operation on reverts. */
 export interface RevertAnswer {
   revert?: RevertPreview;
   /** The changes in files. */
   diffs?: FileDiff[];
 }
-/** What a revert, or its undoing, would do, or did. */
+/** The effect of a revert or an unrevert, as a preview or after it was done. */
 export interface RevertPreview {
   message_id: string;
   part_id?: string;
@@ -2360,14 +2358,14 @@ export interface RevertedMessage {
   role: 'user' | 'assistant';
   excerpt: string;
 }
-/** What a revert does, or did, with one file. */
+/** The effect of a revert on one file. */
 export interface RevertedFile {
   file: string;
   action: 'restore' | 'delete' | 'nothing' | 'conflict' | 'impossible';
   reason?: string;
   diff?: FileDiff;
 }
-/** How tokens are counted: unseen + factor x the estimator's tokens of the items. */
+/** The ruler: tokens = unseen + factor x the estimator's tokens of the items. */
 export interface RulerView {
   estimator: string;
   unseen: number;
@@ -2375,7 +2373,7 @@ export interface RulerView {
   measured: boolean;
   words: string;
 }
-/** The session that was opened or begun, or whose turn ended. */
+/** The session that was opened or begun, or whose turn stop. */
 export interface SessionAnswer {
   session: SessionHead;
 }
@@ -2410,7 +2408,7 @@ export interface SessionInfo {
   own_policy?: OwnPolicy;
   /** Rules of "always" replies, as the log claims them; the effective ones are kept outside the project. */
   permission: Rule[];
-  /** Rule sets of the sessions or callers that began this one: what one of them denies is denied here. */
+  /** Rule sets of the sessions or callers that began this one: a denial in any of them holds here. */
   limits: Rule[][];
   /** How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last. */
   mode?: string;
@@ -2430,7 +2428,7 @@ export interface SessionInfo {
     [k: string]: unknown;
   };
   /**
-   * What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` as text,
+   * Its changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``,
    * which covers it up to the turn of ``message_id``.
    */
   summary?: {
@@ -2470,7 +2468,7 @@ export interface SessionDiff {
     [k: string]: unknown;
   }[];
 }
-/** A failure that the user is shown: of an answer that ends with an error, or outside of any answer. */
+/** A failure that the user is shown: an answer's error, or a failure outside of any answer. */
 export interface SessionError {
   type: 'session.error';
   error: ErrorValue;
@@ -2491,12 +2489,12 @@ export interface SessionStateNotice {
   replies: {
     [k: string]: Reply;
   };
-  /** What was reduced in the context; it comes with the last piece. */
+  /** The decisions that reduced the context; only in the last piece. */
   decisions: Decision[];
   context_fill?: ContextFill;
   /** The number of this piece, from 0. */
   piece?: number;
-  /** How many pieces there are; the session is complete when all of them came. */
+  /** The number of pieces; the session is complete when all have arrived. */
   pieces?: number;
   last: boolean;
 }
@@ -2523,7 +2521,7 @@ export interface SetBudget {
   type: 'budget';
   usd?: number;
   tokens?: number;
-  /** Only tell the limit. */
+  /** Only show the limit. */
   tell: boolean;
 }
 /** Choose how freely the agent works in this session, from the next call on. */
@@ -2531,18 +2529,18 @@ export interface SetMode {
   id: string;
   session?: string;
   type: 'mode';
-  /** ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only tells it. */
+  /** ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only shows the mode. */
   mode?: string;
 }
-/** Hold each request of this session until a person lets it go, or do so no more. */
+/** Hold each request of this session until the user releases it, or end that. */
 export interface SetStepMode {
   id: string;
   type: 'step';
   session?: string;
-  /** None only tells it. */
+  /** None only shows whether it is on. */
   on?: boolean;
 }
-/** Write a page of the session that can be given to others, or write it anew. */
+/** Write or rewrite the session's share page. */
 export interface Share {
   id: string;
   session?: string;
@@ -2553,7 +2551,7 @@ export interface ShowContext {
   id: string;
   type: 'context';
   session?: string;
-  /** ``at 3`` for request 3, ``changed 3 8`` for two compared, ``why 5 8`` for why item 5 is in request 8 or not. */
+  /** ``at 3`` shows request 3, ``changed 3 8`` compares two, ``why 5 8`` explains item 5 of request 8. */
   question: string;
 }
 /** Show an image of the session that its log keeps as a blob. */
@@ -2568,16 +2566,16 @@ export interface ShowImage {
 export interface ShowStorage {
   id: string;
   type: 'storage';
-  /** Age in days from which an unused session may be deleted; None takes the configured number. */
+  /** Age in days from which an unused session may be deleted; None means the configured number. */
   days?: number;
   /** Largest size of the folder: bytes, or text such as ``2GB``. */
   max_size?: number | string;
   /** Delete the sessions that may be deleted, for good. */
   delete: boolean;
-  /** A cell shows what may be deleted, instead of what there is. */
+  /** A cell shows what may be deleted, instead of the disk usage. */
   prune: boolean;
 }
-/** Send a prompt into the turn that runs, before its next request. */
+/** Send a prompt that joins the running turn, before its next request. */
 export interface Steer {
   id: string;
   session?: string;
@@ -2639,14 +2637,14 @@ export interface StepRequested {
   type: 'step.requested';
   request: StepRequest;
 }
-/** Stop an import that runs; what was read stays, and importing the same again goes on from there. */
+/** Stop a running import; imported sessions stay, and a new import of the same source continues there. */
 export interface StopImport {
   id: string;
   type: 'stop-import';
-  /** The id of the command that began it. */
+  /** The id of the import operation. */
   import_id: string;
 }
-/** The disk usage of the project's folder, in bytes, and what of it may be deleted. */
+/** The disk usage of the project's folder, in bytes, and the sessions that may be deleted. */
 export interface StorageReport {
   total: number;
   logs: number;
@@ -2670,23 +2668,23 @@ export interface StorageRow {
   title: string;
   bytes: number;
   updated: number;
-  /** How many sessions are deleted together. */
+  /** Number of sessions that are deleted together. */
   with_children: number;
   /** Why it is never deleted. */
   why?: string;
 }
-/** A session that a call of this one began. */
+/** A session that a call of this one started. */
 export interface SubagentView {
   session: string;
   title: string;
-  /** The request of the parent whose answer began it; -1 where that is not known. */
+  /** The request of the parent whose answer started it; -1 where it is not known. */
   request: number;
   requests: number;
   tokens: number;
   cost?: number;
   cost_is_fact: boolean;
 }
-/** Answer a ``cells`` notice with what the page's notebooks hold; a piece, or the last piece. */
+/** Answer a ``cells`` notice with the cells of the page's notebooks; a piece, or the last piece. */
 export interface TellCells {
   id: string;
   type: 'cells';
@@ -2696,23 +2694,23 @@ export interface TellCells {
   notebooks: PageNotebook[];
   last: boolean;
 }
-/** Everything an inspector shows of a session besides texts. */
+/** The view of a session in an inspector, without texts. */
 export interface TimelineView {
   version: number;
   session: string;
   title: string;
   /** The agent that recorded it: ``palimpsest``, or the name of a format. */
   origin: string;
-  /** A session that can be written: its items can be pinned, left out and restored. */
+  /** Whether the session can be written: its items can be pinned, left out and restored. */
   own: boolean;
   parent?: string;
-  /** The journal's last record that it shows; a live view asks for what came after. */
+  /** The last record of the journal that it shows; a live view asks for newer ones. */
   seq: number;
-  /** Views of one epoch are measured alike, so that one goes on from another; empty in a file. */
+  /** Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file. */
   epoch: string;
   kinds: string[];
   models: string[];
-  /** From where the limits are that the recording does not tell; empty where there are none. */
+  /** A sentence on the source of limits that the recording does not state; empty where there are none. */
   limit_words: string;
   items: ItemColumns;
   requests: RequestColumns;
@@ -2725,50 +2723,50 @@ export interface TimelineView {
   break_notes: string[];
   wastes: Waste[];
   waste_kinds: WasteKind[];
-  /** Of each request the items that hold a name which its answer used, ascending. */
+  /** For each request the items, ascending, with a name that its answer used. */
   used: number[][];
   subagents: SubagentView[];
   /** Sentences with numbers about the whole session. */
   totals: string[];
-  /** What the recording lacks, a sentence each. */
+  /** Sentences on gaps in the recording. */
   gaps: string[];
   pruned: PruneView[];
   coming: ComingColumns;
   policies: PolicyOption[];
 }
-/** A session as recorded, or as a policy would have shown it. */
+/** A session as recorded, or under a policy. */
 export interface TrackView {
-  /** Its name as ``policies.get`` reads it; ``recorded`` for the recording itself. */
+  /** Its name in the form that ``policies.get`` reads; ``recorded`` for the recording. */
   policy: string;
-  /** The first request that differs from the recording: what follows is an estimate. */
+  /** The first request that differs from the recording; from there on the track is an estimate. */
   facts_until?: number;
   transitions: TransitionColumns;
-  /** By which rule, with which numbers: the end of a sentence. */
+  /** Phrases with the rule and numbers of a transition: the end of a sentence. */
   words: string[];
-  /** Tokens of each request by the ruler, with what is not seen; scaled. */
+  /** Tokens of each request by the ruler, including those that the recording does not show; scaled. */
   total: number[];
-  /** Of these in common with the request before, from the beginning on; scaled. */
+  /** Tokens of ``total`` that the request before begins with, too; scaled. */
   prefix: number[];
-  /** Of these what a cache held; scaled. */
+  /** Tokens of ``prefix`` that the cache held; scaled. */
   read: number[];
   output: number[];
-  /** Of each request with its summaries, in the money of ``PriceProfile``; an estimate. */
+  /** Estimated cost of each request with its summaries, in the money of ``PriceProfile``. */
   cost: number[];
   /** The requests at which the rule acted. */
   fired: number[];
-  /** The requests at which the cache is lost as in the recording, where nothing explains it. */
+  /** The requests whose unexplained cache loss is taken from the recording. */
   taken: number[];
   figures?: PolicyFigures;
   facts?: PolicyFigures;
 }
-/** From ``request`` on ``item`` is shown in another state; in the order of requests. */
+/** Transitions, in the order of requests: from ``request`` on, ``item`` is shown in another state. */
 export interface TransitionColumns {
   item: number[];
   request: number[];
   state: ('whole' | 'truncated' | 'cleared' | 'masked' | 'summarised' | 'offloaded' | 'out' | 'reverted')[];
-  /** Of what is shown instead, by the ruler's estimator. */
+  /** Tokens that are shown instead, by the ruler's estimator. */
   tokens: number[];
-  /** Places in ``TrackView.words``. */
+  /** Indexes in ``TrackView.words``. */
   words: number[];
 }
 /** Something that was paid for without use. */
@@ -2778,19 +2776,19 @@ export interface Waste {
   sentence: string;
   link: string;
   request: number;
-  /** From reported usage; else an estimate. */
+  /** Whether it is from reported usage; else it is an estimate. */
   is_fact: boolean;
-  /** What it cost was recorded, or is at recorded prices; else an estimate, also where the tokens were reported. */
+  /** Whether its cost was recorded, or is at recorded prices; else it is an estimate, also for reported tokens. */
   cost_is_fact: boolean;
-  /** What it is about, from 0; None for a whole request. */
+  /** The wasted item, from 0; None for a whole request. */
   item?: number;
 }
 /** All wastes of one kind together, also those that are not among the largest. */
 export interface WasteKind {
-  /** What they are, with their number. */
+  /** Their number and kind. */
   words: string;
   cost: number;
-  /** The cost was recorded of all of them, or is at recorded prices. */
+  /** Whether the cost of all of them was recorded, or is at recorded prices. */
   cost_is_fact: boolean;
 }
 /** The todo list was replaced. */
@@ -2798,7 +2796,7 @@ export interface TodoUpdated {
   type: 'todo.updated';
   todos: Todo[];
 }
-/** A track that was computed beforehand, for a view without a kernel. */
+/** A precomputed track, for a view without a kernel. */
 export interface TrackStop {
   policy: string;
   numbers: {
@@ -2806,26 +2804,26 @@ export interface TrackStop {
   };
   track: TrackView;
 }
-/** Trust what this project's files say about permissions, or withdraw that trust. */
+/** Trust the settings of this project's files, or withdraw that trust. */
 export interface TrustProject {
   id: string;
   type: 'trust';
   trusted: boolean;
 }
-/** Delete the session's page. */
+/** Delete the session's share page. */
 export interface Unshare {
   id: string;
   type: 'unshare';
   session?: string;
 }
-/** Send this page no more records. */
+/** Stop sending records to this page. */
 export interface Unwatch {
   id: string;
   type: 'unwatch';
   client: string;
   session?: string;
 }
-/** Use the summary that was put aside, in place of a newer one or of the held request for one. */
+/** Use the summary that was set aside, in place of a newer one or of the held request for one. */
 export interface UseOlderSummary {
   id: string;
   session?: string;
@@ -2837,9 +2835,9 @@ export interface UsePolicy {
   id: string;
   type: 'policy';
   session?: string;
-  /** A held request whose own session is meant, such as a subagent's. */
+  /** A held request whose session is changed instead, such as a subagent's. */
   hold?: string;
-  /** The name of a preset, ``name=value`` for one number, or ``default``; without any it is only shown. */
+  /** The name of a preset, ``name=value`` for one number, or ``default``; empty only shows the policy. */
   words: string[];
 }
 /** The answer to one question: one of its fields is set, or ``error``. */
@@ -2850,14 +2848,14 @@ export interface ViewAnswer {
   item?: ItemText;
   request?: RequestText;
   compaction?: CompactionText;
-  /** Nothing came after the view that the asker has. */
+  /** Whether the front end's view is the newest. */
   unchanged: boolean;
   /** How long the answer took in the kernel. */
   milliseconds: number;
-  /** One sentence that says what to do. */
+  /** One sentence with a way to correct the question. */
   error: string;
 }
-/** A newer view, with what an older one has left out of its lists. */
+/** A newer view, without the values of its lists that an older view has, too. */
 export interface ViewPatch {
   after: number;
   kept: {
@@ -2872,9 +2870,9 @@ export interface Watch {
   client: string;
   /** None means every session of this kernel. */
   session?: string;
-  /** This page answers a ping by watching again. */
+  /** This page answers a ping by another ``Watch``. */
   pings: boolean;
-  /** This page shows notebooks of the kernel, and answers what their cells hold. */
+  /** This page shows notebooks of the kernel, and can send their cells. */
   cells: boolean;
 }
 /** Withdraw a waiting prompt; without an id the newest, or all of them. */

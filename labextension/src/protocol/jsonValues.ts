@@ -1,14 +1,12 @@
-/**
- * Reads JSON values of unknown type as the expected type.
- */
+/** Reads JSON values of unknown type as the expected type. */
 
 /** Returns the value if it is a list, otherwise an empty one. */
-export function list(value: unknown): unknown[] {
+export function listOrEmpty(value: unknown): unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
 /** Returns the value if it is a string, otherwise an empty one. */
-export function text(value: unknown): string {
+export function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

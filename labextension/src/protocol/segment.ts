@@ -1,6 +1,4 @@
-/**
- * The segment that an agent's cell saves: a section of a turn that can be rendered without a kernel.
- */
+/** The segment that an agent's cell saves: a section of a turn that can be rendered without a kernel. */
 import type {
   Ask,
   Decision,
@@ -10,7 +8,7 @@ import type {
   Reply,
   SessionHead
 } from './generated';
-import { isObject, list, text } from './jsonValues';
+import { isObject, listOrEmpty, textOrEmpty } from './jsonValues';
 
 export const SEGMENT_MIME = 'application/vnd.palimpsest.segment+json';
 
@@ -36,7 +34,7 @@ export interface ISegment {
   decisions: Decision[];
   /** The number of the segment's first step. */
   first_step: number;
-  /** What is shown of the turn, unless its reader chose otherwise; missing in segments of the first versions. */
+  /** The turn's density, unless its reader chose another; missing in segments of the first versions. */
   density?: SessionHead['density'] | undefined;
   /** The permission mode at the turn's start, unless it was the mode that asks. */
   mode?: string | undefined;
@@ -66,39 +64,43 @@ export function readSegment(data: unknown): ISegment | null {
   if (!isObject(data) || typeof data.version !== 'number') {
     return null;
   }
-  const [from, to] = list(data.seq);
+  const [from, to] = listOrEmpty(data.seq);
   return {
     version: data.version,
-    session: text(data.session),
-    turn: text(data.turn),
+    session: textOrEmpty(data.session),
+    turn: textOrEmpty(data.turn),
     seq: [Number(from ?? 0), Number(to ?? 0)],
     open: data.open === true,
-    messages: list(data.messages).filter(isMessage),
-    asks: list(data.asks).filter(isObject) as unknown as Ask[],
-    questions: list(data.questions).filter(isQuestion),
+    messages: listOrEmpty(data.messages).filter(isMessage),
+    asks: listOrEmpty(data.asks).filter(isObject) as unknown as Ask[],
+    questions: listOrEmpty(data.questions).filter(isQuestion),
     replies: (isObject(data.replies)
       ? data.replies
       : {}) as ISegment['replies'],
-    decisions: list(data.decisions).filter(isObject) as unknown as Decision[],
+    decisions: listOrEmpty(data.decisions).filter(
+      isObject
+    ) as unknown as Decision[],
     first_step: typeof data.first_step === 'number' ? data.first_step : 1,
-    density: density(data.density),
-    mode: text(data.mode),
-    status: text(data.status),
-    changes: list(data.changes).filter(isObject) as unknown as FileDiff[],
+    density: readSavedDensity(data.density),
+    mode: textOrEmpty(data.mode),
+    status: textOrEmpty(data.status),
+    changes: listOrEmpty(data.changes).filter(
+      isObject
+    ) as unknown as FileDiff[],
     removed: data.removed === true,
-    start: cut(data.start),
-    end: cut(data.end)
+    start: readCut(data.start),
+    end: readCut(data.end)
   };
 }
 
-function density(value: unknown): ISegment['density'] {
+function readSavedDensity(value: unknown): ISegment['density'] {
   return value === 'quiet' || value === 'all steps' ? value : undefined;
 }
 
-function cut(value: unknown): ICut | undefined {
-  const [part, offset, joint] = list(value);
+function readCut(value: unknown): ICut | undefined {
+  const [part, offset, joint] = listOrEmpty(value);
   return typeof part === 'number' && typeof offset === 'number'
-    ? { part, offset, joint: text(joint) }
+    ? { part, offset, joint: textOrEmpty(joint) }
     : undefined;
 }
 

@@ -5,6 +5,6 @@
  * a newer kernel may have an unknown kind at run time; it yields the fallback, so that an older page
  * still works.
  */
-export function unknownKind<T>(...[, instead]: [kind: never, instead: T]): T {
-  return instead;
+export function unknownKind<T>(...[, fallback]: [kind: never, instead: T]): T {
+  return fallback;
 }

@@ -42,16 +42,16 @@ begin();
 
 function begin(): void {
   const place = document.getElementById('inspector');
-  const saved = document.getElementById('saved');
-  const packed: unknown = Reflect.get(globalThis, 'palimpsestReport');
-  const data = readReport(packed);
+  const savedHtml = document.getElementById('saved');
+  const packedData: unknown = Reflect.get(globalThis, 'palimpsestReport');
+  const data = readReport(packedData);
   if (place === null || data === null) {
     return;
   }
   applyTheme(place);
   place.hidden = false;
-  if (saved !== null) {
-    saved.hidden = true;
+  if (savedHtml !== null) {
+    savedHtml.hidden = true;
   }
   createRoot(place).render(
     <HostProvider value={REPORT_HOST}>
@@ -74,10 +74,10 @@ function Report({
   place: HTMLElement;
 }) {
   const isPrinted = usePrinting(element);
-  const [place, setPlace] = useState(linked);
+  const [place, setPlace] = useState(placeOfAddress);
   useEffect(() => {
     const follow = () => {
-      setPlace(linked());
+      setPlace(placeOfAddress());
     };
     window.addEventListener('hashchange', follow);
     return () => {
@@ -97,6 +97,6 @@ function Report({
   );
 }
 
-function linked(): IInspectorPlace {
+function placeOfAddress(): IInspectorPlace {
   return parseLink(location.hash.slice(1))?.place ?? NOWHERE;
 }

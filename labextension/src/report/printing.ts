@@ -1,8 +1,8 @@
-/** While a page is printed it shows everything, in a light theme and as wide as paper. */
+/** Prepares the page for printing: everything is shown, in a light theme and as wide as paper. */
 import { useEffect, useState } from 'react';
 import { flushSync } from 'react-dom';
 
-/** Of a sheet of A4 or Letter without its margins, in CSS pixels. */
+/** The width of a sheet of A4 or Letter without its margins, in CSS pixels. */
 const PAPER_PX = 700;
 
 /** Returns whether the page is being printed; `place` is made as wide as paper meanwhile. */
@@ -12,12 +12,12 @@ export function usePrinting(place: HTMLElement): boolean {
     const paper = window.matchMedia('print');
     let isOn = false;
     let theme: string | undefined;
-    const turn = (to: boolean) => {
-      if (to === isOn) {
+    const setPrinting = (isPrinting: boolean) => {
+      if (isPrinting === isOn) {
         return;
       }
-      isOn = to;
-      if (to) {
+      isOn = isPrinting;
+      if (isPrinting) {
         theme = place.dataset.jpThemeLight;
         place.dataset.jpThemeLight = 'true';
         place.style.width = `${PAPER_PX}px`;
@@ -29,17 +29,17 @@ export function usePrinting(place: HTMLElement): boolean {
       }
       // What is printed is drawn before the browser goes on.
       flushSync(() => {
-        setPrinted(to);
+        setPrinted(isPrinting);
       });
     };
     const begin = () => {
-      turn(true);
+      setPrinting(true);
     };
     const end = () => {
-      turn(false);
+      setPrinting(false);
     };
     const follow = () => {
-      turn(paper.matches);
+      setPrinting(paper.matches);
     };
     window.addEventListener('beforeprint', begin);
     window.addEventListener('afterprint', end);

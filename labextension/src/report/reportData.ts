@@ -1,6 +1,4 @@
-/**
- * The data of a report, as `review/timeline_view/report_data.py` writes it: equal columns stand once.
- */
+/** The data of a report, as `review/timeline_view/report_data.py` writes it: equal columns stand once. */
 import type {
   CompactionText,
   TimelineView,
@@ -17,20 +15,20 @@ export interface IReportData {
   readonly compactions: readonly CompactionText[];
 }
 
-/** Returns the data with its columns in place; null where it is of another version. */
+/** Returns the data with its shared columns inserted; null for data of another version. */
 export function readReport(packed: unknown): IReportData | null {
   if (!isObject(packed) || !Array.isArray(packed.columns)) {
     return null;
   }
-  const data = filled(packed.data, packed.columns);
+  const data = withColumns(packed.data, packed.columns);
   return isObject(data) && isObject(data.view) && Array.isArray(data.stops)
     ? (data as unknown as IReportData)
     : null;
 }
 
-function filled(value: unknown, columns: readonly unknown[]): unknown {
+function withColumns(value: unknown, columns: readonly unknown[]): unknown {
   if (Array.isArray(value)) {
-    return value.map(one => filled(one, columns));
+    return value.map(element => withColumns(element, columns));
   }
   if (!isObject(value)) {
     return value;
@@ -40,7 +38,10 @@ function filled(value: unknown, columns: readonly unknown[]): unknown {
     return columns[column];
   }
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, filled(one, columns)])
+    Object.entries(value).map(([name, element]) => [
+      name,
+      withColumns(element, columns)
+    ])
   );
 }
 

@@ -1,6 +1,4 @@
-/**
- * Answers an inspector's questions from a report's own data: no kernel, no network.
- */
+/** Answers an inspector's questions from a report's own data: no kernel, no network. */
 import {
   BLOCK_CHARS,
   MOST_BLOCKS,
@@ -13,8 +11,8 @@ import {
   type ViewAnswer,
   type ViewQuery
 } from '../protocol/generated';
-import { isGone, ItemStates } from '../state/inspector/itemStates';
-import { scaleAt } from '../state/inspector/requestScale';
+import { isGone, ItemStates } from '../state/inspector/figures/itemStates';
+import { scaleAt } from '../state/inspector/figures/requestScale';
 import type { IInspectorSource } from '../state/inspector/source';
 import { why } from '../state/inspector/why';
 import { nearestStop } from '../state/inspector/stops';
@@ -47,12 +45,14 @@ export class ReportSource implements IInspectorSource {
   answerNow(query: ViewQuery): ViewAnswer {
     switch (query.ask) {
       case 'view':
-        return answer({ view: this._data.view });
+        return answerWith({ view: this._data.view });
       case 'track': {
         const track = this._track(query.policy, query.numbers);
         return track === null
-          ? failed(this._words.__('%1 is not in this report.', query.policy))
-          : answer({ track });
+          ? errorAnswer(
+              this._words.__('%1 is not in this report.', query.policy)
+            )
+          : answerWith({ track });
       }
       case 'item':
         return this._item(query);
@@ -61,8 +61,10 @@ export class ReportSource implements IInspectorSource {
       case 'compaction': {
         const compaction = this._data.compactions[query.number];
         return compaction === undefined
-          ? failed(this._words.__('This compaction is not in this report.'))
-          : answer({ compaction });
+          ? errorAnswer(
+              this._words.__('This compaction is not in this report.')
+            )
+          : answerWith({ compaction });
       }
     }
   }
@@ -81,20 +83,20 @@ export class ReportSource implements IInspectorSource {
     numbers: Readonly<Record<string, number>>
   ): ItemStates {
     const track = this._track(policy, numbers) ?? this._data.view.recorded;
-    const known = this._states.get(track);
-    const states = known ?? new ItemStates(this._data.view, track);
+    const cached = this._states.get(track);
+    const states = cached ?? new ItemStates(this._data.view, track);
     this._states.set(track, states);
     return states;
   }
 
   private _item(query: AskItem): ViewAnswer {
     if (this._data.texts === 'none') {
-      return failed(this._words.__('Texts are not in this report.'));
+      return errorAnswer(this._words.__('Texts are not in this report.'));
     }
     const states = this._statesOf(query.policy, query.numbers);
     const text = this._data.items[query.item] ?? '';
     const offset = query.offset;
-    return answer({
+    return answerWith({
       item: {
         item: query.item,
         state: states.state(query.item, query.request) ?? 'whole',
@@ -108,13 +110,13 @@ export class ReportSource implements IInspectorSource {
   private _request(query: AskRequest): ViewAnswer {
     const { view, items, texts } = this._data;
     const states = this._statesOf(query.policy, query.numbers);
-    const wanted = query.find.toLowerCase();
-    const found: RequestItem[] = [];
-    for (const item of order(view.items.order, view.items.id.length)) {
+    const searched = query.find.toLowerCase();
+    const matches: RequestItem[] = [];
+    for (const item of orderOrAll(view.items.order, view.items.id.length)) {
       const block = this._block(states, item, query.request);
       const text = items[item] ?? '';
-      if (block !== null && text.toLowerCase().includes(wanted)) {
-        found.push(block);
+      if (block !== null && text.toLowerCase().includes(searched)) {
+        matches.push(block);
       }
     }
     const first = query.first;
@@ -133,12 +135,12 @@ export class ReportSource implements IInspectorSource {
           : texts === 'preview'
             ? this._words.__('Of each text this report has the beginning.')
             : this._words.__('Made from the texts of the session.'),
-      blocks: found.slice(first, first + MOST_BLOCKS),
+      blocks: matches.slice(first, first + MOST_BLOCKS),
       first,
-      total: found.length,
+      total: matches.length,
       tokens: states.track.total[query.request] ?? 0
     };
-    return answer({ request });
+    return answerWith({ request });
   }
 
   /** Returns an item's block in a request; null where it is not in it. */
@@ -179,16 +181,19 @@ export class ReportSource implements IInspectorSource {
   }
 }
 
-function order(given: readonly number[], count: number): readonly number[] {
-  return given.length > 0
-    ? given
+function orderOrAll(
+  itemOrder: readonly number[],
+  count: number
+): readonly number[] {
+  return itemOrder.length > 0
+    ? itemOrder
     : Array.from({ length: count }, (_, at) => at);
 }
 
-function answer(fields: Partial<ViewAnswer>): ViewAnswer {
+function answerWith(fields: Partial<ViewAnswer>): ViewAnswer {
   return { unchanged: false, milliseconds: 0, error: '', ...fields };
 }
 
-function failed(error: string): ViewAnswer {
-  return answer({ error });
+function errorAnswer(error: string): ViewAnswer {
+  return answerWith({ error });
 }

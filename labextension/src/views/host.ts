@@ -5,20 +5,13 @@
  * model or a tool reaches the page only through it, or as plain text.
  */
 import { createContext, useContext, type ComponentType } from 'react';
+import type { ITranslations } from '../state/text/translations';
 
 /** Icons that the host provides. */
 export type IconName = 'done' | 'failed' | 'stopped' | 'fold' | 'unfold';
 
 /** Translations into the user's language; whole sentences only. */
-export interface IWords {
-  __(text: string, ...values: (string | number)[]): string;
-  _n(
-    one: string,
-    many: string,
-    n: number,
-    ...values: (string | number)[]
-  ): string;
-}
+export type IWords = ITranslations;
 
 export interface IHost {
   /** Draws a model's Markdown: sanitised, with highlighted code and typeset maths. */

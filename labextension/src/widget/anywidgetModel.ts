@@ -1,12 +1,10 @@
-/**
- * The interface of the model that anywidget passes to a module: the kernel's side of the widget.
- */
+/** The interface of the model that anywidget passes to a module: the kernel's side of the widget. */
 
 export interface IAnyWidgetModel {
   get(name: 'key' | 'session'): string;
   send(content: unknown): void;
-  on(event: string, heard: (content: unknown) => void): void;
-  off(event: string, heard: (content: unknown) => void): void;
+  on(event: string, callback: (content: unknown) => void): void;
+  off(event: string, callback: (content: unknown) => void): void;
 }
 
 /** The model of `session.inspect()`. */

@@ -1,6 +1,4 @@
-/**
- * The Host for views outside JupyterLab: everything is drawn by the browser.
- */
+/** The Host for views outside JupyterLab: everything is drawn by the browser. */
 import { AnsiUp } from 'ansi_up';
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { IHost } from '../views/host';
@@ -29,7 +27,7 @@ export const HOST: IHost = {
       <Drawn
         as="pre"
         text={text}
-        draw={printed => sanitize(terminal(printed))}
+        draw={printed => sanitize(terminalHtml(printed))}
       />
     </Rendered>
   ),
@@ -37,7 +35,7 @@ export const HOST: IHost = {
   words: WORDS
 };
 
-function terminal(text: string): string {
+function terminalHtml(text: string): string {
   const ansi = new AnsiUp();
   ansi.use_classes = true;
   ansi.url_allowlist = {};
@@ -66,9 +64,9 @@ function Drawn({ text, draw, as: Place }: IDrawnProps) {
   const place = useRef<HTMLElement>(null);
   const drawn = useRef(draw);
   useLayoutEffect(() => {
-    const made = drawn.current(text);
-    wrapInScrollBox(made);
-    place.current?.replaceChildren(made);
+    const fragment = drawn.current(text);
+    wrapInScrollBox(fragment);
+    place.current?.replaceChildren(fragment);
   }, [text]);
   return Place === undefined ? (
     <div className="plm-Rendered" dir="auto">

@@ -1,7 +1,7 @@
-/** Keys in the views of a cell belong to the views, and Escape gives them back to the notebook. */
+/** Keeps keys pressed in a cell's views from the notebook; Escape moves the focus back to the cell. */
 
 /** JupyterLab runs no command for a key that was pressed in an element with it. */
-const OURS = 'data-lm-suppress-shortcuts';
+const SUPPRESS_SHORTCUTS = 'data-lm-suppress-shortcuts';
 
 /**
  * Keeps plain keys from the notebook while an element of the views has the focus; returns a function that stops this.
@@ -13,18 +13,18 @@ const OURS = 'data-lm-suppress-shortcuts';
 export function keepPlainKeys(views: HTMLElement): () => void {
   let marked: Element | null = null;
   const unmark = () => {
-    marked?.removeAttribute(OURS);
+    marked?.removeAttribute(SUPPRESS_SHORTCUTS);
     marked = null;
   };
   const decide = (event: KeyboardEvent) => {
     const { target } = event;
     unmark();
-    // Views that were taken out of the page with the focus may not have been told.
+    // Views that were removed from the page while focused may get no event.
     const isInside = target instanceof Element && views.contains(target);
     // JupyterLab asks the element that has the focus before those around it, so it is the one to be marked.
     if (isInside && isPlain(event)) {
       marked = target;
-      marked.setAttribute(OURS, '');
+      marked.setAttribute(SUPPRESS_SHORTCUTS, '');
     }
   };
   // JupyterLab listens at the document, which is asked after the window.

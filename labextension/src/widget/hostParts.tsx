@@ -1,6 +1,4 @@
-/**
- * What the hosts outside JupyterLab have in common: icons, words and the clipboard.
- */
+/** The parts that hosts outside JupyterLab share: icons, words and the clipboard. */
 import type { IconName, IHost, IWords } from '../views/host';
 
 /** SVG paths in a view box of 24 by 24. */
@@ -34,12 +32,13 @@ export function SvgIcon({ name }: { name: IconName }) {
 }
 
 export const WORDS: IWords = {
-  __: (text, ...values) => filled(text, values),
-  _n: (one, many, n, ...values) => filled(n === 1 ? one : many, [n, ...values])
+  __: (text, ...values) => fillValues(text, values),
+  _n: (singular, plural, n, ...values) =>
+    fillValues(n === 1 ? singular : plural, [n, ...values])
 };
 
-function filled(text: string, values: (string | number)[]): string {
-  return text.replace(/%(\d)/g, (sign, number: string) =>
-    String(values[Number(number) - 1] ?? sign)
+function fillValues(text: string, values: (string | number)[]): string {
+  return text.replace(/%(\d)/g, (placeholder, number: string) =>
+    String(values[Number(number) - 1] ?? placeholder)
   );
 }

@@ -17,7 +17,7 @@ import { MountPoints } from './mountPoints';
 import { deferToExtensionStyles, VIEW_SHEET } from './stylesheetOrder';
 import { applyTheme } from './theme';
 
-const FOLLOWED = new Map<string, WidgetSession>();
+const SESSIONS = new Map<string, WidgetSession>();
 
 interface IModelProps {
   model: IAnyWidgetModel;
@@ -25,61 +25,63 @@ interface IModelProps {
 
 /** Starts to follow the session, and draws it in the widget's saved HTML in cells. */
 function initialize({ model }: IModelProps): () => void {
-  const followed = followedBy(model);
-  const places = new MountPoints(mark(model), place => draw(place, followed));
+  const session = sessionOf(model);
+  const places = new MountPoints(mountClass(model), place =>
+    draw(place, session)
+  );
   return () => {
     places.dispose();
-    followed.dispose();
-    FOLLOWED.delete(model.get('key'));
+    session.dispose();
+    SESSIONS.delete(model.get('key'));
   };
 }
 
 /** Draws in the widget's own element, such as in a box of widgets. */
 function render({ model, el }: IModelProps & { el: HTMLElement }): () => void {
-  return draw(el, followedBy(model));
+  return draw(el, sessionOf(model));
 }
 
 export default { initialize, render };
 
-function followedBy(model: IAnyWidgetModel): WidgetSession {
+function sessionOf(model: IAnyWidgetModel): WidgetSession {
   deferToExtensionStyles(document, VIEW_SHEET);
   const key = model.get('key');
-  const followed = FOLLOWED.get(key) ?? new WidgetSession(model);
-  FOLLOWED.set(key, followed);
-  return followed;
+  const session = SESSIONS.get(key) ?? new WidgetSession(model);
+  SESSIONS.set(key, session);
+  return session;
 }
 
-function mark(model: IAnyWidgetModel): string {
+function mountClass(model: IAnyWidgetModel): string {
   return `plm-view-${model.get('key')}`;
 }
 
-function draw(place: HTMLElement, followed: WidgetSession): () => void {
-  const undress = applyTheme(place);
+function draw(place: HTMLElement, session: WidgetSession): () => void {
+  const removeTheme = applyTheme(place);
   const root = createRoot(place);
   root.render(
     <HostProvider value={HOST}>
-      <WidgetContent place={place} followed={followed} />
+      <WidgetContent place={place} session={session} />
     </HostProvider>
   );
   return () => {
     root.unmount();
-    undress();
+    removeTheme();
   };
 }
 
 function WidgetContent({
   place,
-  followed
+  session
 }: {
   place: HTMLElement;
-  followed: WidgetSession;
+  session: WidgetSession;
 }) {
   const { words } = useHost();
-  const { transcript, known, ended } = useSyncExternalStore(
-    followed.subscribe,
-    followed.getSnapshot
+  const { transcript, known, hasEnded } = useSyncExternalStore(
+    session.subscribe,
+    session.getSnapshot
   );
-  useLook(place, followed);
+  useWatch(place, session);
   if (!known) {
     return null;
   }
@@ -87,24 +89,24 @@ function WidgetContent({
     <SessionView
       transcript={transcript}
       remark={
-        ended
+        hasEnded
           ? words.__(
               'The kernel has ended: this is the session as far as it was told.'
             )
           : ''
       }
-      isQuiet={isSaidElsewhere}
+      isQuiet={isAnnouncedElsewhere}
     />
   );
 }
 
 /** Watches the session while the element is in the page. */
-function useLook(place: HTMLElement, followed: WidgetSession): void {
+function useWatch(place: HTMLElement, session: WidgetSession): void {
   const end = useRef<(() => void) | null>(null);
   useEffect(() => {
     const check = () => {
       if (place.isConnected && end.current === null) {
-        end.current = followed.look();
+        end.current = session.watch();
       } else if (!place.isConnected && end.current !== null) {
         end.current();
         end.current = null;
@@ -117,12 +119,12 @@ function useLook(place: HTMLElement, followed: WidgetSession): void {
       end.current?.();
       end.current = null;
     };
-  }, [place, followed]);
+  }, [place, session]);
 }
 
 const CHECK_MS = 1_000;
 
-/** Whether our labextension is present and announces events to screen readers. */
-function isSaidElsewhere(): boolean {
+/** Returns whether our labextension is present and announces events to screen readers. */
+function isAnnouncedElsewhere(): boolean {
   return document.querySelector('.plm-Announcer') !== null;
 }

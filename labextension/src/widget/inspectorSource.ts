@@ -8,6 +8,7 @@ import type { ViewAnswer, ViewQuery } from '../protocol/generated';
 import { newId } from '../protocol/ids';
 import type { EditAction, IInspectorSource } from '../state/inspector/source';
 import type { IAnyWidgetModel } from './anywidgetModel';
+import { ReaderSet } from '../state/store/readerSet';
 
 /** After so long without an answer the kernel is said to be busy. */
 const BUSY_MS = 1_500;
@@ -33,9 +34,9 @@ interface IOpenQuestion<T> {
  */
 export class CommSource implements IInspectorSource {
   readonly edit?: (action: EditAction, part: string) => Promise<string>;
-  private readonly _asked = new Map<string, IOpenQuestion<ViewAnswer>>();
+  private readonly _questions = new Map<string, IOpenQuestion<ViewAnswer>>();
   private readonly _edits = new Map<string, IOpenQuestion<string>>();
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private _hasEnded = false;
 
   constructor(
@@ -51,35 +52,34 @@ export class CommSource implements IInspectorSource {
           this._words.ended
         );
     }
-    _model.on('msg:custom', this._told);
+    _model.on('msg:custom', this._onMessage);
     for (const end of ENDS) {
-      _model.on(end, this._ended);
+      _model.on(end, this._onEnd);
     }
   }
 
   get waits(): string | undefined {
     const oldest = Math.min(
-      ...[...this._asked.values()].map(({ since }) => since)
+      ...[...this._questions.values()].map(({ since }) => since)
     );
     return Date.now() - oldest > BUSY_MS ? this._words.waits : undefined;
   }
 
   readonly ask = (query: ViewQuery): Promise<ViewAnswer> =>
-    this._send(this._asked, { kind: 'ask', query }, failed(this._words.ended));
+    this._send(
+      this._questions,
+      { kind: 'ask', query },
+      errorAnswer(this._words.ended)
+    );
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   dispose(): void {
-    this._model.off('msg:custom', this._told);
+    this._model.off('msg:custom', this._onMessage);
     for (const end of ENDS) {
-      this._model.off(end, this._ended);
+      this._model.off(end, this._onEnd);
     }
-    this._ended();
+    this._onEnd();
   }
 
   private _send<T>(
@@ -103,25 +103,23 @@ export class CommSource implements IInspectorSource {
     });
   }
 
-  private readonly _told = (content: unknown): void => {
+  private readonly _onMessage = (content: unknown): void => {
     if (!isMessage(content)) {
       return;
     }
     if (content.kind === 'answer') {
-      settle(this._asked, content.id, content.answer ?? failed(''));
+      settle(this._questions, content.id, content.answer ?? errorAnswer(''));
     } else if (content.kind === 'edited') {
       settle(this._edits, content.id, content.error ?? '');
     } else if (content.kind === 'changed') {
-      [...this._readers].forEach(changed => {
-        changed();
-      });
+      this._readers.notify();
     }
   };
 
-  private readonly _ended = (): void => {
+  private readonly _onEnd = (): void => {
     this._hasEnded = true;
-    for (const id of [...this._asked.keys()]) {
-      settle(this._asked, id, failed(this._words.ended));
+    for (const id of [...this._questions.keys()]) {
+      settle(this._questions, id, errorAnswer(this._words.ended));
     }
     for (const id of [...this._edits.keys()]) {
       settle(this._edits, id, this._words.ended);
@@ -145,13 +143,13 @@ function settle<T>(
   id: string | undefined,
   value: T
 ): void {
-  const found = id === undefined ? undefined : waiting.get(id);
-  if (id !== undefined && found !== undefined) {
+  const question = id === undefined ? undefined : waiting.get(id);
+  if (id !== undefined && question !== undefined) {
     waiting.delete(id);
-    found.resolve(value);
+    question.resolve(value);
   }
 }
 
-function failed(error: string): ViewAnswer {
+function errorAnswer(error: string): ViewAnswer {
   return { unchanged: false, milliseconds: 0, error };
 }

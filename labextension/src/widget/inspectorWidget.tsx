@@ -33,8 +33,8 @@ interface IInspectorWidgetProps {
 /** Draws the inspector in the widget's saved HTML in cells. */
 function initialize({ model }: IInspectorWidgetProps): () => void {
   const source = sourceOf(model);
-  const mark = `plm-inspect-${model.get('key')}`;
-  const places = new MountPoints(mark, place => draw(place, source));
+  const mountClass = `plm-inspect-${model.get('key')}`;
+  const places = new MountPoints(mountClass, place => draw(place, source));
   return () => {
     places.dispose();
     source.dispose();
@@ -55,9 +55,9 @@ export default { initialize, render };
 function sourceOf(model: InspectorWidgetModel): CommSource {
   deferToExtensionStyles(document, INSPECTOR_SHEET);
   const key = model.get('key');
-  const known = SOURCES.get(key);
-  if (known !== undefined) {
-    return known;
+  const existing = SOURCES.get(key);
+  if (existing !== undefined) {
+    return existing;
   }
   const words = {
     waits: WORDS.__('The kernel is busy; it answers when its cell is done.'),
@@ -65,13 +65,13 @@ function sourceOf(model: InspectorWidgetModel): CommSource {
       'The kernel has ended, so it cannot answer; run the cell again.'
     )
   };
-  const made = new CommSource(model, words, model.get('own'));
-  SOURCES.set(key, made);
-  return made;
+  const source = new CommSource(model, words, model.get('own'));
+  SOURCES.set(key, source);
+  return source;
 }
 
 function draw(place: HTMLElement, source: CommSource): () => void {
-  const undress = applyTheme(place);
+  const removeTheme = applyTheme(place);
   const root = createRoot(place);
   root.render(
     <HostProvider value={PLAIN_TEXT_HOST}>
@@ -80,7 +80,7 @@ function draw(place: HTMLElement, source: CommSource): () => void {
   );
   return () => {
     root.unmount();
-    undress();
+    removeTheme();
   };
 }
 

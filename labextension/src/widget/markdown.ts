@@ -26,7 +26,9 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
 const COLOURED_CHARS = 50_000;
 
 /** The placeholder of a formula: an unguessable prefix, followed by the formula's number. */
-const OPENING = [...crypto.getRandomValues(new Uint32Array(4))].join('-');
+const FORMULA_PREFIX = [...crypto.getRandomValues(new Uint32Array(4))].join(
+  '-'
+);
 
 interface IFormula {
   tex: string;
@@ -40,11 +42,11 @@ let formulas: IFormula[] = [];
 export function drawMarkdown(text: string): DocumentFragment {
   formulas = [];
   const html = MARKED.parse(text, { async: false });
-  const drawn = sanitize(html, { mark: OPENING });
+  const drawn = sanitize(html, { mark: FORMULA_PREFIX });
   for (const place of drawn.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
     const number = place
       .getAttribute(FORMULA_ATTRIBUTE)
-      ?.slice(OPENING.length + 1);
+      ?.slice(FORMULA_PREFIX.length + 1);
     const formula = formulas[Number(number)];
     place.removeAttribute(FORMULA_ATTRIBUTE);
     if (formula !== undefined) {
@@ -62,22 +64,22 @@ export function colour(code: string, language: string): string {
     : hljs.highlight(code, { language, ignoreIllegals: true }).value;
 }
 
-function maths(
+function mathsExtension(
   name: string,
   level: 'inline' | 'block',
   start: RegExp,
-  whole: RegExp,
+  pattern: RegExp,
   displayMode: boolean
 ): TokenizerAndRendererExtension {
   return {
     name,
     level,
     start: text => {
-      const found = text.search(start);
-      return found === -1 ? undefined : found;
+      const index = text.search(start);
+      return index === -1 ? undefined : index;
     },
     tokenizer: text => {
-      const match = whole.exec(text);
+      const match = pattern.exec(text);
       return match === null
         ? undefined
         : { type: name, raw: match[0], text: match[1] ?? '' };
@@ -85,16 +87,16 @@ function maths(
     renderer: ({ text }) => {
       const tex = String(text);
       const number = formulas.push({ tex, displayMode }) - 1;
-      return `<code ${FORMULA_ATTRIBUTE}="${OPENING}-${number}">${escape(tex)}</code>`;
+      return `<code ${FORMULA_ATTRIBUTE}="${FORMULA_PREFIX}-${number}">${escape(tex)}</code>`;
     }
   };
 }
 
 /** Replaces a placeholder by its formula; invalid maths stays as it was written. */
 function typeset(place: Element, { tex, displayMode }: IFormula): void {
-  const made = document.createElement('template');
+  const template = document.createElement('template');
   try {
-    made.innerHTML = temml.renderToString(tex, {
+    template.innerHTML = temml.renderToString(tex, {
       displayMode,
       throwOnError: true,
       trust: false,
@@ -104,8 +106,8 @@ function typeset(place: Element, { tex, displayMode }: IFormula): void {
   } catch {
     return;
   }
-  sanitizeInPlace(made.content);
-  place.replaceWith(made.content);
+  sanitizeInPlace(template.content);
+  place.replaceWith(template.content);
 }
 
 function escape(text: string): string {
@@ -119,16 +121,22 @@ const MARKED = new Marked({
       `<pre><code>${colour(text, (lang ?? '').split(/\s/)[0] ?? '')}</code></pre>\n`
   },
   extensions: [
-    maths('dollars', 'block', /\$\$/, /^ {0,3}\$\$([^]+?)\$\$(?=\s|$)/, true),
-    maths('bracket', 'block', /\\\[/, /^ {0,3}\\\[([^]+?)\\\]/, true),
-    maths('shown', 'inline', /\$\$/, /^\$\$([^$]+?)\$\$/, true),
-    maths(
+    mathsExtension(
+      'dollars',
+      'block',
+      /\$\$/,
+      /^ {0,3}\$\$([^]+?)\$\$(?=\s|$)/,
+      true
+    ),
+    mathsExtension('bracket', 'block', /\\\[/, /^ {0,3}\\\[([^]+?)\\\]/, true),
+    mathsExtension('shown', 'inline', /\$\$/, /^\$\$([^$]+?)\$\$/, true),
+    mathsExtension(
       'dollar',
       'inline',
       /\$/,
       /^\$(?=[^\s$])([^$`]*?[^\s\\$])\$(?!\d)/,
       false
     ),
-    maths('parenthesis', 'inline', /\\\(/, /^\\\(([^]+?)\\\)/, false)
+    mathsExtension('parenthesis', 'inline', /\\\(/, /^\\\(([^]+?)\\\)/, false)
   ]
 });

@@ -36,7 +36,7 @@ function whenLoaded(
   let end: (() => void) | undefined;
   let isOver = false;
   loaded ??= importText(model.get('module'));
-  // One that cannot be loaded is told on the browser's console, and the saved output stays.
+  // A module that cannot be loaded is logged on the browser's console, and the saved output stays.
   void loaded.then(module => {
     if (!isOver) {
       end = begin(module);

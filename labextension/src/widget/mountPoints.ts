@@ -10,70 +10,70 @@ import { ScrollAndFocus } from './scrollAndFocus';
 
 /** Finds the saved HTML elements of one widget, draws into each, and keeps looking for new ones. */
 export class MountPoints {
-  private readonly _drawn = new Map<Element, IMounted>();
+  private readonly _mounted = new Map<Element, IMounted>();
   private readonly _observer: MutationObserver;
-  private _planned = false;
+  private _isPlanned = false;
 
   constructor(
     private readonly _mark: string,
     private readonly _draw: (place: HTMLElement) => () => void
   ) {
     this._observer = new MutationObserver(() => {
-      this._look();
+      this._findSoon();
     });
     this._observer.observe(document.body, { childList: true, subtree: true });
-    this._look();
+    this._findSoon();
   }
 
   dispose(): void {
     this._observer.disconnect();
-    for (const { place, end } of this._drawn.values()) {
+    for (const { place, end } of this._mounted.values()) {
       end();
       place.remove();
     }
-    this._drawn.clear();
+    this._mounted.clear();
   }
 
   /** Schedules one search for all changes of a task, before they are painted. */
-  private _look(): void {
-    if (this._planned) {
+  private _findSoon(): void {
+    if (this._isPlanned) {
       return;
     }
-    this._planned = true;
+    this._isPlanned = true;
     queueMicrotask(() => {
-      this._planned = false;
+      this._isPlanned = false;
       this._find();
     });
   }
 
   private _find(): void {
     const pages = [...document.getElementsByClassName(this._mark)];
-    const gone = [...this._drawn].filter(([page]) => !page.isConnected);
+    const detached = [...this._mounted].filter(([page]) => !page.isConnected);
     for (const page of pages) {
-      if (this._drawn.has(page)) {
+      if (this._mounted.has(page)) {
         continue;
       }
-      const old = gone.pop();
-      if (old !== undefined) {
-        this._drawn.delete(old[0]);
+      const reused = detached.pop();
+      if (reused !== undefined) {
+        this._mounted.delete(reused[0]);
       }
-      const drawn = old?.[1] ?? this._made();
-      page.append(drawn.place);
-      drawn.left.restore();
-      this._drawn.set(page, drawn);
+      const mounted = reused?.[1] ?? this._mount();
+      page.append(mounted.place);
+      mounted.scrollAndFocus.restore();
+      this._mounted.set(page, mounted);
     }
   }
 
-  private _made(): IMounted {
+  private _mount(): IMounted {
     const place = document.createElement('div');
-    const left = new ScrollAndFocus(place);
-    return { place, end: this._draw(place), left };
+    const scrollAndFocus = new ScrollAndFocus(place);
+    return { place, end: this._draw(place), scrollAndFocus };
   }
 }
 
 interface IMounted {
   place: HTMLElement;
   end: () => void;
-  /** How the reader left it. */
-  left: ScrollAndFocus;
+  /** The reader's scroll positions and focus in it. */
+  scrollAndFocus: ScrollAndFocus;
 }

@@ -1,6 +1,4 @@
-/**
- * The Host for the inspector outside JupyterLab: every text is shown as it is, none is read as markup.
- */
+/** The Host for the inspector outside JupyterLab: every text is shown as it is, none is read as markup. */
 import type { IHost } from '../views/host';
 import { COPY, SvgIcon, WORDS } from './hostParts';
 

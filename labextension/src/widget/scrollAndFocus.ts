@@ -1,4 +1,4 @@
-/** What a browser forgets of an element that moves to another place in the page: its focus and how far it was scrolled. */
+/** Preserves focus and scroll positions of an element that is moved in the page, which a browser drops. */
 
 interface IScrollPosition {
   top: number;
@@ -7,7 +7,7 @@ interface IScrollPosition {
 
 /** Notes where the elements in a place are scrolled to and which has the focus, and brings both back. */
 export class ScrollAndFocus {
-  private readonly _scrolled = new Map<Element, IScrollPosition>();
+  private readonly _scrollPositions = new Map<Element, IScrollPosition>();
   private _focused: HTMLElement | null = null;
 
   constructor(private readonly _place: HTMLElement) {
@@ -21,12 +21,12 @@ export class ScrollAndFocus {
 
   /** Brings back what was noted, after the place was moved. */
   restore(): void {
-    for (const [element, { top, left }] of this._scrolled) {
+    for (const [element, { top, left }] of this._scrollPositions) {
       if (this._place.contains(element)) {
         element.scrollTop = top;
         element.scrollLeft = left;
       } else {
-        this._scrolled.delete(element);
+        this._scrollPositions.delete(element);
       }
     }
     const focused = this._focused;
@@ -41,7 +41,7 @@ export class ScrollAndFocus {
   private readonly _onScroll = ({ target }: Event) => {
     if (target instanceof Element && target.isConnected) {
       const { scrollTop: top, scrollLeft: left } = target;
-      this._scrolled.set(target, { top, left });
+      this._scrollPositions.set(target, { top, left });
     }
   };
 

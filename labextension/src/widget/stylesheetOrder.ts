@@ -1,6 +1,4 @@
-/**
- * Orders a widget's style sheet among those of the page.
- */
+/** Orders a widget's style sheet among those of the page. */
 
 /** A rule that only the sheet of `session.view()` has. */
 export const VIEW_SHEET = '.plm-View-title';
@@ -11,7 +9,7 @@ export const INSPECTOR_SHEET = '.plm-InspectedCell';
 const EXTENSION = '--plm-extension';
 
 /** In each of our sheets, and in none of the page's own. */
-const OURS = '--plm-';
+const OUR_VARIABLES = '--plm-';
 
 /**
  * Puts a widget's sheet, which has the rule `own`, before those of our labextension if that is present.
@@ -21,16 +19,16 @@ const OURS = '--plm-';
  * specific as the widget's.
  */
 export function deferToExtensionStyles(page: Document, own: string): void {
-  const has = getComputedStyle(page.documentElement).getPropertyValue(
+  const marker = getComputedStyle(page.documentElement).getPropertyValue(
     EXTENSION
   );
-  if (has.trim() === '') {
+  if (marker.trim() === '') {
     return;
   }
   const sheets = [...page.querySelectorAll('style')];
   const first = sheets.find(
     ({ textContent: text }) =>
-      text.includes(OURS) &&
+      text.includes(OUR_VARIABLES) &&
       !text.includes(VIEW_SHEET) &&
       !text.includes(INSPECTOR_SHEET)
   );

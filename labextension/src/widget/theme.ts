@@ -1,6 +1,4 @@
-/**
- * Applies a colour theme to a widget.
- */
+/** Applies a colour theme to a widget. */
 
 const DARK = '(prefers-color-scheme: dark)';
 

@@ -9,6 +9,7 @@ import type { KernelNotice } from '../state/store/kernelStore';
 import { KernelStore, type IReadable } from '../state/store/kernelStore';
 import { EMPTY_TRANSCRIPT, type ITranscript } from '../state/store/transcript';
 import type { IAnyWidgetModel } from './anywidgetModel';
+import { ReaderSet } from '../state/store/readerSet';
 
 /** The interval between watches; the kernel sends notices for 20 s after one. */
 const WATCH_MS = 10_000;
@@ -23,7 +24,7 @@ interface IWidgetSession {
   /** Whether the session was read completely. */
   known: boolean;
   /** Whether the comm has ended. */
-  ended: boolean;
+  hasEnded: boolean;
 }
 
 /**
@@ -34,13 +35,13 @@ interface IWidgetSession {
 export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _store: KernelStore;
   private readonly _session: string;
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private _state: IWidgetSession = {
     transcript: EMPTY_TRANSCRIPT,
     known: false,
-    ended: false
+    hasEnded: false
   };
-  private _lookers = 0;
+  private _watchers = 0;
   private _timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly _model: IAnyWidgetModel) {
@@ -50,48 +51,43 @@ export class WidgetSession implements IReadable<IWidgetSession> {
       this._send({ kind: 'resync', id: newId(), after });
     });
     this._store.subscribe(this._changed);
-    _model.on('msg:custom', this._told);
+    _model.on('msg:custom', this._onMessage);
     for (const end of ENDS) {
-      _model.on(end, this._ended);
+      _model.on(end, this._onEnd);
     }
   }
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): IWidgetSession => this._state;
 
   /** Marks the view as visible, until the returned function is called. */
-  look(): () => void {
-    this._lookers += 1;
-    if (this._lookers === 1) {
+  watch(): () => void {
+    this._watchers += 1;
+    if (this._watchers === 1) {
       this._watch();
     }
     let isOver = false;
     return () => {
       if (!isOver) {
         isOver = true;
-        this._lookers -= 1;
-        this._rest();
+        this._watchers -= 1;
+        this._stopIfUnwatched();
       }
     };
   }
 
   dispose(): void {
-    this._lookers = 0;
-    this._rest();
-    this._model.off('msg:custom', this._told);
+    this._watchers = 0;
+    this._stopIfUnwatched();
+    this._model.off('msg:custom', this._onMessage);
     for (const end of ENDS) {
-      this._model.off(end, this._ended);
+      this._model.off(end, this._onEnd);
     }
   }
 
   private _watch(): void {
-    if (this._lookers === 0 || this._state.ended) {
+    if (this._watchers === 0 || this._state.hasEnded) {
       return;
     }
     this._send({ kind: 'watch' });
@@ -103,8 +99,8 @@ export class WidgetSession implements IReadable<IWidgetSession> {
     );
   }
 
-  private _rest(): void {
-    if (this._lookers === 0 && this._timer !== null) {
+  private _stopIfUnwatched(): void {
+    if (this._watchers === 0 && this._timer !== null) {
       clearTimeout(this._timer);
       this._timer = null;
     }
@@ -115,18 +111,18 @@ export class WidgetSession implements IReadable<IWidgetSession> {
       this._model.send(content);
     } catch {
       // The comm is closed.
-      this._ended();
+      this._onEnd();
     }
   }
 
-  private readonly _told = (content: unknown): void => {
+  private readonly _onMessage = (content: unknown): void => {
     if (isNotice(content)) {
       this._store.receive(content);
     }
   };
 
-  private readonly _ended = (): void => {
-    this._state = { ...this._state, ended: true };
+  private readonly _onEnd = (): void => {
+    this._state = { ...this._state, hasEnded: true };
     this._store.reset();
     this._changed();
   };
@@ -136,9 +132,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
     const transcript = session?.transcript ?? EMPTY_TRANSCRIPT;
     const known = session?.known ?? false;
     this._state = { ...this._state, transcript, known };
-    [...this._readers].forEach(changed => {
-      changed();
-    });
+    this._readers.notify();
   };
 }
 

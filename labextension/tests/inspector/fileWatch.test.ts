@@ -13,7 +13,7 @@ function server(files: Map<string, number>) {
   const get = (path: string) => {
     asked.push(path);
     const inside = [...files.keys()].filter(
-      one => path === '' || one.startsWith(`${path}/`)
+      entryPath => path === '' || entryPath.startsWith(`${path}/`)
     );
     const size = files.get(path);
     if (size !== undefined) {
@@ -23,7 +23,7 @@ function server(files: Map<string, number>) {
       return Promise.reject(NOT_FOUND);
     }
     const depth = path === '' ? 0 : path.split('/').length;
-    const names = inside.map(one => one.split('/')[depth] ?? '');
+    const names = inside.map(entryPath => entryPath.split('/')[depth] ?? '');
     const content = [...new Set(names)].map(name => ({
       path: path === '' ? name : `${path}/${name}`
     }));
@@ -35,29 +35,29 @@ function server(files: Map<string, number>) {
 it('tells of a change, and of nothing where the server does not answer', async () => {
   const files = new Map([['a/one.jsonl', 3]]);
   const watch = new FileWatch(server(files).contents);
-  const first = await watch.look('a/one.jsonl', '');
+  const first = await watch.stampOf('a/one.jsonl', '');
   files.set('a/one.jsonl', 4);
-  expect(await watch.look('a/one.jsonl', first)).not.toBe(first);
+  expect(await watch.stampOf('a/one.jsonl', first)).not.toBe(first);
   const mute = { get: () => Promise.reject(new Error('offline')) };
   const other = new FileWatch(mute as unknown as Contents.IManager);
-  expect(await other.look('a/one.jsonl', first)).toBe(first);
+  expect(await other.stampOf('a/one.jsonl', first)).toBe(first);
 });
 
 it('is refused once for each thing that is gone, and finds the file when it is back', async () => {
   const files = new Map([['a/one.jsonl', 3]]);
   const { asked, contents } = server(files);
   const watch = new FileWatch(contents);
-  const first = await watch.look('a/one.jsonl', '');
+  const first = await watch.stampOf('a/one.jsonl', '');
   files.clear();
   files.set('other', 1);
-  const gone = await watch.look('a/one.jsonl', first);
+  const gone = await watch.stampOf('a/one.jsonl', first);
   expect(gone).not.toBe(first);
   for (let times = 0; times < 4; times += 1) {
-    expect(await watch.look('a/one.jsonl', gone)).toBe(gone);
+    expect(await watch.stampOf('a/one.jsonl', gone)).toBe(gone);
   }
   expect(asked.slice(1)).toEqual(['a/one.jsonl', 'a', '', '', '']);
 
   files.set('a/one.jsonl', 3);
-  expect(await watch.look('a/one.jsonl', gone)).toBe(first);
+  expect(await watch.stampOf('a/one.jsonl', gone)).toBe(first);
   expect(asked.slice(-2)).toEqual(['', 'a/one.jsonl']);
 });

@@ -70,7 +70,7 @@ class HeldKernel implements IInspectedKernel {
     });
   }
 
-  mend() {
+  applyRemedy() {
     return undefined;
   }
 

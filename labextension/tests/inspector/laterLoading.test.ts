@@ -11,7 +11,9 @@ function loadedBy(file: string, known = new Set<string>()): Set<string> {
   const text = readFileSync(file, 'utf8');
   for (const [, path = ''] of text.matchAll(IMPORTED)) {
     const base = join(dirname(file), path);
-    const found = [`${base}.ts`, `${base}.tsx`].find(one => existsSync(one));
+    const found = [`${base}.ts`, `${base}.tsx`].find(candidate =>
+      existsSync(candidate)
+    );
     if (found !== undefined && !known.has(found)) {
       loadedBy(found, known);
     }

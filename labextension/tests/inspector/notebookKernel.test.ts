@@ -41,7 +41,8 @@ function notebook(reply: unknown) {
   };
   const tracker = {
     widgetAdded: new Signal(sender),
-    find: (isIt: (one: unknown) => boolean) => (isIt(panel) ? panel : undefined)
+    find: (isIt: (value: unknown) => boolean) =>
+      isIt(panel) ? panel : undefined
   };
   const contents = { fileChanged: new Signal(sender) };
   const kernel = new NotebookKernel(
@@ -58,7 +59,7 @@ it('says why it could not be loaded, and takes another try', async () => {
   const { kernel, session, retry, requestExecute } = notebook(ERROR);
   expect(kernel.state).toBe('absent');
 
-  kernel.mend();
+  kernel.applyRemedy();
   await vi.waitFor(() => {
     expect(kernel.state).toBe('failed');
   });
@@ -68,7 +69,7 @@ it('says why it could not be loaded, and takes another try', async () => {
   );
   expect(kernel.failure).toContain('pip install jupyter-palimpsest');
   expect(retry).toHaveBeenCalled();
-  kernel.mend();
+  kernel.applyRemedy();
   expect(kernel.state).toBe('absent');
   await vi.waitFor(() => {
     expect(kernel.state).toBe('failed');
@@ -80,7 +81,7 @@ it('says why it could not be loaded, and takes another try', async () => {
 
 it('asks the kernel again once it is loaded', async () => {
   const { kernel, retry } = notebook({ status: 'ok' });
-  kernel.mend();
+  kernel.applyRemedy();
   await vi.waitFor(() => {
     expect(retry).toHaveBeenCalled();
   });

@@ -6,7 +6,7 @@ import {
   beginsLikeRecording
 } from '../../src/inspector/recordingFormats';
 
-const SAMPLES = '../tests/review/importers/samples';
+const SAMPLES = '../tests/recordings/formats/samples';
 
 describe('a file', () => {
   it.each([

@@ -6,10 +6,10 @@ import type {
   ViewAnswer,
   ViewQuery
 } from '../../src/protocol/generated';
-import { ItemStates } from '../../src/state/inspector/itemStates';
+import { ItemStates } from '../../src/state/inspector/figures/itemStates';
 import { policyText } from '../../src/state/inspector/labels';
 import type { IInspectorSource } from '../../src/state/inspector/source';
-import { windowRows } from '../../src/state/inspector/windowRows';
+import { windowRows } from '../../src/state/inspector/figures/windowRows';
 
 const NOTHING = { unchanged: false, milliseconds: 12, error: '' };
 const PIECE = 200;
@@ -60,7 +60,7 @@ function answer(
     case 'track': {
       const asked = policyText(query.policy, query.numbers);
       const track = tracks.find(
-        one => one.policy === asked || one.policy.startsWith(`${asked} `)
+        path => path.policy === asked || path.policy.startsWith(`${asked} `)
       );
       return track === undefined
         ? { ...NOTHING, error: `There is no track of ${asked}.` }

@@ -7,6 +7,7 @@ import {
   KernelStore,
   type KernelNotice
 } from '../../src/state/store/kernelStore';
+import { sessionHead } from '../builders';
 
 type Asked = Record<string, unknown>;
 
@@ -65,21 +66,7 @@ function link(kernel = new Kernel()) {
 
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
-const HEAD = {
-  session: 'ses_1',
-  title: '',
-  read_only: false,
-  seq: 3,
-  status: { type: 'idle' as const },
-  asks: [],
-  questions: [],
-  waiting: 0,
-  partial: false,
-  stepping: false,
-  density: 'quiet' as const,
-  held: [],
-  order: 0
-};
+const HEAD = sessionHead({ seq: 3 });
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -41,22 +41,7 @@ afterEach(() => {
 const SIGNAL = { connect: vi.fn(), disconnect: vi.fn() };
 
 function headOf(session: string, more: Partial<SessionHead> = {}): SessionHead {
-  return {
-    session,
-    title: session,
-    read_only: false,
-    seq: 1,
-    status: { type: 'idle' },
-    asks: [],
-    questions: [],
-    waiting: 0,
-    partial: false,
-    stepping: false,
-    density: 'quiet' as const,
-    held: [],
-    order: 0,
-    ...more
-  };
+  return build.sessionHead({ session, title: session, ...more });
 }
 
 /** Returns a notebook with a kernel whose agent works on a session; frames are drawn by the test. */
@@ -141,7 +126,7 @@ async function open() {
       last: true
     });
   };
-  model.look(true);
+  model.setVisible(true);
   await vi.advanceTimersByTimeAsync(0);
   picture('ses_1', build.user([build.text('Of old.')]));
   frame();

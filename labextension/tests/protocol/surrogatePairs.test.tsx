@@ -6,7 +6,7 @@ import type { Notice } from '../../src/protocol/generated';
 import { reduce } from '../../src/state/store/reducer';
 import { EMPTY_TRANSCRIPT } from '../../src/state/store/transcript';
 import { HostProvider } from '../../src/views/host';
-import { SegmentView } from '../../src/views/transcript/segmentView';
+import { SegmentView } from '../../src/views/segment/segmentView';
 import * as build from '../builders';
 import { HOST } from '../plainHost';
 
@@ -142,7 +142,7 @@ describe('a text of any signs, cut anywhere', () => {
       const shown = bare(container.textContent);
       expect(shown, `seed ${seed}`).not.toMatch(/\p{Surrogate}/u);
       const lost = Array.from(bare(expected(text))).filter(
-        one => !shown.includes(one)
+        value => !shown.includes(value)
       );
       expect(lost, `seed ${seed}`).toEqual([]);
       cleanup();

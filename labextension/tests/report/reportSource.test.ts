@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ViewAnswer, ViewQuery } from '../../src/protocol/generated';
 import { readReport, type IReportData } from '../../src/report/reportData';
 import { ReportSource } from '../../src/report/reportSource';
-import { ItemStates } from '../../src/state/inspector/itemStates';
+import { ItemStates } from '../../src/state/inspector/figures/itemStates';
 import { why } from '../../src/state/inspector/why';
 import { WORDS } from '../../src/widget/hostParts';
 import { sample } from '../inspector/samples';

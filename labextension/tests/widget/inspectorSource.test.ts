@@ -58,7 +58,7 @@ describe("a cell's inspector", () => {
     const kernel = new Kernel();
     const source = new CommSource(kernel, WORDS, true);
     const [first, second] = [source.ask(VIEW), source.ask(VIEW)];
-    const [one, two] = kernel.sent;
+    const [value, two] = kernel.sent;
 
     kernel.say({
       kind: 'answer',
@@ -66,7 +66,7 @@ describe("a cell's inspector", () => {
       answer: { error: 'x' }
     });
     kernel.say({ kind: 'answer', id: two?.id, answer: { error: 'second' } });
-    kernel.say({ kind: 'answer', id: one?.id, answer: { error: 'first' } });
+    kernel.say({ kind: 'answer', id: value?.id, answer: { error: 'first' } });
 
     expect((await first).error).toBe('first');
     expect((await second).error).toBe('second');

@@ -22,7 +22,9 @@ function order(...sheets: string[]): (string | null)[] {
     document.head.append(style);
   }
   deferToExtensionStyles(document, INSPECTOR_SHEET);
-  return [...document.querySelectorAll('style')].map(one => one.textContent);
+  return [...document.querySelectorAll('style')].map(
+    element => element.textContent
+  );
 }
 
 it('is put before the sheets of the labextension, and only once', () => {

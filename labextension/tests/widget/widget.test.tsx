@@ -7,7 +7,7 @@ import { HOST } from '../../src/widget/browserHost';
 import view from '../../src/widget/index';
 import { colour, drawMarkdown } from '../../src/widget/markdown';
 import type { IAnyWidgetModel } from '../../src/widget/anywidgetModel';
-import { assistant, text, user } from '../builders';
+import { assistant, text, user, sessionHead } from '../builders';
 
 type Heard = (content: unknown) => void;
 
@@ -58,21 +58,7 @@ class Kernel implements IAnyWidgetModel {
   }
 }
 
-const head = (seq: number) => ({
-  session: 'ses_1',
-  title: 'Penguins',
-  read_only: false,
-  seq,
-  status: { type: 'idle' as const },
-  asks: [],
-  questions: [],
-  waiting: 0,
-  partial: false,
-  stepping: false,
-  density: 'quiet' as const,
-  held: [],
-  order: 0
-});
+const head = (seq: number) => sessionHead({ title: 'Penguins', seq });
 
 function picture(words: string, resync: string): SessionStateNotice {
   const messages = [user([text('How many?')]), assistant([text(words)])];
@@ -189,13 +175,13 @@ describe('the view of a session', () => {
   });
 
   it('draws in every output that shows it', async () => {
-    const [one, other] = [cell(), cell()];
+    const [value, other] = [cell(), cell()];
     const kernel = new Kernel();
     await begun(kernel);
     kernel.answer('There are three.');
     await settle();
 
-    expect(one.querySelector('.plm-View')).not.toBeNull();
+    expect(value.querySelector('.plm-View')).not.toBeNull();
     expect(other.querySelector('.plm-View')).not.toBeNull();
   });
 

@@ -58,11 +58,11 @@ def test_a_lost_constraint_is_one_of_what_a_summary_loses() -> None:
     lost = lost_names([said], "parse_line is mended.", (), said=[said])
 
     assert lost.found == {"constraints": 1, "identifiers": 1}
-    assert lost.of("constraints") == ("Never commit anything to the branch release.",)
+    assert lost.names_of_kind("constraints") == ("Never commit anything to the branch release.",)
     assert (
-        lost_names([said], "Nothing is committed to the branch release.", (), said=[said]).of(
-            "constraints"
-        )
+        lost_names(
+            [said], "Nothing is committed to the branch release.", (), said=[said]
+        ).names_of_kind("constraints")
         == ()
     )
 

@@ -26,7 +26,7 @@ from tests.sample_size import sample_size, thinned
 
 from palimpsest.context.compaction.loss_report import earlier_names_of
 from palimpsest.context.compaction.lost_names import NamesOf
-from palimpsest.context.compaction.names import NAME_KINDS, kind_of_name, names_of, readable
+from palimpsest.context.compaction.names import NAME_KINDS, kind_of_name, names_of, readable_text
 
 DRAWN = Path(__file__).with_name("drawn_names.json.gz")
 HELD_OUT = Path(__file__).with_name("held_out_names.json.gz")
@@ -76,14 +76,14 @@ def measured(names: NamesOf, rows: Iterable[dict[str, str]]) -> Measured:
         found = [*names(row["text"])]
         kind, word = row["kind"], row["drawn"]
         if kind:
-            kinds = [one for one, name in found if _is_same(name, row)]
+            kinds = [found_kind for found_kind, name in found if _is_same(name, row)]
             there[kind] += 1
             right[kind] += kind in kinds
             wrong.update(kinds[:1] if kind not in kinds else [])
         else:
             taken = (
-                one
-                for one, name in found
+                found_kind
+                for found_kind, name in found
                 if name == word or (name in word and 2 * len(name) >= len(word))
             )
             wrong.update(islice(taken, 1))
@@ -239,6 +239,6 @@ def test_no_text_takes_more_than_its_length(name: str) -> None:
 
 
 def test_a_call_reads_as_its_values() -> None:
-    text, windows = readable('write{"path": "a.py", "lines": [1, "two"], "deep": {"x": "y"}}')
+    text, windows = readable_text('write{"path": "a.py", "lines": [1, "two"], "deep": {"x": "y"}}')
 
     assert (text, windows) == ("a.py\ntwo\ny", [])

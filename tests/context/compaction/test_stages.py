@@ -17,11 +17,11 @@ def told(weights: list[int], room: int) -> list[SummaryStage]:
     parts = StageProgress(messages(len(weights)), tuple(weights))
     found = []
     while True:
-        stretch = parts.next(room)
+        stretch = parts.next_stage(room)
         found.append(stretch)
         if stretch.final:
             return found
-        parts = parts.after(stretch, f"req_{stretch.number}")
+        parts = parts.after_request(stretch, f"req_{stretch.number}")
 
 
 def test_a_stretch_takes_as_much_as_fits() -> None:
@@ -50,12 +50,12 @@ def test_every_message_is_told_or_left_out_exactly_once(weights: list[int], room
     given_messages = messages(len(weights))
     found = told(weights, room)
 
-    stretches = [stretch.told(given_messages) for stretch in found]
-    assert tuple(one for stretch in stretches for one in stretch) == given_messages
+    stretches = [stretch.messages_of(given_messages) for stretch in found]
+    assert tuple(message for stretch in stretches for message in stretch) == given_messages
     for stretch, these in zip(found, stretches, strict=True):
         assert these
         ids = {message.id: weight for message, weight in zip(given_messages, weights, strict=True)}
-        kept = [ids[one.id] for one in these if one.id not in stretch.left_out]
+        kept = [ids[message.id] for message in these if message.id not in stretch.left_out]
         assert all(weight <= room for weight in kept)
         assert all(ids[name] == tokens > room for name, tokens in stretch.left_out.items())
         if len(these) > 1:
@@ -76,9 +76,9 @@ def test_numbers_without_a_stage_tell_everything_at_once() -> None:
 
 
 def test_messages_that_are_gone_are_no_stretch() -> None:
-    assert SummaryStage(1, "msg_gone", "msg_gone", final=True).told(messages(2)) == ()
+    assert SummaryStage(1, "msg_gone", "msg_gone", final=True).messages_of(messages(2)) == ()
 
 
 def test_where_no_message_fits_there_is_no_hope() -> None:
-    assert StageProgress(messages(2), (300, 400)).hopeless(100)
-    assert not StageProgress(messages(2), (300, 40)).hopeless(100)
+    assert StageProgress(messages(2), (300, 400)).nothing_fits(100)
+    assert not StageProgress(messages(2), (300, 40)).nothing_fits(100)

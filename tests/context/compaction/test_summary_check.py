@@ -24,7 +24,7 @@ def conversation(*words: str, auto: bool = False) -> Messages:
     """Return prompts and a compaction's marker, without a tail."""
     part = CompactionPart(id="prt_m", session_id="ses_a", message_id="msg_m", auto=auto)
     marker = Message(info=user("msg_m").info, parts=(part,))
-    return (*(said(number, one) for number, one in enumerate(words)), marker)
+    return (*(said(number, word) for number, word in enumerate(words)), marker)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.session import ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
-from tests.review.decision_sessions import SCENES
+from tests.recordings.decision_sessions import SCENES
 from tests.review.request_contents.reviewed import review_of
 from tests.waiting import LAST_RESORT_SECONDS
 
@@ -19,7 +19,9 @@ from palimpsest.transcript.context_values.decisions import Decision
 
 
 def reports(store: Store, session_id: str) -> list[Decision]:
-    return [one for one in store.load(session_id).decisions if "retention" in one.numbers]
+    return [
+        decision for decision in store.load(session_id).decisions if "retention" in decision.numbers
+    ]
 
 
 @pytest.mark.parametrize("scene", ["compacted", "compacted_by_hand", "refused", "reported_full"])
@@ -31,10 +33,12 @@ async def test_the_grade_is_what_review_finds_afterwards(tmp_path: Path, scene: 
     assert len(graded) == len(found) > 0
     for grade, loss in zip(graded, found, strict=True):
         told = grade.numbers["retention"]
-        assert {kind: one["found"] for kind, one in told.items()} == dict(loss.found)
-        for kind, one in told.items():
-            assert one["lost"] == len(loss.lost_of(kind))
-            assert set(one["names"]) == {lost.name for lost in loss.lost_of(kind)}
+        assert {kind: loss_of_kind["found"] for kind, loss_of_kind in told.items()} == dict(
+            loss.found
+        )
+        for kind, loss_of_kind in told.items():
+            assert loss_of_kind["lost"] == len(loss.lost_of(kind))
+            assert set(loss_of_kind["names"]) == {lost.name for lost in loss.lost_of(kind)}
 
 
 async def test_the_report_says_what_stays_as_it_is(tmp_path: Path) -> None:
@@ -98,7 +102,7 @@ async def test_only_a_person_demands_not_a_file_that_they_mention_nor_what_a_too
     for words in ("Read @rules.md. Never burn the first letter.", "Say more.", "And more."):
         await ask(session, words)
     shown = json.dumps(
-        [one.model_dump(mode="json") for one in harness.store.load(session.id).messages()]
+        [message.model_dump(mode="json") for message in harness.store.load(session.id).messages()]
     )
     await asyncio.wait_for(session.compact(), LAST_RESORT_SECONDS)
 
@@ -106,4 +110,6 @@ async def test_only_a_person_demands_not_a_file_that_they_mention_nor_what_a_too
     [loss] = review_of(harness.store, session.id).compactions()
     assert "second drawer" in shown
     assert grade.numbers["retention"]["constraints"]["found"] == 1
-    assert [one.sentence for one in loss.constraints] == ["Never burn the first letter."]
+    assert [constraint.sentence for constraint in loss.constraints] == [
+        "Never burn the first letter."
+    ]

@@ -96,8 +96,10 @@ def test_call_ids_are_written_as_the_provider_wants_them() -> None:
     )
 
     def ids(target: ModelInfo) -> list[str]:
-        blocks = [one for message in transform(messages, target, RULE) for one in message.blocks]
-        return [one.call_id for one in blocks if isinstance(one, CallBlock | ResultBlock)]
+        blocks = [
+            block for message in transform(messages, target, RULE) for block in message.blocks
+        ]
+        return [block.call_id for block in blocks if isinstance(block, CallBlock | ResultBlock)]
 
     assert ids(CLAUDE) == ["call_1_fc_2"] * 2
     assert ids(MISTRAL) == ["call1fc20"] * 2
@@ -121,8 +123,8 @@ def test_thinking_goes_into_a_field_of_every_answer_even_if_empty() -> None:
 
     written = to_provider(transform(messages, DEEPSEEK, RULE), DEEPSEEK)
 
-    assert [one["reasoning_content"] for one in written] == ["Hm. So.", ""]
-    assert [one["content"] for one in written] == ["Yes.", "No."]
+    assert [message["reasoning_content"] for message in written] == ["Hm. So.", ""]
+    assert [message["content"] for message in written] == ["Yes.", "No."]
 
 
 def test_fitting_twice_changes_nothing_more() -> None:

@@ -2,7 +2,7 @@
 
 from tests.builders import Builder
 
-from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.transcript.user_notices import USER_NOTICE, user_notice, user_notice_text
 
 
@@ -10,7 +10,9 @@ def test_a_notice_is_left_out_of_what_is_summarised() -> None:
     build = Builder()
     told = user_notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
 
-    text = serialize((build.user("How many?"), build.assistant(told, build.text("Three."))), 2_000)
+    text = serialize_messages(
+        (build.user("How many?"), build.assistant(told, build.text("Three."))), 2_000
+    )
 
     assert user_notice_text(told) == "The hook polite failed."
     assert text == "[User]: How many?\n\n[Assistant]: Three."
@@ -21,6 +23,6 @@ def test_a_notice_of_an_older_log_is_told_as_it_was_sent() -> None:
     new = user_notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
     older = new.model_copy(update={"metadata": {USER_NOTICE: "hook"}})
 
-    text = serialize((build.assistant(older, build.text("Three.")),), 2_000)
+    text = serialize_messages((build.assistant(older, build.text("Three.")),), 2_000)
 
     assert text == "[Assistant]: The hook polite failed.\n[Assistant]: Three."

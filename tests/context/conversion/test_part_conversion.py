@@ -139,10 +139,10 @@ def media_of(flat: NeutralMessages) -> list[tuple[str, list[str]]]:
         (
             message.role,
             [
-                one.url
+                media.url
                 for block in message.blocks
-                for one in (block.media if isinstance(block, ResultBlock) else [block])
-                if isinstance(one, MediaBlock)
+                for media in (block.media if isinstance(block, ResultBlock) else [block])
+                if isinstance(media, MediaBlock)
             ],
         )
         for message in flat
@@ -209,7 +209,7 @@ def test_empty_texts_are_sent_where_the_policy_says_so() -> None:
 
     def texts(rule: ConvertPolicy) -> list[str]:
         flat = neutral_messages(messages, MODEL, rule)
-        return [one.text for m in flat for one in m.blocks if isinstance(one, TextBlock)]
+        return [block.text for m in flat for block in m.blocks if isinstance(block, TextBlock)]
 
     assert texts(ConvertPolicy()) == []
     assert texts(ConvertPolicy(user_empty_texts=True, empty_texts="kept")) == ["", ""]

@@ -13,7 +13,7 @@ from palimpsest.context.engine_text.environment_changes import (
     NEW_KERNEL,
     EnvironmentState,
     environment_changes,
-    tells_changes,
+    has_change_note,
 )
 from palimpsest.context.engine_text.reminders import FROM_PLAN, TO_PLAN
 from palimpsest.transcript.context_values.policies import ReminderPolicy
@@ -71,7 +71,7 @@ def test_a_new_day_is_told_once() -> None:
     assert [part.text for part in messages[0].parts][1:] == [  # type: ignore[union-attr]
         f"<note>It is {SATURDAY} now.</note>"
     ]
-    assert tells_changes(messages[0])
+    assert has_change_note(messages[0])
     assert told((*messages, prompt(build)), at(SATURDAY)) == []
     assert told((*messages, prompt(build)), at("Sun Nov 22 2026")) != []
 

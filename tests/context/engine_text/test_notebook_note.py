@@ -66,7 +66,7 @@ def test_says_nothing_where_there_is_nothing_to_tell() -> None:
 def test_tells_only_failed_cells_where_only_errors_are_wanted() -> None:
     told = note(run(1), failed(2), detail="errors")
 
-    assert [one.number for one in told.cells] == [2]
+    assert [cell.number for cell in told.cells] == [2]
     assert "Only cells that failed are told." in told.text
 
 
@@ -75,9 +75,9 @@ def test_keeps_an_old_error_and_the_newest_cells_where_not_all_fit() -> None:
 
     told = note(*runs, tokens=4_000)
 
-    assert 1 in [one.number for one in told.cells]
-    assert 11 in [one.number for one in told.cells]
-    assert 2 in [one.number for one in told.omitted]
+    assert 1 in [cell.number for cell in told.cells]
+    assert 11 in [cell.number for cell in told.cells]
+    assert 2 in [cell.number for cell in told.omitted]
     assert "Not shown here: cells 2 to " in told.text
     assert count(told.text) <= 4_200
 
@@ -123,7 +123,7 @@ def test_names_what_has_no_text_and_sends_the_newest_pictures() -> None:
     told = note(*figures, images=3)
 
     assert '<display type="image/png"/>' in told.text
-    assert [one.cell.number for one in told.images] == [5, 6, 7]
+    assert [image.cell.number for image in told.images] == [5, 6, 7]
     assert note(*figures, images=0).images == ()
 
 

@@ -13,14 +13,14 @@ from tests.builders import MODEL, Builder
 from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.engine_text.reminders import STEERED, last_step, remind, wrapped
+from palimpsest.context.engine_text.reminders import STEERED, last_step, remind, with_reminders
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View
 from palimpsest.model.script import calls, says
+from palimpsest.recordings.reconstruction.redecision import redecide
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.render.content.decision_reasons import reason
-from palimpsest.review.reconstruction.redecision import redecide
-from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import ReminderPolicy
@@ -43,7 +43,9 @@ def decide(
 
 
 def texts(messages: Messages) -> list[str]:
-    return [part.text for one in messages for part in one.parts if isinstance(part, TextPart)]
+    return [
+        part.text for message in messages for part in message.parts if isinstance(part, TextPart)
+    ]
 
 
 def turn(*said: str | TextPart, build: Builder | None = None) -> Messages:
@@ -51,7 +53,7 @@ def turn(*said: str | TextPart, build: Builder | None = None) -> Messages:
     build = build or Builder()
     asked = build.user("do it")
     step = build.assistant(build.ran("bash", "ok"), to=asked, finish="tool-calls")
-    return (asked, step, *(build.user(one, joins=True) for one in said))
+    return (asked, step, *(build.user(text, joins=True) for text in said))
 
 
 def test_leaves_an_ordinary_prompt_alone() -> None:
@@ -67,7 +69,7 @@ def test_says_around_steered_words_why_they_come_now() -> None:
     messages = turn("and this")
     (decision,) = decide(messages)
 
-    shown = wrapped(messages, (decision,))
+    shown = with_reminders(messages, (decision,))
 
     assert texts(shown) == ["do it", f"{OURS.before}and this"]
     assert (decision.action, decision.rule) == ("wrap", STEERED)
@@ -81,7 +83,7 @@ def test_only_the_words_of_a_message_get_one() -> None:
     steered = build.user("and this", told, joins=True)
     messages = (*turn(build=build), steered)
 
-    shown = wrapped(messages, decide(messages))
+    shown = with_reminders(messages, decide(messages))
 
     assert texts(shown)[-2:] == [f"{OURS.before}and this", "It is late."]
 
@@ -120,8 +122,8 @@ def test_the_recorded_agent_takes_it_off_after_the_next_answer() -> None:
 
     then = decide(answered, SEEDS, first)
 
-    assert texts(wrapped(messages, first))[-1] == f"{SEEDS.before}and this{SEEDS.after}"
-    assert texts(wrapped(answered, then)) == ["do it", "and this"]
+    assert texts(with_reminders(messages, first))[-1] == f"{SEEDS.before}and this{SEEDS.after}"
+    assert texts(with_reminders(answered, then)) == ["do it", "and this"]
     assert decide(answered, SEEDS, then) == then
 
 
@@ -137,8 +139,8 @@ def test_what_was_decided_shows_the_same_bytes_however_the_session_goes_on(said:
     messages: Messages = turn(build=build)
     decisions: tuple[Decision, ...] = ()
     sent: list[str] = []
-    for one in said:
-        messages = (*messages, build.user(one, joins=True))
+    for text in said:
+        messages = (*messages, build.user(text, joins=True))
         decisions = decide(messages, OURS, decisions)
         shown = texts(apply_decisions(messages, View(messages, decisions)))
         assert shown[: len(sent)] == sent
@@ -192,9 +194,9 @@ async def test_a_live_turn_reminds_and_every_request_is_rebuilt(
     assert said_by_users(model.requests[3]) == ["first", after, "later"]
     rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert len(rebuilt) == 4
-    assert all(one.matches for one in rebuilt)
+    assert all(rebuilt_request.matches for rebuilt_request in rebuilt)
     again = redecide(harness.store, session.id)
-    reminders = [one for one in again.occasions if one.decider == "remind"]
+    reminders = [occasion for occasion in again.occasions if occasion.decider == "remind"]
     assert again.same, again.text
     expected = {"plain": 0, "once": 1, "until-answered": 2}[rule.steered]
-    assert sum(len(one.recorded) for one in reminders) == expected
+    assert sum(len(reminder.recorded) for reminder in reminders) == expected

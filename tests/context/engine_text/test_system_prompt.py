@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask, requested
 
-from palimpsest.context.engine_text.system_prompt import HEADER, MODEL_GUIDANCE, header
+from palimpsest.context.engine_text.system_prompt import HEADER, MODEL_GUIDANCE, prompt_header
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.provider_profile.profile import guidance_of
@@ -31,8 +31,11 @@ def test_a_family_is_known_by_the_name_whoever_serves_it(model: str, family: str
 
 
 def test_a_header_is_what_is_said_to_all_and_to_the_family() -> None:
-    assert header("anthropic/claude-sonnet-5") == f"{HEADER}\n{MODEL_GUIDANCE['claude']}"
-    assert len({header(f"p/{name}") for name in ("gpt-5", "gpt-4", "gemini-3", "claude", "x")}) == 5
+    assert prompt_header("anthropic/claude-sonnet-5") == f"{HEADER}\n{MODEL_GUIDANCE['claude']}"
+    assert (
+        len({prompt_header(f"p/{name}") for name in ("gpt-5", "gpt-4", "gemini-3", "claude", "x")})
+        == 5
+    )
 
 
 async def test_two_parts_stay_the_same_bytes_while_files_and_days_change(tmp_path: Path) -> None:
@@ -47,7 +50,8 @@ async def test_two_parts_stay_the_same_bytes_while_files_and_days_change(tmp_pat
     await ask(session, "Two?", system="Be brief.")
 
     systems = [
-        [m["content"] for m in one.messages if m["role"] == "system"] for one in model.requests
+        [m["content"] for m in request.messages if m["role"] == "system"]
+        for request in model.requests
     ]
     assert systems[0] == systems[1] == systems[2]
     told = "\n\n".join(str(part) for part in systems[0])
@@ -62,5 +66,6 @@ async def test_two_parts_stay_the_same_bytes_while_files_and_days_change(tmp_pat
     ]
     assert sorted(pieces, key=told.index) == pieces
     assert (
-        len({one.request.system.sha256 for one in requested(await harness.records(session))}) == 1
+        len({event.request.system.sha256 for event in requested(await harness.records(session))})
+        == 1
     )

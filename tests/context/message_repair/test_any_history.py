@@ -32,7 +32,7 @@ def says(role: Any, *words: str, **more: Any) -> NeutralMessage:
 
 
 def calls(*identifiers: str, tool: str = "read", **more: Any) -> NeutralMessage:
-    made = tuple(CallBlock(call_id=one, tool=tool, input={}) for one in identifiers)
+    made = tuple(CallBlock(call_id=identifier, tool=tool, input={}) for identifier in identifiers)
     return NeutralMessage(role="assistant", blocks=made, **more)
 
 
@@ -42,7 +42,7 @@ def result(identifier: str, text: str, tool: str = "read") -> NeutralMessage:
 
 
 def results(*given: tuple[str, str]) -> NeutralMessage:
-    made = tuple(ResultBlock(call_id=one, tool="read", text=text) for one, text in given)
+    made = tuple(ResultBlock(call_id=call_id, tool="read", text=text) for call_id, text in given)
     return NeutralMessage(role="tool", blocks=made)
 
 

@@ -183,7 +183,7 @@ def test_a_result_takes_its_share_of_the_window_by_the_counter(
     later = after(view, *made)
     shown = outputs(later)
 
-    assert all(count(one) <= window * OURS.result_share for one in shown)
+    assert all(count(text) <= window * OURS.result_share for text in shown)
     assert cut_oversized(MessageOutputs(later, Policy(), count), OURS, window) == ()
     assert sum(map(len, shown)) > 0
 

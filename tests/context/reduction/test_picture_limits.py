@@ -73,8 +73,8 @@ class Session:
         call = self.make.ran("read", "output", path="x.png")
         assert isinstance(call.state, ToolCompleted)
         attachments = tuple(
-            Attachment(mime=mime, filename=f"{at}.png", url=url_of(one, mime))
-            for at, one in enumerate(pictures)
+            Attachment(mime=mime, filename=f"{at}.png", url=url_of(picture, mime))
+            for at, picture in enumerate(pictures)
         )
         state = call.state.model_copy(update={"attachments": attachments})
         call = call.model_copy(update={"state": state})
@@ -107,7 +107,9 @@ class Session:
         return list(sent_pictures(self.view, self.request().messages, self.model))
 
     def hashes(self) -> list[str]:
-        return [message_hash(one) for one in to_provider(self.request().messages, self.model)]
+        return [
+            message_hash(message) for message in to_provider(self.request().messages, self.model)
+        ]
 
     def decide(self) -> tuple[Decision, ...]:
         """Decide before the next request, as the loop does."""
@@ -151,19 +153,20 @@ LIMITS = st.builds(
 
 def breaks(pictures: list[SentPicture], limits: RequestLimits) -> list[str]:
     """Return the limits that pictures of a request break, written apart from what is tested."""
-    sides = [one.side for one in pictures]
+    sides = [picture.side for picture in pictures]
     found = {
         "pictures": limits.pictures is not None and len(pictures) > limits.pictures,
-        "side": limits.side is not None and any(one > limits.side for one in sides),
+        "side": limits.side is not None and any(side > limits.side for side in sides),
         "many": limits.many is not None
         and limits.many_side is not None
         and len(pictures) > limits.many
-        and any(one > limits.many_side for one in sides),
-        "pixels": limits.pixels is not None and any(one.pixels > limits.pixels for one in pictures),
+        and any(side > limits.many_side for side in sides),
+        "pixels": limits.pixels is not None
+        and any(picture.pixels > limits.pixels for picture in pictures),
         "bytes": limits.picture_bytes is not None
-        and any(one.bytes > limits.picture_bytes for one in pictures),
+        and any(picture.bytes > limits.picture_bytes for picture in pictures),
         "request": limits.request_bytes is not None
-        and sum(one.bytes for one in pictures) > limits.request_bytes,
+        and sum(picture.bytes for picture in pictures) > limits.request_bytes,
     }
     return [name for name, broken in found.items() if broken]
 
@@ -179,7 +182,7 @@ def test_no_request_breaks_a_limit_and_each_call_keeps_its_result(
     session = Session(model_of("somebody/sees"), limits, shrinks)
     before: list[str] = []
     for pictures in turns:
-        session.look(*(png(*one) for one in pictures))
+        session.look(*(png(*size) for size in pictures))
         made = session.decide()
 
         hashes = session.hashes()
@@ -187,7 +190,7 @@ def test_no_request_breaks_a_limit_and_each_call_keeps_its_result(
         assert session.decide() == ()
         calls = [b for m in session.request().messages for b in m.blocks if b.type == "call"]
         results = [b for m in session.request().messages for b in m.blocks if b.type == "result"]
-        assert [one.call_id for one in calls] == [one.call_id for one in results]
+        assert [call.call_id for call in calls] == [result.call_id for result in results]
         if not made:
             assert hashes[: len(before)] == before
         before = hashes
@@ -214,7 +217,7 @@ def test_what_is_left_out_is_named_and_the_log_keeps_it() -> None:
     assert made.numbers["pictures"]["0"]["size"] == [300, 200]
     result = next(b for m in session.request().messages for b in m.blocks if b.type == "result")
     assert result.text.startswith("output\n\n[picture left out: 0.png, 300 x 200 pixels. ")
-    assert [one.filename for one in result.media] == ["1.png"]
+    assert [attachment.filename for attachment in result.media] == ["1.png"]
     assert session.messages == whole
 
 
@@ -222,13 +225,13 @@ def test_a_picture_of_a_prompt_is_made_smaller_or_becomes_words() -> None:
     session = Session(model_of("anthropic/claude-x"))
     session.attach(png(9_000, 4_500))
     session.decide()
-    assert [one.size for one in session.sent()] == [(7_600, 3_800)]
+    assert [picture.size for picture in session.sent()] == [(7_600, 3_800)]
 
     session.shrinks = False
     session.attach(png(9_000, 4_500))
     session.decide()
 
-    assert [one.size for one in session.sent()] == [(7_600, 3_800)]
+    assert [picture.size for picture in session.sent()] == [(7_600, 3_800)]
     words = str(to_provider(session.request().messages, session.model))
     assert "[picture left out: mine.png, 9,000 x 4,500 pixels." in words
 
@@ -251,7 +254,7 @@ def test_a_later_reduction_of_the_text_keeps_the_picture_as_it_is_sent() -> None
                 numbers=cut,
             ),
         )
-        assert [one.side for one in session.sent()] == [7_600]
+        assert [picture.side for picture in session.sent()] == [7_600]
     result = next(b for m in session.request().messages for b in m.blocks if b.type == "result")
     assert result.text == "output"
 
@@ -268,7 +271,7 @@ def test_what_a_person_pinned_is_left_out_last() -> None:
 
     session.decide()
 
-    assert [one.side for one in session.sent()] == [100]
+    assert [picture.side for picture in session.sent()] == [100]
 
 
 def test_a_limit_that_was_learned_holds_for_its_model_alone() -> None:

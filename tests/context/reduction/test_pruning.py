@@ -11,9 +11,9 @@ from tests.golden.prune_settings import prune_settings
 
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.reduction.cache_ttl_pruning import prunable
+from palimpsest.context.reduction.cache_ttl_pruning import is_prunable
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.reduction.superseded_reads import superseded
+from palimpsest.context.reduction.superseded_reads import newer_calls
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
@@ -216,15 +216,15 @@ def test_the_default_asks_for_less_of_a_small_window(
     note = decide_note(of(2 * minimum, protect))
     enough, few = of(minimum + note, protect), of(minimum + note - 1, protect)
 
-    assert [one.numbers["protect_tokens"] for one in enough] == [protect]
-    assert [one.numbers["minimum_tokens"] for one in enough] == [minimum]
+    assert [decision.numbers["protect_tokens"] for decision in enough] == [protect]
+    assert [decision.numbers["minimum_tokens"] for decision in enough] == [minimum]
     assert few == ()
     assert of(2 * minimum, protect - 2) == ()
 
 
 def decide_note(decisions: tuple[Decision, ...]) -> int:
     """Return the tokens of the placeholder of a decision."""
-    return sum(one.tokens_after for one in decisions)
+    return sum(decision.tokens_after for decision in decisions)
 
 
 def test_a_policy_that_was_recorded_before_small_windows_asked_for_less_keeps_its_numbers() -> None:
@@ -408,7 +408,7 @@ def test_nothing_is_trimmed_while_the_age_of_the_cache_is_unknown() -> None:
 def test_tools_are_named_by_pattern_and_a_denial_wins(
     allow: tuple[str, ...], deny: tuple[str, ...], *, expected: bool
 ) -> None:
-    assert prunable("exec", PrunePolicy(allow_tools=allow, deny_tools=deny)) is expected
+    assert is_prunable("exec", PrunePolicy(allow_tools=allow, deny_tools=deny)) is expected
 
 
 @pytest.mark.parametrize(
@@ -427,8 +427,8 @@ def newer(*calls: tuple[str, dict[str, Any]], hidden: tuple[int, ...] = ()) -> d
     message = build.assistant(*(build.ran(tool, "text", **given) for tool, given in calls))
     ids = part_ids((message,))
     shown = [part for at, part in enumerate(ids) if at not in hidden]
-    found = superseded((message,), shown)
-    return {ids.index(part): one.reason for part, one in found.items()}
+    found = newer_calls((message,), shown)
+    return {ids.index(part): newer.reason for part, newer in found.items()}
 
 
 def test_a_read_is_out_of_date_once_the_file_is_read_again_or_changed() -> None:

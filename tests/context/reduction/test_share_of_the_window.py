@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.sample_size import thinned
 
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.reduction.truncation import left_to_tool, shorten, truncate
+from palimpsest.context.reduction.truncation import is_shortened_by_tool, shorten, truncate
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, TruncatePolicy
@@ -125,7 +125,7 @@ def test_what_a_tool_shortened_itself_is_held_to_the_share_too_where_it_is_count
     """A file that is read in pieces is fifty thousand bytes, which may be half of a small window."""
     piece = {"truncated": True}
 
-    assert not left_to_tool(piece, OURS.truncate)
-    assert not left_to_tool({}, PRESETS["opencode-1.18"].truncate)
-    assert left_to_tool(piece, PRESETS["opencode-1.18"].truncate)
-    assert left_to_tool(piece, PRESETS["openclaw-2026.9"].truncate)
+    assert not is_shortened_by_tool(piece, OURS.truncate)
+    assert not is_shortened_by_tool({}, PRESETS["opencode-1.18"].truncate)
+    assert is_shortened_by_tool(piece, PRESETS["opencode-1.18"].truncate)
+    assert is_shortened_by_tool(piece, PRESETS["openclaw-2026.9"].truncate)

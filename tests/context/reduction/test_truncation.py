@@ -9,7 +9,7 @@ from palimpsest.context.reduction.truncation import (
     HINT,
     RECALL_HINT,
     TASK_HINT,
-    measure,
+    choose_ends,
     shorten,
     truncate,
 )
@@ -131,7 +131,7 @@ def test_takes_at_most_a_share_of_a_small_window() -> None:
 @given(st.text(alphabet="ab\né ", max_size=400), st.integers(1, 20), st.integers(1, 200))
 def test_what_is_kept_is_within_the_caps(text: str, max_lines: int, max_bytes: int) -> None:
     for from_end in (False, True):
-        kept = measure(text, max_lines, max_bytes, from_end=from_end)
+        kept = choose_ends(text, max_lines, max_bytes, from_end=from_end)
         if kept is None:
             assert len(text.split("\n")) <= max_lines
             assert len(text.encode()) <= max_bytes

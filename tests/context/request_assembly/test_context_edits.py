@@ -171,7 +171,7 @@ def test_whole_messages_left_out_leave_a_valid_request(
         assert law.broken(sent) == []
     assert "The newest prompt." in words(sent)
     left_out = {messages[at % len(messages)].id for at in gone} - {messages[-1].id}
-    assert not left_out & {one.message_id for one in sent}
+    assert not left_out & {message.message_id for message in sent}
 
 
 def simple() -> tuple[Messages, ToolPart]:
@@ -189,7 +189,7 @@ def test_a_call_goes_together_with_its_result_and_the_thought_before_it() -> Non
 
     sent = request(edited(View(messages), "exclude", call.id, numbered()))
 
-    assert [one.role for one in sent] == ["system", "user", "assistant", "user"]
+    assert [message.role for message in sent] == ["system", "user", "assistant", "user"]
     assert "Hm." not in words(sent)
 
 
@@ -204,7 +204,7 @@ def test_a_pinned_output_behind_a_summary_is_quoted_after_it() -> None:
 
     sent = request(edited(view, "pin", call.id, numbered()))
 
-    assert [one.role for one in sent] == ["system", "user", "assistant", "user", "user"]
+    assert [message.role for message in sent] == ["system", "user", "assistant", "user", "user"]
     assert sent[3].blocks[0].model_dump()["text"] == (
         "Kept at the user's request, from earlier in this conversation. Your call "
         'read({"path":"a.csv"}) returned:\n\nx,y\n1,2'

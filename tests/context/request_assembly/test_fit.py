@@ -16,7 +16,7 @@ from palimpsest.context.request_assembly.fit import (
     MessageRequest,
     ResultsShortened,
     SummaryNeeded,
-    fit,
+    fit_request,
     prune_after_turn,
 )
 from palimpsest.context.request_assembly.projection import project
@@ -66,7 +66,7 @@ def step(
 def test_leaves_a_small_session_alone() -> None:
     view, tries = session(2), FitAttempts()
 
-    found = step(fit(request(view), tries))
+    found = step(fit_request(request(view), tries))
 
     assert isinstance(found, FittedRequest)
     assert found.request.view is view
@@ -76,11 +76,11 @@ def test_leaves_a_small_session_alone() -> None:
 
 
 def test_clears_old_outputs_before_it_asks_for_anything() -> None:
-    running = fit(request(session(6), PRUNES), FitAttempts())
+    running = fit_request(request(session(6), PRUNES), FitAttempts())
 
     decided = step(running)
     assert isinstance(decided, DecisionBatch)
-    assert {one.rule for one in decided.decisions} == {"prune/batch"}
+    assert {decision.rule for decision in decided.decisions} == {"prune/batch"}
     assert decided.facts.used_tokens is not None
     assert decided.facts.used_tokens > WINDOW
     found = step(running)
@@ -92,7 +92,7 @@ def test_clears_old_outputs_before_it_asks_for_anything() -> None:
 
 def test_asks_for_a_summary_and_goes_on_with_what_it_is_sent() -> None:
     tries = FitAttempts()
-    running = fit(request(session(6)), tries)
+    running = fit_request(request(session(6)), tries)
 
     assert step(running) == SummaryNeeded(overflow=False)
     assert tries.compactions == 1
@@ -106,15 +106,15 @@ def test_asks_for_a_summary_and_goes_on_with_what_it_is_sent() -> None:
 def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
     small = policy_with_changes(OURS, {"recovery.result_cap": 1_000})
     view, tries = session(6), FitAttempts()
-    running = fit(request(view, small), tries)
+    running = fit_request(request(view, small), tries)
     assert step(running) == SummaryNeeded(overflow=False)
 
     decided = step(running, FitOutcome(request(view, small), failed=True))
     assert isinstance(decided, DecisionBatch)
-    assert {one.rule for one in decided.decisions} == {"recover/oversized"}
+    assert {decision.rule for decision in decided.decisions} == {"recover/oversized"}
     assert step(running) == ResultsShortened()
     assert tries.truncations == 1
-    found = step(running, FitOutcome(request(view.decided(*decided.decisions), small)))
+    found = step(running, FitOutcome(request(view.with_decisions(*decided.decisions), small)))
 
     assert isinstance(found, FittedRequest)
     assert found.route.fits
@@ -122,7 +122,7 @@ def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
 
 def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> None:
     view = session(6, chars=2_500)
-    running = fit(request(view), FitAttempts())
+    running = fit_request(request(view), FitAttempts())
     step(running)
 
     assert step(running, FitOutcome(request(view), failed=True)) is None
@@ -131,7 +131,7 @@ def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> 
 def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> None:
     once = policy_with_changes(OURS, {"compact.max_attempts": 1})
     view = session(6)
-    running = fit(request(view, once), FitAttempts())
+    running = fit_request(request(view, once), FitAttempts())
     step(running)
 
     found = step(running, FitOutcome(request(view, once)))
@@ -144,8 +144,8 @@ def test_a_refusal_is_answered_by_as_many_summaries_as_the_policy_says() -> None
     once = policy_with_changes(OURS, {"recovery.compactions": 1})
     view, tries = session(2), FitAttempts()
 
-    first = step(fit(request(view, once), tries, "refused"))
-    second = step(fit(request(view, once), tries, "refused"))
+    first = step(fit_request(request(view, once), tries, "refused"))
+    second = step(fit_request(request(view, once), tries, "refused"))
 
     assert first == SummaryNeeded(overflow=True)
     assert second is None
@@ -156,8 +156,8 @@ def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
     once = policy_with_changes(OURS, {"compact.max_attempts": 1})
     view, tries = session(2), FitAttempts()
 
-    first = step(fit(request(view, once), tries, "full"))
-    second = step(fit(request(view, once), tries, "full"))
+    first = step(fit_request(request(view, once), tries, "full"))
+    second = step(fit_request(request(view, once), tries, "full"))
 
     assert first == SummaryNeeded(overflow=False)
     assert isinstance(second, FittedRequest)
@@ -166,7 +166,7 @@ def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
 def test_a_prompt_alone_is_not_summarised() -> None:
     view = View((Builder().user("word " * 4_000),))
 
-    found = step(fit(request(view), FitAttempts()))
+    found = step(fit_request(request(view), FitAttempts()))
 
     assert isinstance(found, FittedRequest)
     assert not found.route.fits
@@ -176,7 +176,7 @@ def test_the_same_inputs_give_the_same_yields_and_change_nothing() -> None:
     view = session(6)
     before = view.decisions
 
-    once, again = (list(fit(request(view, PRUNES), FitAttempts())) for _ in range(2))
+    once, again = (list(fit_request(request(view, PRUNES), FitAttempts())) for _ in range(2))
 
     assert once == again
     assert once
@@ -196,5 +196,5 @@ def test_prunes_after_a_turn_only_where_the_policy_does_that_then() -> None:
 
     assert ours == []
     assert isinstance(theirs, DecisionBatch)
-    assert {one.rule for one in theirs.decisions} == {"prune/opencode"}
+    assert {decision.rule for decision in theirs.decisions} == {"prune/opencode"}
     assert theirs.facts == FACTS

@@ -19,7 +19,7 @@ harness = load(get_ipython(), rules=from_config({'*': 'allow'}, home='/'))
 SCENES = """
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import says
 register_scenario("one", [says("Here.")])
 register_scenario("two", [says("Here."), says("Late.").pauses(20.0)])

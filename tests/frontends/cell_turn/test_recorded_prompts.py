@@ -91,7 +91,7 @@ def run_all(
     for answer in answers:
         kernel.question()
         kernel.answer(answer)
-    return [kernel.finish(one) for one in sent]
+    return [kernel.finish(code) for code in sent]
 
 
 def first_run(notebook: Notebook) -> None:
@@ -103,7 +103,7 @@ def first_run(notebook: Notebook) -> None:
     notebook.server.script(*ANSWERS)
     with notebook.kernel() as kernel:
         runs = run_all(kernel, NOTEBOOK, answers=("1",))
-        assert [one.status for one in runs] == ["ok"] * len(runs), runs[-1].reply["content"]
+        assert [run.status for run in runs] == ["ok"] * len(runs), runs[-1].reply["content"]
         assert len(notebook.server.requests) == 3
     notebook.server.requests.clear()
     shutil.copytree(notebook.folder, kept)
@@ -119,7 +119,7 @@ def test_restart_and_run_all_sends_nothing(notebook: Notebook) -> None:
     with notebook.kernel() as kernel:
         runs = run_all(kernel, NOTEBOOK)
 
-    assert [one.status for one in runs] == ["ok"] * 5
+    assert [run.status for run in runs] == ["ok"] * 5
     assert notebook.server.requests == []
     assert "Recorded answer of" in texts(runs[2])
     assert "The sum is 6." in texts(runs[2])
@@ -164,7 +164,7 @@ def test_one_cell_after_a_restart_shows_its_record_and_run_once_more_asks(
 
 
 def changed(cells: Cells, cell_id: str, code: str) -> Cells:
-    return [(one, code if one == cell_id else source) for one, source in cells]
+    return [(place, code if place == cell_id else source) for place, source in cells]
 
 
 def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebook) -> None:
@@ -176,7 +176,7 @@ def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebo
         question = kernel.question()
         assert "This cell's prompt is not the one that it asked" in question
         kernel.answer("3")
-        runs = [kernel.finish(one) for one in sent[:3]]
+        runs = [kernel.finish(code) for code in sent[:3]]
         assert runs[2].status == "error"
         assert "nothing was sent" in runs[2].reply["content"]["evalue"]
         assert notebook.server.requests == []
@@ -184,7 +184,7 @@ def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebo
     notebook.server.script(says("It is 6, once more."), says("The mean is still 2."))
     with notebook.kernel() as kernel:
         # One question for both: the mean was asked about another sum.
-        runs = run_all(kernel, [one for one in cells if one[0] != "use"], answers=("1",))
+        runs = run_all(kernel, [cell for cell in cells if cell[0] != "use"], answers=("1",))
 
     assert "It is 6, once more." in texts(runs[2])
     assert "The mean is still 2." in texts(runs[3])
@@ -273,7 +273,7 @@ def test_python_that_was_not_approved_on_this_machine_asks_first(
         sent = [kernel.send(code, stdin=True, cellId=cell_id) for cell_id, code in NOTEBOOK]
         assert CODE.splitlines()[0] in kernel.question()
         kernel.answer("1")
-        runs = [kernel.finish(one) for one in sent]
+        runs = [kernel.finish(code) for code in sent]
         assert "total is 6" in runs[3].stream()
     with notebook.kernel(**elsewhere) as kernel:
         assert "total is 6" in run_all(kernel, NOTEBOOK)[3].stream()
@@ -410,7 +410,7 @@ def test_figures_tables_background_prompts_and_summaries_come_back(notebook: Not
     )
     with notebook.kernel() as kernel:
         first = run_all(kernel, cells)
-        assert [one.status for one in first] == ["ok"] * 6, first[-1].reply["content"]
+        assert [run.status for run in first] == ["ok"] * 6, first[-1].reply["content"]
     notebook.server.requests.clear()
 
     with notebook.kernel() as kernel:

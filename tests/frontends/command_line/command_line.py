@@ -20,8 +20,8 @@ IMPORTED = tuple(
         *("frontends.command_line.main", "frontends.command_line.terminal_desk"),
         *("frontends.operations.recordings", "frontends.operation_text.session_report"),
         *("frontends.command_line.threshold", "frontends.operation_text.report_file"),
-        *("review.importers.built_in", "review.recordings.recording_review"),
-        *("review.comparison.recorded_comparison", "review.recordings.preset_policies"),
+        *("recordings.formats.built_in", "review.recorded_sessions.recording_review"),
+        *("review.recorded_comparison", "review.recorded_sessions.preset_policies"),
     )
 )
 """What a run of the command line imports before it reads a recording."""

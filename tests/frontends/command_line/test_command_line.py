@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from tests.frontends.command_line.command_line import IMPORTED, PACKAGE, run
 from tests.harness.process_forks import forked_python
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest.frontends.command_line.main import main
 
@@ -27,7 +27,7 @@ def valid(report: Any) -> Any:
 
 
 def listing(folder: Path) -> set[str]:
-    return {one.relative_to(folder).as_posix() for one in folder.rglob("*")}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ def test_inspect_gives_the_numbers_of_the_recording_and_writes_nothing(tmp_path:
     assert session["cached"] == pytest.approx(0.9096, abs=1e-4)
     assert session["causes"]["idle"] == 4
     assert sum(session["causes"].values()) == len(session["cache_breaks"]) == 37
-    outputs = next(one for one in session["items_by_kind"] if one["kind"] == "output")
+    outputs = next(kind for kind in session["items_by_kind"] if kind["kind"] == "output")
     assert outputs["peak_share"] == pytest.approx(0.517, abs=0.005)
     assert listing(tmp_path) == before
 
@@ -135,8 +135,8 @@ def test_import_brings_sessions_into_a_project_once(tmp_path: Path) -> None:
     again = run("import", source.name, "--project", "project", "--json", cwd=tmp_path)
     inspected = run("inspect", "project", "--json", cwd=tmp_path)
 
-    assert [one["outcome"] for one in valid(first.json)["sessions"]] == ["new"]
-    assert [one["outcome"] for one in valid(again.json)["sessions"]] == ["same"]
+    assert [imported["outcome"] for imported in valid(first.json)["sessions"]] == ["new"]
+    assert [imported["outcome"] for imported in valid(again.json)["sessions"]] == ["same"]
     (session,) = valid(inspected.json)["sessions"]
     assert session["session"] == first.json["sessions"][0]["session"]
     assert session["input"] == 160_333
@@ -147,12 +147,12 @@ def test_a_project_is_inspected_without_a_change_in_its_folder(tmp_path: Path) -
     source = sample("codex_rollout.jsonl", tmp_path)
     run("import", source.name, "--project", ".", cwd=tmp_path)
     root = tmp_path / ".palimpsest"
-    before = {one: one.stat().st_mtime_ns for one in root.rglob("*")}
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
 
     ran = run("inspect", ".palimpsest", cwd=tmp_path)
 
     assert ran.code == 0
-    assert {one: one.stat().st_mtime_ns for one in root.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
 
 
 @pytest.mark.slow
@@ -330,7 +330,7 @@ def test_summaries_of_policies_are_filled_alike_and_kinds_of_names_are_told(
 
     assert "extract of at most 500 tokens" in compared["summaries"]
     assert compared["summaries"] in compared["notes"]
-    assert set(compared["retention_by_kind"]) == {one["policy"] for one in compared["rows"][1:]}
+    assert set(compared["retention_by_kind"]) == {row["policy"] for row in compared["rows"][1:]}
     assert "write stub(1500), extract(2000) or recorded" in refused
 
 

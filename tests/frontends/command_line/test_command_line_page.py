@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from tests.frontends.command_line.command_line import run
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
-from palimpsest.frontends.command_line.main import parser
+from palimpsest.frontends.command_line.main import build_parser
 
 PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text("utf-8")
 COMMANDS = re.findall(r"^\$ palimpsest (.*)$", PAGE, re.MULTILINE)
@@ -44,8 +44,8 @@ def test_every_option_stands_on_the_page(capsys: pytest.CaptureFixture[str]) -> 
     options: set[str] = set()
     for command in ("import", "inspect", "compare", "report"):
         with pytest.raises(SystemExit):
-            parser().parse_args([command, "--help"])
+            build_parser().parse_args([command, "--help"])
         options |= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
 
-    missing = {one for one in options - {"--help"} if one not in PAGE}
+    missing = {option for option in options - {"--help"} if option not in PAGE}
     assert missing == set()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.frontends.command_line.condition import UnknownValue, read_condition
+from palimpsest.frontends.command_line.condition import UnknownValue, parse_condition
 from palimpsest.transcript.errors import UserError
 
 ROW = {"cost": 11.0, "breaks": 3, "title": "x", "distance": None}
@@ -25,7 +25,7 @@ BEFORE = {"cost": 10.0, "breaks": 3}
     ],
 )
 def test_it_holds_or_not(text: str, holds: bool) -> None:  # noqa: FBT001
-    assert read_condition(text).holds(ROW, BEFORE) is holds
+    assert parse_condition(text).holds(ROW, BEFORE) is holds
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_it_holds_or_not(text: str, holds: bool) -> None:  # noqa: FBT001
 )
 def test_what_is_no_condition_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(UserError) as refused:
-        read_condition(text)
+        parse_condition(text)
 
     assert len(str(refused.value).splitlines()) <= 1 + text.count("\n")
 
@@ -72,18 +72,18 @@ def test_what_is_no_condition_is_refused_in_one_sentence(text: str) -> None:
 )
 def test_a_value_that_is_not_known_is_no_number(text: str) -> None:
     with pytest.raises(UnknownValue):
-        read_condition(text).holds(ROW, BEFORE)
+        parse_condition(text).holds(ROW, BEFORE)
 
 
 def test_a_column_that_there_is_not_is_named() -> None:
     with pytest.raises(UserError, match=r"no column 'costs'.*there are cost, breaks"):
-        read_condition("costs > 1").check(["cost", "breaks"])
+        parse_condition("costs > 1").check(["cost", "breaks"])
 
 
 @given(st.text("cost breaks baseline andornt<>=!+-*/().0123456789\n\\'\"[]{}", max_size=60))
 def test_any_text_is_a_condition_or_a_user_error(text: str) -> None:
     try:
-        found = read_condition(text).holds(ROW, BEFORE)
+        found = parse_condition(text).holds(ROW, BEFORE)
     except (UserError, UnknownValue):
         return
     assert found in (True, False)

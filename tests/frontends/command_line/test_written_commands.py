@@ -12,13 +12,13 @@ import pytest
 from tests.frontends.command_line.command_line import PACKAGE
 
 from palimpsest.frontends import operations
-from palimpsest.frontends.command_line.main import asked_operation, main, parser
+from palimpsest.frontends.command_line.main import build_parser, main, requested_operation
+from palimpsest.frontends.operation_base.operation import Argument, Operation
 from palimpsest.frontends.operation_table import TABLE, Operations
-from palimpsest.frontends.operations.modules import MODULES, Listed
-from palimpsest.frontends.operations.operation import Argument, Operation
+from palimpsest.frontends.operations.modules import MODULES, OperationModule
 from palimpsest.frontends.operations.recordings import CompareRecordings, ShowFigures, WriteReport
 from palimpsest.frontends.operations.sharing import Import
-from palimpsest.frontends.page_channel.channel import _command
+from palimpsest.frontends.page_channel.channel import _validated_command
 from palimpsest.transcript.errors import UserError
 
 NO_TEXT = "a\udce9.jsonl"
@@ -51,10 +51,10 @@ NO_TEXT = "a\udce9.jsonl"
     ],
 )
 def test_a_line_is_an_operation(line: str, operation: Operation) -> None:
-    assert asked_operation(parser().parse_args(line.split())) == operation
+    assert requested_operation(build_parser().parse_args(line.split())) == operation
 
 
-COMMANDS = {name: words for one in MODULES for name, words in one.commands.items()}
+COMMANDS = {name: words for module in MODULES for name, words in module.commands.items()}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -62,10 +62,10 @@ def test_each_argument_of_a_command_has_a_help(name: str) -> None:
     form, operation = TABLE.command(name)
     fields = {taken: operation.model_fields[taken] for taken in form.takes}
     given = {
-        taken: one
+        taken: mark
         for taken, field in fields.items()
-        for one in field.metadata
-        if isinstance(one, Argument)
+        for mark in field.metadata
+        if isinstance(mark, Argument)
     }
 
     assert set(fields) == set(given) == set(operation.model_fields) - {"id", "type"}
@@ -73,7 +73,7 @@ def test_each_argument_of_a_command_has_a_help(name: str) -> None:
 
 
 @pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.module)
-def test_the_list_of_modules_says_what_each_brings(listed: Listed) -> None:
+def test_the_list_of_modules_says_what_each_brings(listed: OperationModule) -> None:
     found = Operations.of([listed.module])
 
     assert listed.types.split() == [*found.by_type]
@@ -82,7 +82,7 @@ def test_the_list_of_modules_says_what_each_brings(listed: Listed) -> None:
 
 def test_every_module_is_listed() -> None:
     room = Path(operations.__file__).parent
-    files = {one.stem for one in room.glob("*.py")} - {
+    files = {path.stem for path in room.glob("*.py")} - {
         "__init__",
         "argument_completion",
         "grammar",
@@ -90,7 +90,7 @@ def test_every_module_is_listed() -> None:
         "operation",
     }
 
-    assert files == {one.module for one in MODULES}
+    assert files == {module.module for module in MODULES}
 
 
 def test_what_has_two_interfaces_has_one_handler() -> None:
@@ -111,14 +111,17 @@ print(*sorted(name.removeprefix(room) for name in sys.modules if name.startswith
 @pytest.mark.parametrize(
     ("statement", "modules"),
     [
-        ("from palimpsest.frontends.command_line.main import parser; parser('-')", "modules"),
         (
-            "from palimpsest.frontends.command_line.main import parser; parser('inspect')",
-            "modules operation recordings pydantic",
+            "from palimpsest.frontends.command_line.main import build_parser; build_parser('-')",
+            "modules",
+        ),
+        (
+            "from palimpsest.frontends.command_line.main import build_parser; build_parser('inspect')",
+            "modules recordings pydantic",
         ),
         (
             "from palimpsest.frontends.operation_table import TABLE; TABLE.find('revert')",
-            "modules operation reverts pydantic",
+            "modules reverts pydantic",
         ),
     ],
 )
@@ -139,7 +142,7 @@ def test_one_operation_is_found_without_the_modules_of_the_others(
 @pytest.mark.parametrize("kind", ["figures", "compare", "report"])
 def test_no_page_asks_what_reads_or_writes_any_file(kind: str) -> None:
     with pytest.raises(UserError, match=f"Unknown command '{kind}'"):
-        _command({"id": "1", "type": kind, "path": "a", "file": "b"})
+        _validated_command({"id": "1", "type": kind, "path": "a", "file": "b"})
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,17 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.inspector.answer_queue import (
-    AT_ONCE,
+    MAX_PARALLEL,
     REPLACED,
     AnswerQueue,
     QuestionLine,
 )
 from palimpsest.frontends.inspector.inspections import MOST_RECORDINGS, Inspections
-from palimpsest.review.comparison.offline_prices import offline_price
+from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.timeline_view.view_queries import (
     AskItem,
     AskTrack,
@@ -39,18 +39,18 @@ class Slow:
         self.may = threading.Event()
         self.asked: list[ViewQuery] = []
         self.began = threading.Event()
-        self.at_once = self.most = 0
+        self.running = self.most = 0
         self._lock = threading.Lock()
 
     def answer(self, query: ViewQuery) -> ViewAnswer:
         with self._lock:
             self.asked.append(query)
-            self.at_once += 1
-            self.most = max(self.most, self.at_once)
+            self.running += 1
+            self.most = max(self.most, self.running)
         self.began.set()
         self.may.wait(LAST_RESORT_SECONDS)
         with self._lock:
-            self.at_once -= 1
+            self.running -= 1
         return ViewAnswer(unchanged=True)
 
 
@@ -61,14 +61,14 @@ async def test_of_the_tracks_that_wait_only_the_newest_of_each_asker_is_made() -
     first = asyncio.create_task(queue.answer(line, queries[0], "page"))
     await asyncio.to_thread(source.began.wait, LAST_RESORT_SECONDS)
 
-    waiting = [asyncio.create_task(queue.answer(line, one, "page")) for one in queries[1:]]
+    waiting = [asyncio.create_task(queue.answer(line, query, "page")) for query in queries[1:]]
     other = asyncio.create_task(queue.answer(line, AskTrack(policy="theirs"), "other page"))
     view = asyncio.create_task(queue.answer(line, AskView(), "page"))
     await asyncio.sleep(0)
     source.may.set()
     answers = await asyncio.gather(first, *waiting, other, view)
 
-    assert [one.error for one in answers] == ["", REPLACED, REPLACED, REPLACED, "", "", ""]
+    assert [answer.error for answer in answers] == ["", REPLACED, REPLACED, REPLACED, "", "", ""]
     assert source.asked == [queries[0], queries[4], AskTrack(policy="theirs"), AskView()]
 
 
@@ -76,13 +76,13 @@ async def test_one_question_is_answered_at_once_whatever_session_it_is_about() -
     source = Slow()
     queue = AnswerQueue()
     lines = [QuestionLine(source) for _ in range(5)]
-    asked = [asyncio.create_task(queue.answer(one, AskView())) for one in [*lines, lines[0]]]
+    asked = [asyncio.create_task(queue.answer(row, AskView())) for row in [*lines, lines[0]]]
     await asyncio.to_thread(source.began.wait, LAST_RESORT_SECONDS)
     source.may.set()
     await asyncio.gather(*asked)
 
     assert len(source.asked) == 6
-    assert source.most <= AT_ONCE
+    assert source.most <= MAX_PARALLEL
 
 
 async def test_what_a_damaged_log_does_to_an_answer_is_one_sentence() -> None:
@@ -120,7 +120,7 @@ def test_replays_take_nothing_of_the_engines_thread(tmp_path: Path) -> None:
     finally:
         engine.stop()
 
-    assert [one.error for one in answers] == [""] * 4
+    assert [answer.error for answer in answers] == [""] * 4
     assert seconds < ENGINE_CPU_SECONDS
 
 
@@ -131,19 +131,19 @@ async def test_a_few_recordings_are_kept_and_one_that_grew_is_read_again(tmp_pat
         (tmp_path / name).write_bytes(whole.read_bytes())
     inspections = Inspections(MemoryStore(), lambda _id: None, offline_price, tmp_path)
 
-    views = [(await inspections.answer_recording(one, "", AskView())).view for one in names]
-    line = await inspections._opened(names[-1], is_view=True)
-    same = await inspections._opened(names[-1], is_view=True)
+    views = [(await inspections.answer_recording(name, "", AskView())).view for name in names]
+    line = await inspections._open_recording(names[-1], is_view=True)
+    same = await inspections._open_recording(names[-1], is_view=True)
     (tmp_path / names[-1]).write_bytes(whole.read_bytes() + b"\n")
-    other = await inspections._opened(names[-1], is_view=True)
+    other = await inspections._open_recording(names[-1], is_view=True)
     (tmp_path / names[-1]).unlink()
     gone = await inspections.answer_recording(names[-1], "", AskView())
     text = await inspections.answer_recording(names[-1], "", AskItem(item=0, request=0))
 
-    assert all(one is not None for one in views)
+    assert all(view is not None for view in views)
     assert line is same
     assert other is not line
-    assert [one.name for one in inspections._recordings] == names[1:]
+    assert [recording.name for recording in inspections._recordings] == names[1:]
     # What was read before answers where the file is gone.
     assert gone.error.startswith("There is no '")
     assert text.item is not None

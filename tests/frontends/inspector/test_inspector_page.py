@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 PAGE = (Path(__file__).parents[3] / "docs" / "inspector.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.frontends.test_view import comm, say, told
 from tests.harness.kernel import Kernel
-from tests.review.importers.sample_files import sample
-from tests.review.money_recordings import written
+from tests.recordings.formats.sample_files import sample
+from tests.recordings.money_recordings import written
 from tests.review.timeline_view.patched_view import patched
 
 from palimpsest.review.timeline_view.view_patch import ViewPatch
@@ -70,7 +70,9 @@ def test_the_page_asks_follows_and_edits_over_the_comm(kernel: Kernel) -> None:
     to = comm(kernel)
 
     view = asked(kernel, to, 1, {"ask": "view"})["view"]
-    item = next(n for n, one in enumerate(view["items"]["label"]) if one.startswith("Hello again"))
+    item = next(
+        n for n, label in enumerate(view["items"]["label"]) if label.startswith("Hello again")
+    )
     text = asked(kernel, to, 2, {"ask": "item", "item": item, "request": 1})["item"]
     wrong = asked(kernel, to, 3, {"ask": "no such thing"})
     part = view["items"]["id"][item].split("/")[1]
@@ -181,9 +183,9 @@ def test_prices_and_lifetime_that_the_page_asks_for_stand_beside_those_it_was_op
     own = view_at(4, "claude-opus-4-8=3/2/0.1/1.25 lifetime=1h")
     wrong = asked(kernel, to, 5, {"ask": "view", "price": "lifetime=soon"})["error"]
 
-    assert [one["price"]["input"] for one in (opened, hour, own)] == [1, 1, 3]
+    assert [view["price"]["input"] for view in (opened, hour, own)] == [1, 1, 3]
     assert other["price"]["unit"] == "units"
-    costs = [one["recorded"]["figures"]["cost"] for one in (opened, hour)]
+    costs = [view["recorded"]["figures"]["cost"] for view in (opened, hour)]
     assert costs[0] < costs[1]  # what is kept for an hour is written at twice the price of input
     assert "is no lifetime of the cache" in wrong
 

@@ -12,11 +12,11 @@ from tests.frontends.command_line.command_line import run
 from tests.frontends.page_channel.test_inspector import asked
 from tests.frontends.test_view import comm, say, told
 from tests.harness.kernel import Kernel
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest import open_recording
 from palimpsest.render.reports.saved_inspector import MOST_SENTENCES, sentence_list
-from palimpsest.review.comparison.problem_sentences import MOST_NAMED
+from palimpsest.review.tables.problem_sentences import MOST_NAMED
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskView
 

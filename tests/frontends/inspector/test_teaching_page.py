@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest import open_recording
 from palimpsest.review.timeline_view.timeline_view import timeline_view
@@ -41,7 +41,9 @@ def of_request(view: TimelineView, number: int) -> Iterator[str]:
     assert read is not None
     assert cost is not None
     yield from (str(number), f"{tokens:,}", f"{cost:.2f}")
-    broken = next((one for one in view.breaks if one.request == place), None)
+    broken = next(
+        (cache_break for cache_break in view.breaks if cache_break.request == place), None
+    )
     if broken is None:
         yield f"{read:,}"
     else:
@@ -54,10 +56,13 @@ def numbers(view: TimelineView, track: TrackView) -> Iterator[str]:
     assert view.recorded.facts is not None
     assert view.recorded.facts.cost is not None
     yield from (str(len(view.requests.id)), f"{view.recorded.facts.cost:.2f}")
-    yield from (str(len(view.breaks)), f"{sum(one.cost for one in view.breaks):.2f}")
+    yield from (
+        str(len(view.breaks)),
+        f"{sum(cache_break.cost for cache_break in view.breaks):.2f}",
+    )
     for number in TAUGHT:
         yield from of_request(view, number)
-    idle = next(one for one in view.breaks if one.request == IDLE - 1)
+    idle = next(cache_break for cache_break in view.breaks if cache_break.request == IDLE - 1)
     told = f"{IDLE} {idle.cost:.2f} {idle.words} {idle.avoided_by} {' '.join(view.break_notes)}"
     yield from figures(told)
     yield from (str(BEFORE), str(track.fired[0] + 1))
@@ -76,17 +81,17 @@ def test_every_number_of_the_page_is_the_recordings(
     found = figures(PICTURE.sub("", told))
 
     assert len(found) > 50
-    assert [one for one in found if one not in allowed] == []
+    assert [cache_break for cache_break in found if cache_break not in allowed] == []
 
 
 def test_what_the_page_says_of_the_breaks_is_so(taught: tuple[TimelineView, TrackView]) -> None:
     view, track = taught
-    broken = {one.request + 1 for one in view.breaks}
-    costs = [one or 0 for one in view.requests.cost]
+    broken = {cache_break.request + 1 for cache_break in view.breaks}
+    costs = [cost or 0 for cost in view.requests.cost]
 
     assert [number in broken for number in TAUGHT] == [False, True, True]
     assert max(range(len(costs)), key=costs.__getitem__) + 1 == 416
-    assert max(one for one in broken if one < 212) == 209
+    assert max(number for number in broken if number < 212) == 209
     assert len(track.fired) == 1
     assert view.items.entered.count(208) == 2  # an answer and a prompt
     assert view.requests.model[208] == view.requests.model[207]
@@ -98,12 +103,12 @@ def test_what_the_page_says_of_the_breaks_is_so(taught: tuple[TimelineView, Trac
     assert "29 unexplained, 4 idle, 4 effort" in view.break_notes
     first, *others = view.waste_kinds
     assert (first.words, round(first.cost, 2)) == ("37 breaks of the cache", 14.21)
-    assert sum(one.cost for one in others if "result" in one.words) < 0.5
+    assert sum(other.cost for other in others if "result" in other.words) < 0.5
 
 
 def test_its_pictures_are_there() -> None:
     pictures = PICTURE.findall(PAGE)
 
     assert len(pictures) == 5
-    assert [one for one in pictures if not (DOCS / one).is_file()] == []
-    assert [one for one in pictures if (DOCS / one).stat().st_size > 200_000] == []
+    assert [picture for picture in pictures if not (DOCS / picture).is_file()] == []
+    assert [picture for picture in pictures if (DOCS / picture).stat().st_size > 200_000] == []

@@ -42,7 +42,7 @@ def caught(
     told: list[str] = []
     before = signal.getsignal(signal.SIGINT)
     interrupts = Interrupts(lambda: loop)
-    catching = interrupts.catch(lambda: told.append("stop"))
+    catching = interrupts.install(lambda: told.append("stop"))
     assert catching is not None
     yield interrupts, catching, told
     catching.end()
@@ -126,7 +126,7 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
         told.append("first")
         interrupts.interrupt_main()  # as when a turn with an open question is stopped
 
-    first = interrupts.catch(stop)
+    first = interrupts.install(stop)
     assert first is not None
     interrupts.running = Waiting()
 
@@ -140,7 +140,7 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
     first.end()
 
     interrupts.running = running = Waiting()
-    second = interrupts.catch(lambda: told.append("second"))
+    second = interrupts.install(lambda: told.append("second"))
     assert second is not None
     try:
         threading.Event().wait(0.5)
@@ -173,7 +173,7 @@ def test_code_that_was_stopped_while_it_was_prepared_does_not_begin(
     shell = InteractiveShell()
     main_thread = MainThread(shell, lambda: loop)
     job = CodeJob("ses", "began = True", "call")
-    catching = main_thread.interrupts.catch(lambda: main_thread.interrupt(job))
+    catching = main_thread.interrupts.install(lambda: main_thread.interrupt(job))
     assert catching is not None
     try:
         blocking(main_thread.perform(job, lambda _: SignalWhilePrepared(), awaits=False))
@@ -194,7 +194,7 @@ def test_code_whose_stop_came_before_it_began_is_told_again(
     main_thread = MainThread(shell, lambda: loop)
     code = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
     job = CodeJob("ses", code, "call")
-    catching = main_thread.interrupts.catch(lambda: None)
+    catching = main_thread.interrupts.install(lambda: None)
     assert catching is not None
     began = time.monotonic()
     # As a signal that is met between the preparation and the first line of the code.

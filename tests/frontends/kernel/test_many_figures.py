@@ -51,7 +51,7 @@ def test_twenty_five_large_figures_do_not_end_the_session(tmp_path: Path) -> Non
 
     assert "Still here." in answer
     sent = [sides(body) for body in server.bodies]
-    assert [len(one) for one in sent] == [0, 8, 8, 16, 16, 24, 24, 25, 25]
+    assert [len(figure) for figure in sent] == [0, 8, 8, 16, 16, 24, 24, 25, 25]
     assert set(sent[3]) == {2_800}
     assert set(sent[-1]) == {1_900}
     assert "8 pictures are sent smaller (2,800 x 400 pixels became 1,900 x 271)" in context

@@ -63,7 +63,7 @@ def test_a_search_is_one_row_one_request_and_in_every_export(
     assert "ran at the provider" in shown
     assert "There is no tool" not in shown
     sent = server.bodies[1]["messages"][1]["content"]
-    assert [one["type"] for one in sent] == [
+    assert [block["type"] for block in sent] == [
         "text",
         "server_tool_use",
         "web_search_tool_result",

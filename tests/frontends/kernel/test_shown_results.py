@@ -3,8 +3,8 @@
 import pytest
 
 from palimpsest.frontends.kernel.output_capture import (
-    MOST_SHOWN,
-    SHOWN_CHARS,
+    MAX_SHOWN_CHARS,
+    MAX_SHOWN_RESULTS,
     WIDGET,
     Capture,
     shown_result,
@@ -47,11 +47,11 @@ def test_only_what_no_cell_takes_is_kept_and_no_figure() -> None:
 
 def test_a_run_keeps_only_so_many_and_so_much() -> None:
     capture = Capture(lambda: False)
-    capture.show({"text/html": "x" * SHOWN_CHARS})
+    capture.show({"text/html": "x" * MAX_SHOWN_CHARS})
     capture.show({"text/html": "y"})
-    assert [len(one.text) for one in capture.shown] == [SHOWN_CHARS]
+    assert [len(output.text) for output in capture.shown] == [MAX_SHOWN_CHARS]
 
     many = Capture(lambda: False)
-    for number in range(MOST_SHOWN + 2):
+    for number in range(MAX_SHOWN_RESULTS + 2):
         many.show({"text/html": str(number)})
-    assert len(many.shown) == MOST_SHOWN
+    assert len(many.shown) == MAX_SHOWN_RESULTS

@@ -21,7 +21,7 @@ class Clock:
         self.batches.begin(None if sent is None else sent + self.ahead)
         self.now += takes
         self.batches.end()
-        return self.batches.number, self.batches.several
+        return self.batches.number, self.batches.is_batch
 
 
 @pytest.mark.parametrize("ahead", [0.0, 3_600.0, -86_400.0])
@@ -78,4 +78,4 @@ def test_a_page_may_announce_a_run_of_several_cells() -> None:
     assert clock.run(sent=None)[1] is False  # after its end only one is left
     clock.batches.announce(2)
     clock.batches.begin()
-    assert clock.batches.several
+    assert clock.batches.is_batch

@@ -9,9 +9,9 @@ from palimpsest.frontends.magic.line_parser import (
     help_text,
     parse,
 )
+from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operation_table import TABLE, Help
 from palimpsest.frontends.operations.context import ShowContext
-from palimpsest.frontends.operations.operation import Operation
 from palimpsest.frontends.operations.turns import Compact
 
 

@@ -14,7 +14,7 @@ def transform(cell: str, *, possible: bool = True) -> str:
     manager = TransformerManager()
     manager.cleanup_transforms.append(question_transform)
     lines = manager.transform_cell(cell).splitlines(keepends=True)
-    return "".join(rewrite_calls(lines, possible=lambda: possible))
+    return "".join(rewrite_calls(lines, can_await=lambda: possible))
 
 
 @pytest.mark.parametrize(

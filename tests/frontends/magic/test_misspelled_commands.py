@@ -6,7 +6,7 @@ import pytest
 from tests.harness.kernel import Kernel
 
 from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse
-from palimpsest.frontends.magic.misspelled_commands import BEGIN_PROMPTS
+from palimpsest.frontends.magic.misspelled_commands import PROMPT_COMMANDS
 from palimpsest.frontends.operation_table import TABLE
 
 
@@ -55,7 +55,7 @@ def named(line: str) -> bool:
         return "%agent" in str(error)
 
 
-@pytest.mark.parametrize("name", sorted(TABLE.forms.keys() - BEGIN_PROMPTS))
+@pytest.mark.parametrize("name", sorted(TABLE.forms.keys() - PROMPT_COMMANDS))
 def test_a_subcommand_with_a_word_that_it_does_not_take_is_never_a_prompt(name: str) -> None:
     for line in (f"{name} qwertz", f"{name} --qwertz", f"{name} it now --yes", f"-q {name}"):
         assert named(line), line

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from palimpsest.frontends.operations.operation import Desk, Form, Operation
+from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
 from palimpsest.transcript.values import Value
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from palimpsest.frontends.magic.line_parser import parse
-from palimpsest.frontends.operation_text.command_output import CommandOutput, shown
-from palimpsest.frontends.operations.operation import Desk, Operation
+from palimpsest.frontends.operation_base.operation import Desk, Operation
+from palimpsest.frontends.operation_text.command_output import CommandOutput, joined_output
 
 
 def desk(session: Any = None, services: Any = None) -> Desk:
@@ -21,4 +21,4 @@ async def said(line: str, session: Any = None, services: Any = None) -> CommandO
     operation = parse(line)
     assert isinstance(operation, Operation)
     answer = await operation.run(desk(session, services))
-    return shown(operation.output(answer))
+    return joined_output(operation.output(answer))

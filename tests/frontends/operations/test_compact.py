@@ -236,7 +236,7 @@ other, again = [harness.engine.submit(summarise()) for _ in range(2)]
 LESSON = """
 import os
 os.environ["PALIMPSEST_REHEARSAL_DELAY"] = "0"
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 register_scenario("lesson", [{"says": f"Step {number}. " + "More was said. " * 400} for number in range(6)])
 """
 

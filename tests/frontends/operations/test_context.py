@@ -18,7 +18,7 @@ HOSTILE = "<img src=x onerror=alert(1)> שלום `|` $\\href{javascript:alert(1)
 SETUP = f"""
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import calls, says
 register_scenario("reads", [
     calls("read", path="big.txt"), says("Read, with {KEY}."), says("And again."),
@@ -148,7 +148,7 @@ def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
 
     early = shown(kernel.client.run(f"%agent context why not {number} at 1"))["text/plain"]
     late = shown(kernel.client.run(f"%agent context why {number}"))["text/plain"]
-    names = [one for one in kernel.client.complete("%agent context why ") if one[0] != "%"]
+    names = [match for match in kernel.client.complete("%agent context why ") if match[0] != "%"]
 
     assert "is not in request 1: it came later, before request 2" in early
     assert "is cut short in request 2" in late

@@ -58,11 +58,11 @@ def test_a_command_that_is_written_now_is_there_at_once(app: App) -> None:
     write(app.start / ".palimpsest/commands/new.md", "New.")
 
     assert "`/new`" in said(app, "commands")
-    assert "new" in app.known("own command")
+    assert "new" in app.completion_values("own command")
 
 
 def test_names_are_completed(app: App) -> None:
-    complete = Completions(lambda: app).propose
+    complete = Completions(lambda: app).line_completions
 
     assert complete("%agent /gi") == ["/git/commit"]
     assert "explore" in complete("%agent @ex")
@@ -75,9 +75,9 @@ def test_names_are_completed(app: App) -> None:
 def test_a_page_is_told_what_a_prompt_can_name(app: App) -> None:
     choices = choices_of(app)
 
-    assert [one.name for one in choices.commands] == ["git/commit"]
-    assert [one.name for one in choices.subagents] == ["explore", "general", "poet"]
-    assert [one.name for one in choices.agents] == ["build", "plan"]
+    assert [command.name for command in choices.commands] == ["git/commit"]
+    assert [subagent.name for subagent in choices.subagents] == ["explore", "general", "poet"]
+    assert [agent.name for agent in choices.agents] == ["build", "plan"]
 
 
 def test_the_model_is_offered_the_tools_only_where_there_is_something_for_them(

@@ -17,7 +17,7 @@ DEMO = Path(__file__).parents[2] / "tools" / "mcp_server.py"
 SETUP = """
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import calls, says
 
 register_scenario("adds", [calls("demo_add", a=2, b=3), says("It is five.")])
@@ -76,11 +76,11 @@ def test_they_are_listed_used_and_told_of(tmp_path: Path) -> None:
         kernel.request(type="watch", client="page")
         kernel.request(type="extensions", id="what")
         told = outcome(kernel, "what")
-        assert [(one["name"], one["failures"]) for one in told["hooks"]] == [
+        assert [(hook["name"], hook["failures"]) for hook in told["hooks"]] == [
             ("tool_before", 0),
             ("prompt", 1),
         ]
-        assert [(one["name"], one["state"]) for one in told["servers"]] == [
+        assert [(server["name"], server["state"]) for server in told["servers"]] == [
             ("demo", "connected"),
             ("gone", "failed"),
         ]

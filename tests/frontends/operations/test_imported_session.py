@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
-from tests.review.importers.sample_files import sample
-from tests.review.money_recordings import RIGHT, written
+from tests.recordings.formats.sample_files import sample
+from tests.recordings.money_recordings import RIGHT, written
 
 import palimpsest
-from palimpsest.review.replay.ruler import money_words
+from palimpsest.context_policies.prompt_cache.ruler import money_words
 
 ID = re.compile(r"\bses_\w+")
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.cell_turn.typed_answers import question_text, understand
-from palimpsest.frontends.cell_turn.typed_values import amounts
+from palimpsest.frontends.typed_input.typed_answers import parse_reply, question_text
+from palimpsest.frontends.typed_input.typed_values import amounts
 from palimpsest.transcript.values import Ask, Reply
 
 RULED = """
@@ -34,9 +34,9 @@ def test_amounts_name_what_they_limit(text: str, found: dict[str, float]) -> Non
 
 
 def test_a_typed_four_allows_always_in_the_project() -> None:
-    assert understand("4") == Reply(answer="always", scope="project")
-    assert understand("project") == Reply(answer="always", scope="project")
-    assert understand("2") == Reply(answer="always")
+    assert parse_reply("4") == Reply(answer="always", scope="project")
+    assert parse_reply("project") == Reply(answer="always", scope="project")
+    assert parse_reply("2") == Reply(answer="always")
 
 
 def test_a_typed_question_offers_what_it_can_mean() -> None:

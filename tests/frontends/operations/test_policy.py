@@ -21,7 +21,7 @@ harness = load(get_ipython(), *[says('Well.')] * 9)
 def test_what_differs_comes_first_with_who_said_so() -> None:
     policy = policy_with_changes(PRESETS["opencode-1.18"], {"prune.protect_tokens": 10_000})
 
-    found = changes(policy, {"policy.prune.protect_tokens": "project's file x"}, own=False)
+    found = changes(policy, {"policy.prune.protect_tokens": "project's file x"}, is_chosen=False)
 
     assert found is not None
     assert found.head == ("number", "value", "in opencode-1.18", "from", "meaning")
@@ -34,14 +34,16 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
             "The newest tokens of tool output, which stay.",
         )
     ]
-    assert "opencode-1.18 with 1 number changed, from the settings" in summary(policy, own=False)
-    assert changes(Policy(), {}, own=True) is None
+    assert "opencode-1.18 with 1 number changed, from the settings" in summary(
+        policy, is_chosen=False
+    )
+    assert changes(Policy(), {}, is_chosen=True) is None
 
 
 def test_a_short_name_is_found_as_the_origin() -> None:
     policy = policy_with_changes(Policy(), {"truncate.max_lines": 10})
 
-    found = changes(policy, {"tool_output.max_lines": "user's file y"}, own=False)
+    found = changes(policy, {"tool_output.max_lines": "user's file y"}, is_chosen=False)
 
     assert found is not None
     assert found.rows[0][3] == "user's file y"
@@ -56,7 +58,7 @@ def test_every_number_is_shown_with_its_meaning() -> None:
 
 OWN = """
 import palimpsest
-from palimpsest.review.live_policies.live_stage import live_policy
+from palimpsest.live_policies.live_stage import live_policy
 object.__setattr__(harness.services.rules, "policy_stage", live_policy)
 
 @palimpsest.policy
@@ -75,7 +77,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 @pytest.mark.slow
 def test_changes_the_policy_of_the_next_request(kernel: Kernel) -> None:
     policy = """
-from palimpsest.review.reconstruction.requests import policy_of, requests
+from palimpsest.recordings.reconstruction.requests import policy_of, requests
 session = harness.engine.submit(harness.workspace.current(None)).result()
 session.journal.flush_sync()
 policies = [policy_of(harness.services.store, one) for one in requests(harness.services.store, session.id)]

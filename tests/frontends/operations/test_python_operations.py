@@ -9,11 +9,11 @@ import pytest
 
 from palimpsest import project
 from palimpsest.app.wiring import App
+from palimpsest.frontends.operation_base.operation import Desk, Operation
 from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operations.context import ApplyContextEdit
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.extensions import ListExtensions
-from palimpsest.frontends.operations.operation import Desk, Operation
 from palimpsest.frontends.operations.recordings import WriteReport
 from palimpsest.frontends.operations.reverts import Revert
 from palimpsest.frontends.operations.sessions import (
@@ -50,8 +50,8 @@ class RecordingSession(Session):
         super().__init__(session._app, session._live)
         self.built: list[Operation] = []
 
-    def _built(self, name: str, **arguments: Any) -> Operation:
-        self.built.append(super()._built(name, **arguments))
+    def _build_operation(self, name: str, **arguments: Any) -> Operation:
+        self.built.append(super()._build_operation(name, **arguments))
         return self.built[-1]
 
 
@@ -185,13 +185,13 @@ def test_what_takes_the_loop_says_so_there(session: RecordingSession) -> None:
 
 def test_no_argument_of_an_operation_no_answer_and_no_desk_is_of_any_type() -> None:
     operations = [*TABLE.by_type.values()]
-    answers = [get_type_hints(one.run)["return"] for one in operations]
-    values = [one for one in (*operations, *answers) if hasattr(one, "model_fields")]
+    answers = [get_type_hints(operation.run)["return"] for operation in operations]
+    values = [model for model in (*operations, *answers) if hasattr(model, "model_fields")]
 
     untyped = {
-        f"{one.__name__}.{name}"
-        for one in values
-        for name, field in one.model_fields.items()
+        f"{model.__name__}.{name}"
+        for model in values
+        for name, field in model.model_fields.items()
         if field.annotation is Any
     }
 
@@ -204,14 +204,20 @@ def test_a_reply_says_who_gave_it_and_a_focus_may_be_long(
 ) -> None:
     given: list[Reply] = []
     monkeypatch.setattr(
-        session._live, "reply", lambda _ask, reply: given.append(reply) is None, raising=True
+        session._live,
+        "reply",
+        lambda _ask, reply: given.append(reply) is None,
+        raising=True,
     )
 
     assert session.reply("ask_1", Reply(answer="once", by="a script"))
     assert session.reply("ask_2", "once")
 
-    assert [one.by for one in given] == ["a script", "person"]
-    assert session._built("compact", focus="word " * 1_000).model_dump()["focus"] == "word " * 1_000
+    assert [request.by for request in given] == ["a script", "person"]
+    assert (
+        session._build_operation("compact", focus="word " * 1_000).model_dump()["focus"]
+        == "word " * 1_000
+    )
 
 
 def test_a_recording_is_asked_about_its_own_sessions_whatever_session_asks(
@@ -223,4 +229,4 @@ def test_a_recording_is_asked_about_its_own_sessions_whatever_session_asks(
 
     found = RecordingSession(other).run("figures", path=str(exported))
 
-    assert [one["session"] for one in found.values["sessions"]] == [session.id]
+    assert [row["session"] for row in found.values["sessions"]] == [session.id]

@@ -82,13 +82,15 @@ async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> No
     _, session = await three_turns(tmp_path)
     messages = session.snapshot().messages
     changes = turn_changes(messages, messages[0].id)
-    turn = [one for one in messages if getattr(one.info, "parent_id", "") == messages[0].id]
+    turn = [
+        message for message in messages if getattr(message.info, "parent_id", "") == messages[0].id
+    ]
     frame = Frame(session.id, messages[0].id, (0, 9), changes=changes)
 
     made = bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes.of(()), scrub=str)
 
     assert made["text/plain"].endswith("1 file changed, +1 -1: a.txt")
-    assert [one["file"] for one in made[MIME]["changes"]] == ["a.txt"]
+    assert [change["file"] for change in made[MIME]["changes"]] == ["a.txt"]
     assert "before" not in made[MIME]["changes"][0]
     assert (
         saved_changes([changes[0].model_copy(update={"patch": "x" * 9_000})])[0].get("patch")

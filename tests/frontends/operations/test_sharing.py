@@ -42,7 +42,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 SETUP = f"""
 %load_ext palimpsest
 import palimpsest
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import says
 register_scenario("tells", [says("It is **told**, with {KEY}."), says("And again.")])
 """
@@ -131,7 +131,7 @@ def test_a_page_gives_a_session_out_inside_the_project(kernel: Kernel, tmp_path:
     sample("opencode_storage", tmp_path)
     brought = outcome(type="import", id="i1", path="opencode_storage")["imported"]
     assert isinstance(brought, list)
-    assert [one["outcome"] for one in brought] == ["new", "new"]
+    assert [session["outcome"] for session in brought] == ["new", "new"]
     assert "outside the project" in str(outcome(type="import", id="i2", path="/etc")["error"])
     assert outcome(type="unshare", id="u1").get("late") is False
     assert outcome(type="unshare", id="u2").get("late") is True

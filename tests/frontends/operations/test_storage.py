@@ -9,10 +9,10 @@ import pytest
 from tests.harness.kernel import Kernel
 
 from palimpsest.frontends.operations.storage import NOTHING, sweep_text
-from palimpsest.store.blobs.blob_sweep import DAY, Sweep, UnneededBlob
+from palimpsest.store.blobs.blob_sweep import DAY_SECONDS, Sweep, UnneededBlob
 
 OLD = UnneededBlob("a" * 64, 1_500_000, 0.0, 0.0)
-NEW = UnneededBlob("b" * 64, 640, 20 * 365 * DAY, 0.0)
+NEW = UnneededBlob("b" * 64, 640, 20 * 365 * DAY_SECONDS, 0.0)
 
 
 def test_says_what_would_go_and_what_went() -> None:
@@ -42,7 +42,7 @@ def test_deletes_only_what_is_due_and_only_with_yes(kernel: Kernel, tmp_path: Pa
     lost = blobs / "aa" / ("a" * 64)
     lost.parent.mkdir()
     lost.write_text("what a dead kernel left")
-    long_ago = time.time() - 30 * DAY
+    long_ago = time.time() - 30 * DAY_SECONDS
     os.utime(lost, (long_ago, long_ago))
 
     first = client.run("%agent storage")

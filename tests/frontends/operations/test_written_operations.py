@@ -6,6 +6,7 @@ import pytest
 
 from palimpsest.frontends.cell_turn.magic_line import MagicLine
 from palimpsest.frontends.magic.line_parser import OptionError, parse
+from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operations.context import ApplyContextEdit, ListParts, UsePolicy
 from palimpsest.frontends.operations.controls import (
     ListApprovals,
@@ -15,7 +16,6 @@ from palimpsest.frontends.operations.controls import (
     TrustSession,
 )
 from palimpsest.frontends.operations.extensions import ListExtensions
-from palimpsest.frontends.operations.operation import Operation
 from palimpsest.frontends.operations.reverts import Revert
 from palimpsest.frontends.operations.sessions import (
     Archive,

@@ -26,17 +26,17 @@ def record(kernel: Kernel, kind: str, since: int = 0, **fields: Any) -> Message:
     """Wait for a journal record of one type in a notice."""
 
     def found(message: Message) -> Message | None:
-        for one in message["content"].get("records", ()):
-            if one["type"] == kind and all(one.get(k) == v for k, v in fields.items()):
-                return dict(one)
+        for record in message["content"].get("records", ()):
+            if record["type"] == kind and all(record.get(k) == v for k, v in fields.items()):
+                return dict(record)
         return None
 
     message = kernel.wait(
         lambda m: m["header"]["msg_type"] == "palimpsest_notice" and found(m), since=since
     )
-    one = found(message)
-    assert one is not None
-    return one
+    found_record = found(message)
+    assert found_record is not None
+    return found_record
 
 
 def outcome(kernel: Kernel, command: str, timeout: float = 20) -> Message:
@@ -296,14 +296,14 @@ def test_a_page_that_comes_late_gets_what_it_missed(page: Kernel) -> None:
     page.wait(lambda m: m["content"].get("resync") == f"resync-{mark}" and m["content"]["last"])
 
     told = [
-        one
+        record
         for m in page.iopub[mark:]
         if m["content"].get("resync") == f"resync-{mark}"
-        for one in m["content"]["records"]
+        for record in m["content"]["records"]
     ]
-    assert [one["seq"] for one in told] == list(range(seq + 1, seq + 1 + len(told)))
+    assert [record["seq"] for record in told] == list(range(seq + 1, seq + 1 + len(told)))
     assert "two" in str(told)
-    assert "one" not in [one.get("part", {}).get("text") for one in told]
+    assert "one" not in [record.get("part", {}).get("text") for record in told]
 
 
 def test_a_new_page_gets_the_whole_picture(page: Kernel) -> None:
@@ -397,14 +397,14 @@ def test_a_watch_ends_by_itself() -> None:
 
     watches.renew("page", "ses_1")
     watches.renew("other", None)
-    assert watches.fresh("ses_1")
-    assert watches.fresh("ses_2")
+    assert watches.is_watched("ses_1")
+    assert watches.is_watched("ses_2")
 
     watches.end("other", None)
-    assert not watches.fresh("ses_2")
+    assert not watches.is_watched("ses_2")
     now += WATCH_SECONDS
-    assert not watches.fresh("ses_1")
-    assert not watches.fresh()
+    assert not watches.is_watched("ses_1")
+    assert not watches.is_watched()
 
 
 def test_a_page_that_greets_again_watches_no_shorter() -> None:
@@ -416,9 +416,9 @@ def test_a_page_that_greets_again_watches_no_shorter() -> None:
     watches.renew("page", None, 1.0)
 
     now += WATCH_SECONDS - 1
-    assert watches.fresh()
+    assert watches.is_watched()
     now += 1
-    assert not watches.fresh()
+    assert not watches.is_watched()
 
 
 def test_the_end_of_a_segment_that_its_cell_did_not_hear_is_made_again(page: Kernel) -> None:
@@ -453,20 +453,20 @@ def test_the_outputs_of_a_turn_are_made_again_as_its_cell_had_them(page: Kernel)
     page.script(f"says('Let me.').calls('python', code={DRAWS!r})", "says('It is *red*.')")
     run = page.run("%%agent -y\ngo")
     mime = "application/vnd.palimpsest.segment+json"
-    saved = [one["data"] for one in run.outputs()]
+    saved = [output["data"] for output in run.outputs()]
     first = saved[0][mime]
 
     page.request(type="recreate-outputs", id="back-1", session=first["session"], turn=first["turn"])
     made = outcome(page, "back-1")["outputs"]
 
-    assert [one["output_type"] for one in made] == ["display_data"] * 3
-    shown = [one["data"] for one in made]
+    assert [output["output_type"] for output in made] == ["display_data"] * 3
+    shown = [output["data"] for output in made]
     assert shown[1]["image/png"].strip() == saved[1]["image/png"].strip()
     for again, was in ((shown[0], saved[0]), (shown[2], saved[2])):
         assert again["text/markdown"] == was["text/markdown"]
         assert again["text/plain"] == was["text/plain"]
         # A segment that was closed when its call ended does not have the end of its step yet.
-        parts = [[one["parts"] for one in made[mime]["messages"]] for made in (again, was)]
+        parts = [[message["parts"] for message in made[mime]["messages"]] for made in (again, was)]
         assert parts[0] == parts[1]
         same = {"seq": was[mime]["seq"], "messages": was[mime]["messages"]}
         assert again[mime] | same == was[mime]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
     assert same["unchanged"] is True
     assert track["track"]["policy"].startswith("sweagent.last_n")
     assert text["text"] == "Hello, it is me."
-    assert [one["item"] for one in request["blocks"]] == [prompt]
+    assert [block["item"] for block in request["blocks"]] == [prompt]
     assert "no.such" in wrong["error"]
     assert len(grown["requests"]["id"]) > len(view["requests"]["id"])
     assert unknown["error"].startswith("There is no session 'ses_none'")
@@ -84,8 +84,8 @@ def test_a_page_asks_about_a_recorded_file_that_is_only_read(tmp_path: Path) -> 
     assert none["error"] == "This notebook has no session yet. Ask the agent, then inspect it."
     assert (view["origin"], view["own"], len(view["requests"]["id"])) == ("pi", False, 453)
     assert len(track["total"]) == 453
-    for one in (missing, foreign, null):
-        assert "view" not in one
-        assert one["error"].endswith(".")
-        assert one["error"].count(". ") <= 1
+    for reply in (missing, foreign, null):
+        assert "view" not in reply
+        assert reply["error"].endswith(".")
+        assert reply["error"].count(". ") <= 1
     assert not list(tmp_path.glob("work/.palimpsest/sessions/*"))

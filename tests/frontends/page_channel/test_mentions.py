@@ -74,7 +74,7 @@ def rows(kernel: Kernel, identifier: str, **fields: Any) -> dict[str, dict[str, 
 
 def previews(kernel: Kernel, identifier: str, text: str) -> dict[str, dict[str, Any]]:
     found = outcome(kernel, identifier, type="mention-preview", text=text)["previews"]
-    return {one["text"]: one for one in found}
+    return {mention["text"]: mention for mention in found}
 
 
 def cell_with(kernel: Kernel, source: str) -> str:
@@ -117,7 +117,7 @@ def test_nothing_of_the_user_runs_and_nothing_is_written(kernel: Kernel, project
     )
 
     assert kernel.value("ran") == "[]"
-    assert [one["state"] for one in found.values()] == [
+    assert [mention["state"] for mention in found.values()] == [
         *["uncounted"] * 4,
         "unknown",  # a path runs no property, also when it is sent
         "uncounted",
@@ -140,11 +140,13 @@ def test_the_tokens_are_those_of_the_prompt_that_is_sent(kernel: Kernel) -> None
     mark = len(kernel.iopub)
     outcome(kernel, "sent", type="prompt", text=text, model="rehearsal/rules")
 
-    records = [one for m in kernel.iopub[mark:] for one in m["content"].get("records", ())]
-    parts = [one["part"] for one in records if one["type"] == "message.part.updated"]
-    sent = [one["tokens"] for one in parts if one["type"] == "notebook" and one["about"] != "runs"]
-    assert [one["state"] for one in found.values()] == ["sent"] * 6
-    assert [one["tokens"] for one in found.values()][:5] == list(dict.fromkeys(sent))
+    records = [record for m in kernel.iopub[mark:] for record in m["content"].get("records", ())]
+    parts = [record["part"] for record in records if record["type"] == "message.part.updated"]
+    sent = [
+        part["tokens"] for part in parts if part["type"] == "notebook" and part["about"] != "runs"
+    ]
+    assert [mention["state"] for mention in found.values()] == ["sent"] * 6
+    assert [mention["tokens"] for mention in found.values()][:5] == list(dict.fromkeys(sent))
     assert found["@data/birds.csv"]["tokens"] > 100
 
 
@@ -153,7 +155,7 @@ def test_what_names_nothing_or_stays_here_says_so(kernel: Kernel) -> None:
     text = "@cell 99 @error 98 @nobody @data/none.csv @.env me@home.org @birds.nothing"
     found = previews(kernel, "nothing", f"{text} @cell {hidden}")
 
-    assert {text: one["state"] for text, one in found.items()} == {
+    assert {text: mention["state"] for text, mention in found.items()} == {
         "@cell 99": "unknown",
         "@error 98": "unknown",
         "@nobody": "unknown",
@@ -180,7 +182,7 @@ def test_it_is_answered_while_a_cell_runs(kernel: Kernel) -> None:
     later = previews(kernel, "free", "@birds")
 
     assert listed["birds"]["about"] == "DataFrame 2\N{MULTIPLICATION SIGN}2"
-    assert [one["state"] for one in found.values()] == ["busy", "sent", "unknown"]
+    assert [mention["state"] for mention in found.values()] == ["busy", "sent", "unknown"]
     assert later["@birds"]["tokens"] > 0
 
 
@@ -198,11 +200,11 @@ def test_what_a_rule_denies_is_not_listed_and_stays_here(tmp_path: Path) -> None
         found = rows(kernel, "denied-rows")
         told = previews(kernel, "denied", "@held @cell 1 @error @notes.md @open.md")
 
-        assert [one for one in found if one in ("held", "cell 2", "notes.md", "open.md")] == [
-            "open.md"
-        ]
+        assert [
+            mention for mention in found if mention in ("held", "cell 2", "notes.md", "open.md")
+        ] == ["open.md"]
         assert {row["kind"] for row in found.values()} == {"file"}
-        assert {text: one["state"] for text, one in told.items()} == {
+        assert {text: mention["state"] for text, mention in told.items()} == {
             "@held": "denied",
             "@cell 1": "denied",
             "@error": "denied",

@@ -63,10 +63,10 @@ def test_numbered_pieces_hold_each_message_once(characters: int) -> None:
 
     told = list(session_states(session, "again"))
 
-    assert [one.piece for one in told] == list(range(len(told)))
-    assert {one.pieces for one in told} == {len(told)}
-    assert [one.last for one in told] == [*[False] * (len(told) - 1), True]
-    sent: list[Message] = [message for one in told for message in one.messages]
+    assert [notice.piece for notice in told] == list(range(len(told)))
+    assert {notice.pieces for notice in told} == {len(told)}
+    assert [notice.last for notice in told] == [*[False] * (len(told) - 1), True]
+    sent: list[Message] = [message for notice in told for message in notice.messages]
     assert tuple(sent) == session.state.messages()
     assert len(told) > characters // (2 * NOTICE_CHARS)
 
@@ -77,9 +77,11 @@ def test_each_batch_of_records_says_what_it_follows(characters: int) -> None:
 
     told = list(records_since(session, 30, "again"))
 
-    numbers = [[record["seq"] for record in one.records] for one in told]
-    assert [seq for batch in numbers for seq in batch] == [one.seq for one in session.records[30:]]
-    assert [one.after for one in told] == [30, *(batch[-1] for batch in numbers[:-1])]
+    numbers = [[record["seq"] for record in notice.records] for notice in told]
+    assert [seq for batch in numbers for seq in batch] == [
+        record.seq for record in session.records[30:]
+    ]
+    assert [notice.after for notice in told] == [30, *(batch[-1] for batch in numbers[:-1])]
 
 
 def test_an_answer_without_records_says_what_it_follows() -> None:

@@ -36,11 +36,13 @@ class Pages:
 
 
 def book(*ids: str, path: str = "a.ipynb", **more: Any) -> PageNotebook:
-    return PageNotebook(path=path, cells=tuple(PageCell(id=one, source=one) for one in ids), **more)
+    return PageNotebook(
+        path=path, cells=tuple(PageCell(id=cell_id, source=cell_id) for cell_id in ids), **more
+    )
 
 
 def ids(found: Any) -> list[list[str]]:
-    return [[cell.id for cell in one.cells] for one in found]
+    return [[cell.id for cell in notebook.cells] for notebook in found]
 
 
 async def test_without_a_page_nothing_is_sent_and_nothing_awaited() -> None:

@@ -16,7 +16,7 @@ from palimpsest.frontends.page_channel.page_presence import (
     PagePresence,
 )
 from palimpsest.model.script import calls, says
-from palimpsest.session.open_sessions.unattended_refusal import LOOK_SECONDS, refuse_unattended
+from palimpsest.session.open_sessions.unattended_refusal import CHECK_SECONDS, refuse_unattended
 from palimpsest.testing import ScriptedModel
 
 ONE = "calls('python', code='x = 6 * 7').says('')"
@@ -105,7 +105,7 @@ async def test_who_went_away_is_waited_for_and_then_the_answer_is_a_recorded_no(
     refusing = asyncio.ensure_future(refuse_unattended(session, attended, 0.6))
     asking = asyncio.ensure_future(ask(session, "go"))
     await until(lambda: session.snapshot().asks or session.snapshot().questions)
-    await until(lambda: looks > 0.6 / LOOK_SECONDS)
+    await until(lambda: looks > 0.6 / CHECK_SECONDS)
     assert not asking.done()
 
     here = False

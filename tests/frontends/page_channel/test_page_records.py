@@ -64,7 +64,7 @@ def folded(records: list[Record]) -> tuple[Message, ...]:
 def test_a_page_folds_the_same_wherever_it_begins(
     made: list[Event], before: int, known: int
 ) -> None:
-    begun: list[Event] = [MessageUpdated(info=one.info) for one in ANSWERS]
+    begun: list[Event] = [MessageUpdated(info=message.info) for message in ANSWERS]
     records = [Record(seq=seq, ts=1, event=event) for seq, event in enumerate(begun + made, 1)]
     batch = [record.wire() for record in records[min(before, len(records) - 1) :]]
 
@@ -72,7 +72,7 @@ def test_a_page_folds_the_same_wherever_it_begins(
 
     assert (told[0]["seq"], told[-1]["seq"]) == (batch[0]["seq"], batch[-1]["seq"])
     has = max(known, batch[0]["seq"] - 1)  # a page that misses more asks for it
-    rest = [parse_record(dict(one)) for one in told if one["seq"] > has]
+    rest = [parse_record(dict(record)) for record in told if record["seq"] > has]
     assert folded([*records[:has], *rest]) == folded(records)
 
 
@@ -90,4 +90,4 @@ def test_a_call_that_ends_within_a_tick_is_told_once_as_it_begins_and_once_as_it
         [Record(seq=seq, ts=1, event=event).wire() for seq, event in enumerate(steps, 1)]
     )
 
-    assert [one["seq"] for one in told] == [1, 2, 7]
+    assert [record["seq"] for record in told] == [1, 2, 7]

@@ -107,7 +107,7 @@ def test_a_second_kernel_sees_what_the_first_one_changed(tmp_path: Path) -> None
     with Kernel(cwd=tmp_path, env=env) as first, Kernel(cwd=tmp_path, env=env) as second:
         first.client.run(
             "%load_ext palimpsest\n"
-            "from palimpsest.model.rehearsal.scenario import register_scenario\n"
+            "from palimpsest.rehearsal.scenario import register_scenario\n"
             "from palimpsest.model.script import calls, says\n"
             "wrote = calls('write', path='new.txt', content='one')\n"
             "register_scenario('writes', [wrote, says('Written.')])"

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.kernel import Kernel
 
+from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operation_table import TABLE, Help
 from palimpsest.frontends.operations.context import UsePolicy
 from palimpsest.frontends.operations.controls import SetMode
-from palimpsest.frontends.operations.operation import Operation
 from palimpsest.frontends.operations.panel import ChooseAgent, ChooseModel
 from palimpsest.frontends.operations.reverts import Revert
 from palimpsest.frontends.operations.sessions import Fork, NewSession
@@ -18,9 +18,9 @@ from palimpsest.frontends.operations.sharing import Export
 from palimpsest.frontends.operations.status import ShowStatus
 from palimpsest.frontends.operations.turns import Cancel, Compact, Retry
 from palimpsest.frontends.page_channel.typed_commands import (
-    Typed,
+    TypedCommand,
+    commands_of_other_agents,
     panel_words,
-    same_commands,
     typed_command,
 )
 from palimpsest.transcript.errors import UserError
@@ -60,8 +60,8 @@ OWN = ("review", "git/commit", "v1.2")
 def test_runs_what_the_magic_runs(text: str, operation: Operation) -> None:
     typed = typed_command(text, OWN)
 
-    assert isinstance(typed, Typed)
-    assert typed == Typed(operation)
+    assert isinstance(typed, TypedCommand)
+    assert typed == TypedCommand(operation)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_runs_what_the_magic_runs(text: str, operation: Operation) -> None:
 def test_opens_the_view_that_the_panel_has_of_it(text: str, view: str | None) -> None:
     typed = typed_command(text, OWN)
 
-    assert isinstance(typed, Typed)
+    assert isinstance(typed, TypedCommand)
     assert typed.view == view
 
 
@@ -162,12 +162,14 @@ def test_a_word_behind_a_slash_is_sent_only_where_it_is_an_own_command(text: str
     assert typed_command(f"-- {text}", OWN) == text
 
 
-@pytest.mark.parametrize("name", sorted({*TABLE.forms, *TABLE.panel_forms, *same_commands()}))
+@pytest.mark.parametrize(
+    "name", sorted({*TABLE.forms, *TABLE.panel_forms, *commands_of_other_agents()})
+)
 def test_every_command_alone_is_run_or_answered(name: str) -> None:
     is_whole = name in TABLE.panel_forms and not TABLE.panel_forms[name][0].missing
     if is_whole and name not in NEED_A_NAME:
         found = typed_command(f"/{name}", ())
-        assert isinstance(found, Typed) or found.endswith("@error")
+        assert isinstance(found, TypedCommand) or found.endswith("@error")
     else:
         with pytest.raises(UserError):
             typed_command(f"/{name}", ())
@@ -266,4 +268,4 @@ def test_what_may_follow_a_command_is_completed_as_in_a_cell(page: Kernel) -> No
     assert {"md", "ipynb"} <= {*words("of-export", "/export m")}
     assert "--model" in words("of-compact", "/compact --")
     assert words("of-none", "/xyzzy ") == []
-    assert any(one.startswith("ses_") for one in words("of-open", "/open "))
+    assert any(word.startswith("ses_") for word in words("of-open", "/open "))

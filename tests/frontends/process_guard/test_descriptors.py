@@ -57,10 +57,10 @@ def join_reader() -> None:
 def pipes() -> set[str]:
     """Return the pipes that are open in this process, by descriptor."""
     found = set()
-    for one in Path("/proc/self/fd").iterdir():
+    for link in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
-            found.add(f"{one.name} {one.readlink()}")
-    return {one for one in found if " pipe:" in one}
+            found.add(f"{link.name} {link.readlink()}")
+    return {link for link in found if " pipe:" in link}
 
 
 def test_what_is_kept_next_stands_after_what_a_child_printed(stream: WatchedStream) -> None:
@@ -69,7 +69,7 @@ def test_what_is_kept_next_stands_after_what_a_child_printed(stream: WatchedStre
 
     for i in range(2_000):
         stream.print(f"child {i},")
-        output.keep("stdout", f"parent {i},")
+        output.store("stdout", f"parent {i},")
     output.end()
 
     assert "".join(kept) == "".join(f"child {i},parent {i}," for i in range(2_000))
@@ -126,7 +126,7 @@ def test_without_a_free_descriptor_the_run_goes_on(
 
     monkeypatch.setattr(os, "pipe", full)
     output = ChildOutput({"stdout": stream}, lambda _name, text: kept.append(text))
-    output.keep("stdout", "parent")
+    output.store("stdout", "parent")
     output.end()
 
     assert kept == ["parent"]
@@ -144,7 +144,7 @@ def test_without_a_free_thread_the_run_goes_on(
 
     monkeypatch.setattr(threading.Thread, "start", full)
     output = ChildOutput({"stdout": stream}, lambda _name, text: kept.append(text))
-    output.keep("stdout", "parent")
+    output.store("stdout", "parent")
     output.end()
 
     assert kept == ["parent"]
@@ -155,7 +155,7 @@ def test_a_stream_of_a_terminal_is_left_alone() -> None:
     kept: list[str] = []
     output = ChildOutput({"stdout": object()}, lambda _name, text: kept.append(text))
 
-    output.keep("stdout", "parent")
+    output.store("stdout", "parent")
     output.end()
 
     assert kept == ["parent"]

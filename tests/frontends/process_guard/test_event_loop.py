@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.process_guard.event_loop import STOPPED, in_steps, surviving
+from palimpsest.frontends.process_guard.event_loop import STOPPED, protected_iteration, run_in_steps
 
 
 def ran_by(loop: asyncio.AbstractEventLoop, code: Any) -> list[str]:
@@ -18,7 +18,7 @@ def ran_by(loop: asyncio.AbstractEventLoop, code: Any) -> list[str]:
     told: list[str] = []
 
     async def main() -> None:
-        await in_steps(code(), told.append, lambda: None)
+        await run_in_steps(code(), told.append, lambda: None)
 
     loop.run_until_complete(main())
     loop.close()
@@ -67,7 +67,7 @@ def test_a_loop_that_the_code_stops_goes_on_and_it_is_told() -> None:
 
 
 def test_what_is_no_loop_of_asyncio_is_left_alone() -> None:
-    with surviving(None, pytest.fail):
+    with protected_iteration(None, pytest.fail):
         pass
 
 

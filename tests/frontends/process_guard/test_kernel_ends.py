@@ -177,7 +177,7 @@ def test_the_users_own_cell_ends_the_kernel_as_before(folder: Path) -> None:
 
 
 SCENARIO = """
-from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.rehearsal.scenario import register_scenario
 from palimpsest.model.script import says
 register_scenario("ends", [says("So.").calls("python", code={code!r}), says("Done.")])
 """

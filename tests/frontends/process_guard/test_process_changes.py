@@ -227,7 +227,7 @@ def test_the_figure_backend_is_put_back_so_that_figures_of_the_user_are_shown(
         run = kernel.run("plt.plot([1, 2]);")
 
     assert "it was put back" in called.section("left behind")
-    assert any("image/png" in one["data"] for one in run.outputs())
+    assert any("image/png" in output["data"] for output in run.outputs())
 
 
 @pytest.mark.slow

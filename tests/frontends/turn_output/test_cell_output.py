@@ -309,7 +309,7 @@ def test_a_watched_cell_ends_with_the_outputs_of_one_that_nobody_watches(tmp_pat
         kernel.request(type="unwatch", client="page")
 
     def told(run: Run) -> list[str]:
-        texts = [one["data"].get("text/markdown", "") for one in run.outputs()]
+        texts = [output["data"].get("text/markdown", "") for output in run.outputs()]
         return [re.sub(r"[\d.,]+( m?s\b)?", "", text) for text in texts]  # no times, no tokens
 
     assert told(watched) == told(alone)

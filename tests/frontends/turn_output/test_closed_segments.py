@@ -78,7 +78,7 @@ def test_it_is_shown_once_more_when_its_message_is_complete() -> None:
         found = [segment for name, segment in published if name == "0"]
         return found[-1]["messages"][0]["info"]["time"].get("completed"), len(found)
 
-    story = CellOutput(feed, publish, scrub=str, watched=lambda: False)  # type: ignore[arg-type]
+    story = CellOutput(feed, publish, scrub=str, is_watched=lambda: False)  # type: ignore[arg-type]
     story.native("call_1")
     feed.newest = answer(ENDED)
     story.refresh(force=True)
@@ -103,7 +103,7 @@ def test_it_is_shown_with_the_answer_of_a_person_that_came_after_its_call_had_en
         if transient["display_id"].endswith("0"):
             published.append(data["text/markdown"])
 
-    story = CellOutput(feed, publish, scrub=str, watched=lambda: False)  # type: ignore[arg-type]
+    story = CellOutput(feed, publish, scrub=str, is_watched=lambda: False)  # type: ignore[arg-type]
     story.asked("call_1")
     # The snapshot holds the refused call; the records of a moment ago are still on their way.
     feed.is_told = False
@@ -138,7 +138,7 @@ def test_steps_that_follow_each_other_fast_are_shown_together() -> None:
         feed,  # type: ignore[arg-type]
         publish,
         scrub=str,
-        watched=lambda: False,
+        is_watched=lambda: False,
         clock=lambda: now[0],
     )
     for number in range(100):  # a step every 20 ms for two seconds
@@ -164,7 +164,7 @@ def test_a_long_text_is_closed_while_it_grows_also_where_a_page_watches() -> Non
         feed,  # type: ignore[arg-type]
         publish,
         scrub=str,
-        watched=lambda: True,
+        is_watched=lambda: True,
         clock=lambda: now[0],
     )
     for paragraph in range(1, 40):

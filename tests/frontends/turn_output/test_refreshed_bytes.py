@@ -36,7 +36,7 @@ class Turn:
             self,  # type: ignore[arg-type]
             self._publish,
             scrub=str,
-            watched=lambda: True,
+            is_watched=lambda: True,
             clock=lambda: self.changes * seconds,
         )
 
@@ -72,7 +72,7 @@ class Turn:
     def snapshot(self) -> Snapshot:
         return Snapshot(None, Busy(), tuple(self._messages), (), (), (), None, self.changes)
 
-    def has_told(self, _snapshot: Snapshot) -> bool:
+    def has_received(self, _snapshot: Snapshot) -> bool:
         return True
 
     def messages(self, snapshot: Snapshot, _answer: Any = None) -> tuple[Message, ...]:

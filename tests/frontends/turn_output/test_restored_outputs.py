@@ -46,7 +46,7 @@ def figures(mime: str, url: str) -> tuple[dict[str, str], ...]:
         (),
         scrub=str,
         density="quiet",
-        picture=lambda url: url.removeprefix("blob:"),
+        read_image=lambda url: url.removeprefix("blob:"),
     )
     return next(piece.figures for piece in pieces if isinstance(piece, ShownCall))
 

@@ -10,8 +10,8 @@ from palimpsest.frontends.turn_output.segments import (
     Segment,
     cut_after_call,
     cut_when_long,
-    following,
     parts_of,
+    segment_after,
     slices,
 )
 from palimpsest.render.content.outline import OutlineNotes
@@ -63,12 +63,12 @@ def cut(messages: list[Message]) -> list[Segment]:
     open_, done = Segment(0, SegmentCut()), []
     while (closed := cut_when_long(messages, open_)) is not None:
         done.append(closed)
-        open_ = following(messages, closed)
+        open_ = segment_after(messages, closed)
     return [*done, open_]
 
 
 def shown(messages: list[Message], segments: list[Segment]) -> list[Part]:
-    return [p for one in segments for m in slices(messages, one) for p in m.parts]
+    return [p for segment in segments for m in slices(messages, segment) for p in m.parts]
 
 
 def paragraphs(count: int) -> str:
@@ -126,7 +126,7 @@ def test_a_cut_after_a_call_leaves_the_call_above() -> None:
 
     closed = cut_after_call(messages, Segment(0, SegmentCut()), "call_2")
     assert closed is not None
-    rest = following(messages, closed)
+    rest = segment_after(messages, closed)
 
     assert [p.id for m in slices(messages, closed) for p in m.parts] == ["prt_1", "prt_2"]
     assert [(m.id, [p.id for p in m.parts]) for m in slices(messages, rest)] == [
@@ -142,7 +142,7 @@ def test_steps_are_counted_on() -> None:
     closed = cut_after_call(messages, Segment(0, SegmentCut()), "call_2")
     assert closed is not None
 
-    assert following(messages, closed).first_step == 2
+    assert segment_after(messages, closed).first_step == 2
 
 
 BLOCKS = st.one_of(
@@ -167,7 +167,7 @@ PARTS = st.lists(
 @given(PARTS)
 def test_segments_together_are_the_turn(parts: list[str]) -> None:
     """For any texts and calls, the segments hold each of them once and in order."""
-    made = [call(i) if one == "call" else text(i, one) for i, one in enumerate(parts)]
+    made = [call(i) if kind == "call" else text(i, kind) for i, kind in enumerate(parts)]
     messages = [message(*made)]
 
     found = shown(messages, cut(messages))
@@ -177,9 +177,9 @@ def test_segments_together_are_the_turn(parts: list[str]) -> None:
         part.id for part in made if not isinstance(part, TextPart) or part.text or part.id in order
     ]
     for part in made:
-        pieces = [one for one in found if one.id == part.id]
+        pieces = [found_part for found_part in found if found_part.id == part.id]
         if isinstance(part, TextPart):
-            assert "".join(getattr(one, "text", "") for one in pieces) == part.text
+            assert "".join(getattr(piece, "text", "") for piece in pieces) == part.text
         else:
             assert pieces == [part]
 

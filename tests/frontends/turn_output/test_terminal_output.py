@@ -41,7 +41,7 @@ class Feed:
     def snapshot(self) -> Any:
         return SimpleNamespace(status=self.status, problem="")
 
-    def has_told(self, _snapshot: Any) -> bool:
+    def has_received(self, _snapshot: Any) -> bool:
         return self.told
 
     def messages(self, _snapshot: Any) -> tuple[Message, ...]:

@@ -29,7 +29,7 @@ async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
     hurried = SimpleNamespace(monotonic=lambda: next(clock))
     monkeypatch.setattr(module, "time", hurried, raising=False)
 
-    waiting = asyncio.ensure_future(feed.caught_up(session.snapshot().seq + 1))
+    waiting = asyncio.ensure_future(feed.wait_for_records(session.snapshot().seq + 1))
     await settled()
     waited = not waiting.done()
     session.edit_context("pin", session.snapshot().messages[0].parts[0].id)

@@ -17,7 +17,7 @@ from tests.harness.compacted_sessions import (
 from tests.harness.session import ask, until
 
 from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import DecisionMade, SessionCompacted
@@ -46,8 +46,8 @@ async def test_makes_room_before_a_request_that_would_not_fit(tmp_path: Path) ->
     records = await harness.records(session)
     assert [r.event for r in records if isinstance(r.event, SessionCompacted)]
     rebuilt = list(rebuild_all(harness.store, session.id, records))
-    assert all(one.matches for one in rebuilt)
-    assert [list(one.request.messages) for one in rebuilt] == [
+    assert all(rebuilt_request.matches for rebuilt_request in rebuilt)
+    assert [list(rebuilt_request.request.messages) for rebuilt_request in rebuilt] == [
         list(request.messages) for request in model.requests
     ]
 
@@ -89,7 +89,10 @@ async def test_a_question_that_the_summary_covers_is_said_again(tmp_path: Path) 
     assert [r.purpose for r in model.requests][-2:] == ["compaction", "step"]
     assert question in sent(model, len(model.requests) - 1)
     records = await harness.records(session)
-    assert all(one.matches for one in rebuild_all(harness.store, session.id, records))
+    assert all(
+        rebuilt_request.matches
+        for rebuilt_request in rebuild_all(harness.store, session.id, records)
+    )
 
 
 async def test_makes_room_when_the_provider_refuses(tmp_path: Path) -> None:
@@ -212,7 +215,7 @@ async def test_the_report_names_what_the_summary_lost(tmp_path: Path) -> None:
 
     records = await harness.records(session)
     decisions = [r.event.decision for r in records if isinstance(r.event, DecisionMade)]
-    [told] = [one for one in decisions if "retention" in one.numbers]
+    [told] = [decision for decision in decisions if "retention" in decision.numbers]
     assert told.numbers["retention"]["numbers"]["names"] == ["43.92"]
     assert told.numbers["retention"]["identifiers"]["lost"] == 0
     assert told.tokens_after < told.tokens_before
@@ -244,7 +247,10 @@ async def test_the_next_compaction_merges_the_summary_before(tmp_path: Path) -> 
     assert "Third question" in asked
     assert "First question" not in asked
     records = await harness.records(session)
-    assert all(one.matches for one in rebuild_all(harness.store, session.id, records))
+    assert all(
+        rebuilt_request.matches
+        for rebuilt_request in rebuild_all(harness.store, session.id, records)
+    )
 
 
 async def test_the_agent_for_summaries_may_have_words_of_its_own(tmp_path: Path) -> None:
@@ -261,7 +267,7 @@ async def test_the_agent_for_summaries_may_have_words_of_its_own(tmp_path: Path)
 
     await ask(session, "And now? " + "word " * 1_600)
 
-    [asked] = [one for one in model.requests if one.purpose == "compaction"]
+    [asked] = [request for request in model.requests if request.purpose == "compaction"]
     assert asked.messages[0] == {"role": "system", "content": "Sum it up in verse."}
     rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
-    assert all(one.matches for one in rebuilt)
+    assert all(rebuilt_request.matches for rebuilt_request in rebuilt)

@@ -15,8 +15,8 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
+from palimpsest.context_policies.whatif.exact_whatif import replay
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
-from palimpsest.review.counterfactual.exact_whatif import replay
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy

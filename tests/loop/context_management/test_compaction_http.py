@@ -15,7 +15,7 @@ from tests.sample_size import sampled_cases
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.testing import FaultServer
 from palimpsest.testing import ReceivedRequest as Arrived
 from palimpsest.transcript.context_values.policies import Policy
@@ -202,7 +202,9 @@ async def test_a_second_try_after_a_silent_server_sends_the_same_again(
     first, second = harness.asked()[:2]
     assert first == second
     rebuilt = rebuild_all(harness.harness.store, session.id, await harness.harness.records(session))
-    assert [one.matches for one in rebuilt] == [True] * len(harness.server.bodies)
+    assert [rebuilt_request.matches for rebuilt_request in rebuilt] == [True] * len(
+        harness.server.bodies
+    )
 
 
 @pytest.mark.parametrize("refused", [False, True])

@@ -85,8 +85,10 @@ async def test_the_model_that_is_named_for_summaries_writes_them(tmp_path: Path)
     [summary] = summaries(session.snapshot().messages)
     assert summary.model == WRITER.ref
     assert notices(session) == []
-    asked = [one.request for one in requested(await harness.records(session))]
-    assert [one.facts.window for one in asked if one.purpose == "compaction"] == [6_000] * 2
+    asked = [event.request for event in requested(await harness.records(session))]
+    assert [request.facts.window for request in asked if request.purpose == "compaction"] == [
+        6_000
+    ] * 2
     await assert_rebuilt(harness, session, works, writes)
 
 
@@ -169,7 +171,7 @@ async def test_a_key_that_ends_between_two_parts_costs_no_words(tmp_path: Path) 
     assert len(writes.requests) == 2
     assert len(notices(session)) == 1
     # The session's model starts again, and the other's text stays as a draft.
-    told = [str(one.messages[-1]["content"]) for one in works.requests[2:]]
+    told = [str(request.messages[-1]["content"]) for request in works.requests[2:]]
     assert "First question" in told[0]
     assert not any("half of it" in text for text in told)
     await assert_rebuilt(harness, session, works, writes)

@@ -116,15 +116,15 @@ async def test_what_a_part_wrote_is_kept_as_a_draft(tmp_path: Path) -> None:
     await ask(session, "And now?")
 
     [message] = [
-        one
-        for one in session.snapshot().messages
-        if isinstance(one.info, AssistantMessage) and one.info.summary
+        message
+        for message in session.snapshot().messages
+        if isinstance(message.info, AssistantMessage) and message.info.summary
     ]
     assert [text[-7:].strip() for text in words(message)] == ["part 1", "part 2", "part 3"]
-    ignored = [one.ignored for one in message.parts if one.type == "text"]
+    ignored = [text_part.ignored for text_part in message.parts if text_part.type == "text"]
     assert ignored == [True, True, False]
     assert isinstance(message.info, AssistantMessage)
-    steps = [one.tokens.input for one in message.parts if one.type == "step-finish"]
+    steps = [finish.tokens.input for finish in message.parts if finish.type == "step-finish"]
     assert message.info.tokens.input == sum(steps)
 
 

@@ -23,7 +23,7 @@ from tests.harness.time_limits import HeldTimeLimits
 from tests.waiting import LAST_RESORT_SECONDS, settled
 
 from palimpsest.model.script import says, stalls
-from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.review.context_report.report_builder import build_context_report
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
@@ -85,7 +85,7 @@ async def test_those_who_ask_for_a_compaction_at_once_get_one_summary(tmp_path: 
     assert one == other == late
     assert (one.text, one.error) == (SUMMARY, None)
     assert len(markers(session.snapshot().messages)) == 1
-    assert len([one for one in model.requests if one.purpose == "compaction"]) == 1
+    assert len([request for request in model.requests if request.purpose == "compaction"]) == 1
 
 
 async def test_a_turn_that_does_not_compact_is_not_joined(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ async def test_after_a_timeout_the_messages_of_before_go_on_as_the_policy_says(
         if isinstance(record.event, DecisionMade) and record.event.decision.rule == "compact/aside"
     ]
     assert aside
-    assert all(one == {"source": "pre-compaction", "timed_out": True} for one in aside)
+    assert all(numbers == {"source": "pre-compaction", "timed_out": True} for numbers in aside)
     await assert_rebuilt(harness, session, model)
     # The messages that the model does not see are in the transcript.
     texts = [
@@ -380,7 +380,9 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path, limits: HeldTimeLi
     await until(lambda: model.requests[-1].purpose == "compaction")
     limits.run_out(0.05)
     # The summary comes in parts, each with the limit of a compaction; the turn's limit was put off once by as much.
-    await until(lambda: len([one for one in model.requests if one.purpose == "compaction"]) == 2)
+    await until(
+        lambda: len([request for request in model.requests if request.purpose == "compaction"]) == 2
+    )
     await until(lambda: limits.counted(0.9) == 2)
     limits.run_out(0.9, of_turn=True)
     answer = await asking
@@ -389,9 +391,13 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path, limits: HeldTimeLi
     assert "time limit" in answer.error.message
     [summary] = summaries(session.snapshot().messages)
     assert isinstance(summary.error, AbortedError)
-    decisions = [one.numbers for one in session.decisions() if one.rule == "compact/aside"]
+    decisions = [
+        decision.numbers for decision in session.decisions() if decision.rule == "compact/aside"
+    ]
     assert decisions
-    assert all(one["timed_out"] and one["source"] == "pre-compaction" for one in decisions)
+    assert all(
+        numbers["timed_out"] and numbers["source"] == "pre-compaction" for numbers in decisions
+    )
 
 
 async def test_what_was_taken_out_is_explained(tmp_path: Path, limits: HeldTimeLimits) -> None:

@@ -14,7 +14,8 @@ from palimpsest.context.request_assembly.projection import project
 from palimpsest.model.script import says
 
 WATCHED: dict[CodeType, str] = {
-    one.__code__: one.__name__ for one in (StageSelector.whole, project, neutral_messages)
+    function.__code__: function.__name__
+    for function in (StageSelector.whole_history, project, neutral_messages)
 }
 
 
@@ -35,7 +36,7 @@ async def test_a_compaction_asks_each_question_about_the_conversation_once(tmp_p
     assert [request.purpose for request in model.requests[2:]] == ["compaction", "step"]
     called = [name for name, _ in seen]
     # What a summary's request contains is chosen once, and once the summary is there it is seen what then is sent.
-    assert called.count("whole") == 1
+    assert called.count("whole_history") == 1
     assert called.count("project") == 1
-    assert {name for name, collecting in seen if collecting} <= {"whole"}
+    assert {name for name, collecting in seen if collecting} <= {"whole_history"}
     assert "neutral_messages" in called

@@ -11,7 +11,7 @@ from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.visible_messages import LazyTexts, View
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
+from palimpsest.recordings.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
@@ -69,8 +69,8 @@ async def decisions(harness: SessionHarness, session: LiveSession, rule: str) ->
 async def rebuilt(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
     """Assert that every sent request is rebuilt from the log, to the byte."""
     found = list(rebuild_all(harness.store, session.id, await harness.records(session)))
-    assert all(one.matches for one in found)
-    assert [list(one.request.messages) for one in found] == [
+    assert all(rebuilt_request.matches for rebuilt_request in found)
+    assert [list(rebuilt_request.request.messages) for rebuilt_request in found] == [
         list(request.messages) for request in model.requests
     ]
 
@@ -127,7 +127,7 @@ async def test_a_small_window_is_cleared_again_and_again_before_a_summary_is_ask
 
     assert [request.purpose for request in model.requests] == ["step"] * 15
     made = await decisions(harness, session, "prune/batch")
-    assert len({one.decision.numbers["used_tokens"] for one in made}) > 1
+    assert len({event.decision.numbers["used_tokens"] for event in made}) > 1
     await rebuilt(harness, session, model)
 
 
@@ -140,8 +140,8 @@ async def test_what_was_pruned_is_decided_again_from_the_log(tmp_path: Path) -> 
 
     made = [event.decision for event in await decisions(harness, session, "prune/")]
     assert made
-    assert [one.model_copy(update={"id": ""}) for one in again] == [
-        one.model_copy(update={"id": ""}) for one in made
+    assert [decision.model_copy(update={"id": ""}) for decision in again] == [
+        decision.model_copy(update={"id": ""}) for decision in made
     ]
 
 
@@ -258,7 +258,7 @@ async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
     assert answer.error is not None
     assert "nothing was cut" in answer.error.message
     assert "%agent --new" in answer.error.message
-    assert [one.purpose for one in model.requests][2:6] == ["step", "compaction"] * 2
+    assert [request.purpose for request in model.requests][2:6] == ["step", "compaction"] * 2
     await rebuilt(harness, session, model)
     again = await ask(session, "Are you there?")
     assert again.messages
@@ -277,7 +277,7 @@ async def test_refusals_are_answered_by_as_many_summaries_as_the_policy_says(
     answer = await ask(session, "Read the log.")
 
     assert isinstance(answer.error, ContextOverflowError)
-    assert [one.purpose for one in model.requests] == ["step", "step", "compaction", "step"]
+    assert [request.purpose for request in model.requests] == ["step", "step", "compaction", "step"]
     await rebuilt(harness, session, model)
 
 
@@ -297,7 +297,7 @@ async def test_a_prompt_that_was_cut_in_silence_is_asked_again_after_a_summary(
     answer = await ask(session, "Read the logs.")
 
     assert (answer.text, answer.error) == ("All is well.", None)
-    assert [one.purpose for one in model.requests][2:] == ["step", "compaction", "step"]
+    assert [request.purpose for request in model.requests][2:] == ["step", "compaction", "step"]
     errors = [message.info.error for message in answer.messages if message.info.error]
     assert [error.type for error in errors] == ["context-overflow"]
     assert "left out a part of the conversation without saying so" in errors[0].message
@@ -363,4 +363,4 @@ async def test_the_newest_openclaw_cuts_results_before_it_asks_for_a_summary(
 
 async def _requests(harness: SessionHarness, session: LiveSession) -> list[StepRequest]:
     found = rebuild_all(harness.store, session.id, await harness.records(session))
-    return [one.record for one in found]
+    return [rebuilt_request.record for rebuilt_request in found]

@@ -98,7 +98,7 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
 
     assert refused.error is not None
     assert "No summaries today." in refused.error.message
-    assert [one.purpose for one in model.requests].count("compaction") == 1
+    assert [request.purpose for request in model.requests].count("compaction") == 1
 
 
 async def test_a_prompt_that_is_longer_than_the_window_is_named(tmp_path: Path) -> None:

@@ -1,14 +1,10 @@
 """A provider whose window is smaller than ours is named, with both numbers and the setting that mends it."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from tests.harness.compacted_sessions import SUMMARY
-from tests.harness.http_session import PROVIDERS, HttpSessionHarness
+from tests.harness.http_session import HttpSessionHarness
 
 from palimpsest.model.script import ModelAnswer, fails, says
-from palimpsest.testing import FaultServer
 from palimpsest.testing import ReceivedRequest as Arrived
 from palimpsest.transcript.errors import ContextOverflowError
 
@@ -16,16 +12,6 @@ pytestmark = pytest.mark.slow
 
 STATED = "This model's maximum context length is 2048 tokens. However, your messages resulted in {} tokens."
 UNSTATED = "context_length_exceeded: your input exceeds the context window of this model"
-
-
-@pytest.fixture(params=PROVIDERS)
-def harness(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[HttpSessionHarness]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    with FaultServer() as server:
-        yield HttpSessionHarness(request.param, tmp_path, server)
 
 
 def refuses(words: str) -> object:
@@ -39,16 +25,10 @@ def refuses(words: str) -> object:
     return answer
 
 
-async def grow(harness: HttpSessionHarness, turns: int = 4) -> None:
-    for number in range(turns):
-        harness.server.script(says(f"The mean of column {number} is 43.92. " * 60).in_pieces(4_000))
-        await harness.ask(f"Question {number} " + "word " * 500)
-
-
 async def test_refusals_in_a_row_name_what_was_refused_and_the_setting(
     harness: HttpSessionHarness,
 ) -> None:
-    await grow(harness, 6)
+    await harness.add_long_turns(6)
     harness.server.script(*[refuses(UNSTATED)] * 12)
     info = harness.harness.info(harness.id)
 

@@ -22,7 +22,7 @@ from tests.loop.context_management.test_fit_driver import make_fit_harness, read
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says
-from palimpsest.render.content.outline import REJECTED, ReasoningItem, outline_message
+from palimpsest.render.content.outline import REJECTED_TITLE, ReasoningItem, outline_message
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.transcript.parts import TextPart
 
@@ -55,7 +55,11 @@ async def test_a_summary_that_lacks_something_is_written_again(
     answer = await ask(session, "What was the mean? " + "word " * 1_600)
 
     assert answer.text == "It is 43.92."
-    assert [one.purpose for one in model.requests][2:] == ["compaction", "compaction", "step"]
+    assert [request.purpose for request in model.requests][2:] == [
+        "compaction",
+        "compaction",
+        "step",
+    ]
     assert lack not in sent(model, 2)
     assert lack in sent(model, 3)
     [aside] = rejected(session)
@@ -63,9 +67,13 @@ async def test_a_summary_that_lacks_something_is_written_again(
     assert aside.ignored
     assert "know the penguins" in sent(model, 4)
     assert bad[:40] not in sent(model, 4)
-    [summary] = [one for one in session.snapshot().messages if getattr(one.info, "summary", False)]
+    [summary] = [
+        message
+        for message in session.snapshot().messages
+        if getattr(message.info, "summary", False)
+    ]
     titles = [item.title for item in outline_message(summary) if isinstance(item, ReasoningItem)]
-    assert REJECTED in titles
+    assert REJECTED_TITLE in titles
     await assert_rebuilt(harness, session, model)
     check_log_laws(harness.store, session.id)
 
@@ -83,7 +91,7 @@ async def test_two_that_lack_something_cut_nothing_and_say_what_was_missing(tmp_
     assert "nothing was cut" in answer.error.message
     assert "It refuses" in answer.error.message
     assert "compaction.model" in answer.error.message
-    assert [one.purpose for one in model.requests][2:] == ["compaction"] * 2
+    assert [request.purpose for request in model.requests][2:] == ["compaction"] * 2
     shown = [
         part.text
         for message in session.snapshot().messages
@@ -109,7 +117,7 @@ async def test_a_second_summary_in_a_turn_that_failed_one_is_asked_for_once(tmp_
     answered = await ask(session, "Read the logs.", yes=True)
 
     assert answered.error is not None
-    assert [one.purpose for one in model.requests].count("compaction") == 3
+    assert [asked.purpose for asked in model.requests].count("compaction") == 3
     check_log_laws(harness.store, session.id)
 
 
@@ -133,7 +141,7 @@ async def test_by_hand_what_was_asked_last_must_be_told(tmp_path: Path) -> None:
     assert (
         "Which islands did expeditions visit?" in sent(model, 3).rpartition("could not be used")[2]
     )
-    assert [one.error for one in summaries(session.snapshot().messages)] == [None]
+    assert [summary.error for summary in summaries(session.snapshot().messages)] == [None]
     check_log_laws(harness.store, session.id)
 
 
@@ -176,4 +184,4 @@ async def test_a_policy_may_do_without(tmp_path: Path) -> None:
     answer = await ask(session, "What was the mean? " + "word " * 1_600)
 
     assert answer.text == "It is 43.92."
-    assert [one.purpose for one in model.requests][2:] == ["compaction", "step"]
+    assert [request.purpose for request in model.requests][2:] == ["compaction", "step"]

@@ -1,14 +1,10 @@
 """A request refused in unknown words is tried once as too long, and no more."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from tests.harness.compacted_sessions import SUMMARY, summaries
-from tests.harness.http_session import PROVIDERS, HttpSessionHarness
+from tests.harness.http_session import HttpSessionHarness
 
 from palimpsest.model.script import ModelAnswer, fails, says
-from palimpsest.testing import FaultServer
 from palimpsest.testing import ReceivedRequest as Arrived
 from palimpsest.transcript.errors import ApiError
 
@@ -23,16 +19,6 @@ OTHER = "temperature: must be below 2"
 ANSWER = "completion must be at most 4096 tokens"
 
 
-@pytest.fixture(params=PROVIDERS)
-def harness(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[HttpSessionHarness]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
-    with FaultServer() as server:
-        yield HttpSessionHarness(request.param, tmp_path, server)
-
-
 def refuses(words: str, above: int) -> object:
     """Refuse requests with more characters than that in these words; summarise, and answer the others."""
 
@@ -45,15 +31,9 @@ def refuses(words: str, above: int) -> object:
     return answer
 
 
-async def grow(harness: HttpSessionHarness, turns: int = 4) -> None:
-    for number in range(turns):
-        harness.server.script(says(f"The mean of column {number} is 43.92. " * 60).in_pieces(4_000))
-        await harness.ask(f"Question {number} " + "word " * 500)
-
-
 @pytest.mark.parametrize("words", [LM_STUDIO, UNKNOWN, "Prompt exceeds max length"])
 async def test_a_summary_makes_room(harness: HttpSessionHarness, words: str) -> None:
-    await grow(harness)
+    await harness.add_long_turns()
     harness.server.script(*[refuses(words, 15_000)] * 6)
 
     answer = await harness.ask("And now?")
@@ -64,7 +44,7 @@ async def test_a_summary_makes_room(harness: HttpSessionHarness, words: str) -> 
 
 
 async def test_it_is_tried_once(harness: HttpSessionHarness) -> None:
-    await grow(harness)
+    await harness.add_long_turns()
     harness.server.script(*[refuses(UNKNOWN, 0)] * 6)
     before = len(harness.server.bodies)
 
@@ -79,7 +59,7 @@ async def test_it_is_tried_once(harness: HttpSessionHarness) -> None:
 async def test_what_speaks_of_something_else_is_told_at_once(
     harness: HttpSessionHarness, words: str
 ) -> None:
-    await grow(harness)
+    await harness.add_long_turns()
     harness.server.script(fails(400, message=words))
     before = len(harness.server.bodies)
 
@@ -91,7 +71,7 @@ async def test_what_speaks_of_something_else_is_told_at_once(
 
 
 async def test_near_the_window_any_refusal_counts(harness: HttpSessionHarness) -> None:
-    await grow(harness, 10)
+    await harness.add_long_turns(10)
     info = harness.harness.info(harness.id)
     harness.harness.narrow(info.model_copy(update={"window": 18_000}))
     harness.server.script(*[refuses("Bad request", 30_000)] * 6)

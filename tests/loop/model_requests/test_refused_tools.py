@@ -60,14 +60,19 @@ async def test_the_turn_goes_on_without_the_tools_that_are_refused(
         second = await harness.ask("And again?")
         await harness.check_requests()
 
-    assert [(one.text, one.error) for one in (first, second)] == [
+    assert [(answer.text, answer.error) for answer in (first, second)] == [
         ("Hello.", None),
         ("Again.", None),
     ]
-    assert ["first_odd" in names_of(one) for one in server.bodies] == [True, False, False, False]
-    assert ["second_odd" in names_of(one) for one in server.bodies] == [True, True, False, False]
+    assert ["first_odd" in names_of(body) for body in server.bodies] == [True, False, False, False]
+    assert ["second_odd" in names_of(numbers) for numbers in server.bodies] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     told = notices(await harness.session())
-    assert [("'first_odd'" in one, "'second_odd'" in one) for one in told if "refuses the tool" in one] == [
+    assert [("'first_odd'" in notice, "'second_odd'" in notice) for notice in told if "refuses the tool" in notice] == [
         (True, False),
         (False, True),
     ]  # fmt: skip

@@ -59,7 +59,7 @@ def test_what_is_read_equals_the_state_after_every_change(steps: list[str]) -> N
             case "remove" if log.state.messages():
                 log.append(MessageRemoved(message_id=log.state.messages()[-1].id))
             case "widen":
-                journal.widen(lambda: store.load(SESSION))
+                journal.load_whole(lambda: store.load(SESSION))
             case _:
                 pass
         state, seen = journal.state, log.state
@@ -67,5 +67,5 @@ def test_what_is_read_equals_the_state_after_every_change(steps: list[str]) -> N
         assert seen.newest_message() == state.newest_message()
         assert (seen.session, seen.todos, seen.seq) == (state.session, state.todos, state.seq)
         assert seen.message(message) == state.message(message)
-        assert seen.holding("subtask") == state.holding("subtask")
+        assert seen.messages_with_part("subtask") == state.messages_with_part("subtask")
     journal.close()

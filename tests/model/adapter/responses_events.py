@@ -100,7 +100,7 @@ def interleaved_items(calls: Calls, chance: random.Random) -> Iterator[Event]:
     for n, (i, name, value) in enumerate(calls):
         yield added(n, item(n, i, name, ""))
         waiting.append((n, cut(json.dumps(value), chance)))
-    while left := [one for one in waiting if one[1]]:
+    while left := [entry for entry in waiting if entry[1]]:
         n, pieces = chance.choice(left)
         yield delta(n, pieces.pop(0))
     for n, (i, name, value) in enumerate(calls):
@@ -175,14 +175,14 @@ def added_again(calls: Calls, chance: random.Random) -> Iterator[Event]:
 
 def same_index(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """Every item has index 0, and is known by its id."""
-    for one in interleaved_items(calls, chance):
-        yield {**one, "output_index": 0}
+    for event in interleaved_items(calls, chance):
+        yield {**event, "output_index": 0}
 
 
 def without_index(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """No event has an index."""
-    for one in interleaved_items(calls, chance):
-        yield {name: value for name, value in one.items() if name != "output_index"}
+    for event in interleaved_items(calls, chance):
+        yield {name: value for name, value in event.items() if name != "output_index"}
 
 
 def after_reasoning(calls: Calls, chance: random.Random) -> Iterator[Event]:
@@ -193,16 +193,16 @@ def after_reasoning(calls: Calls, chance: random.Random) -> Iterator[Event]:
     yield added(1, {**message(1, ""), "content": [], "status": "in_progress"})
     yield said(1, "I look.")
     yield done(1, message(1, "I look."))
-    for one in as_documented(calls, chance):
-        yield {**one, "output_index": one["output_index"] + 2}
+    for event in as_documented(calls, chance):
+        yield {**event, "output_index": event["output_index"] + 2}
 
 
 def empty_deltas(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """Empty deltas stand before and after each piece."""
-    for one in as_documented(calls, chance):
-        if one["type"].endswith(".delta"):
-            yield {**one, "delta": ""}
-        yield one
+    for event in as_documented(calls, chance):
+        if event["type"].endswith(".delta"):
+            yield {**event, "delta": ""}
+        yield event
 
 
 def done_before_deltas(calls: Calls, chance: random.Random) -> Iterator[Event]:
@@ -222,11 +222,11 @@ def in_the_end_only(_calls: Calls, _chance: random.Random) -> Iterator[Event]:
 
 def ids_of_each_event(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """Every event has another id for the same item, as behind some gateways; the index is right."""
-    for number, one in enumerate(interleaved_items(calls, chance)):
-        if "item" in one:
-            yield {**one, "item": {**one["item"], "id": f"x{number}"}}
+    for number, event in enumerate(interleaved_items(calls, chance)):
+        if "item" in event:
+            yield {**event, "item": {**event["item"], "id": f"x{number}"}}
         else:
-            yield {**one, "item_id": f"y{number}"}
+            yield {**event, "item_id": f"y{number}"}
 
 
 def objects(calls: Calls, _chance: random.Random) -> Iterator[Event]:
@@ -237,9 +237,9 @@ def objects(calls: Calls, _chance: random.Random) -> Iterator[Event]:
 
 def names_at_the_end(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """The item that is added has no name."""
-    for one in interleaved_items(calls, chance):
-        is_added = one["type"] == "response.output_item.added"
-        yield {**one, "item": {**one["item"], "name": ""}} if is_added else one
+    for event in interleaved_items(calls, chance):
+        is_added = event["type"] == "response.output_item.added"
+        yield {**event, "item": {**event["item"], "name": ""}} if is_added else event
 
 
 def deltas_before_items(calls: Calls, chance: random.Random) -> Iterator[Event]:
@@ -261,9 +261,9 @@ def wrong_deltas(calls: Calls, _chance: random.Random) -> Iterator[Event]:
 
 def deltas_only(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """Nothing says that an input or its item is done."""
-    for one in interleaved_items(calls, chance):
-        if not one["type"].endswith(".done"):
-            yield one
+    for event in interleaved_items(calls, chance):
+        if not event["type"].endswith(".done"):
+            yield event
 
 
 DIALECTS: list[Dialect] = [
@@ -306,8 +306,8 @@ def body(
         last = response(end, output or [], **({"usage": USAGE} | more))
         told.append({"type": f"response.{end}", "response": last})
     return "".join(
-        f"event: {one['type']}\ndata: {json.dumps({**one, 'sequence_number': n})}\n\n"
-        for n, one in enumerate(told)
+        f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': n})}\n\n"
+        for n, event in enumerate(told)
     )
 
 

@@ -17,8 +17,8 @@ from palimpsest.model.interface import (
     TextDelta,
     ToolCalled,
 )
-from palimpsest.model.rehearsal.rehearsal_model import ScriptedFailure
 from palimpsest.model.script import Failure
+from palimpsest.rehearsal.rehearsal_model import ScriptedFailure
 from palimpsest.transcript.errors import ApiError, ContextOverflowError
 from palimpsest.transcript.values import Price, Usage
 

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from tests.model.adapter_requests import PYTHON, SYSTEM, info, request, run
 
-from palimpsest.model.adapter.body_validation import PLACES, leave_bodies_unchecked, unchecked
+from palimpsest.model.adapter.body_validation import (
+    PLACES,
+    leave_bodies_unchecked,
+    unchecked_arguments,
+)
 from palimpsest.model.adapter.litellm_model import LIBRARY
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import fails, says
@@ -144,5 +148,5 @@ async def test_a_refused_field_is_left_out_and_the_messages_go_again(server: Fau
 def test_what_a_person_puts_into_the_body_wins() -> None:
     given = {"messages": [{"role": "user"}], "tools": [], "extra_body": {"messages": ["theirs"]}}
 
-    assert unchecked(given)["extra_body"] == {"messages": ["theirs"]}
+    assert unchecked_arguments(given)["extra_body"] == {"messages": ["theirs"]}
     assert given["messages"] == [{"role": "user"}]

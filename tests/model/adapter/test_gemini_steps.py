@@ -41,7 +41,7 @@ HELLO = part({"text": "Hello"})
 
 
 async def streamed(*responses: dict[str, Any]) -> tuple[list[StreamEvent], ErrorValue | None]:
-    sent = "".join(f"data: {json.dumps(one)}\n\n" for one in responses)
+    sent = "".join(f"data: {json.dumps(response)}\n\n" for response in responses)
     async with serving(answer(sent, kind="text/event-stream")) as host:
         model = info("gemini", api_base=f"http://{host}/v1beta", name="gemini-3-pro-preview")
         return await run(request(model))
@@ -94,8 +94,8 @@ async def test_calls_at_once_keep_the_signature_of_the_first(
 
     found = [event for event in events if isinstance(event, ToolCalled)]
     assert error is None
-    assert [one.input for one in found] == [{"code": "1"}, {"code": "2"}]
-    assert [one.id.partition("__thought__")[2] for one in found] == [SIGNATURE, ""]
+    assert [call.input for call in found] == [{"code": "1"}, {"code": "2"}]
+    assert [call.id.partition("__thought__")[2] for call in found] == [SIGNATURE, ""]
     assert finish(events).reason == "tool-calls"
 
 
@@ -114,8 +114,8 @@ async def test_a_call_without_an_input_is_a_call(given: dict[str, Any]) -> None:
     [
         ("MAX_TOKENS", "length"),
         *[
-            (one, "content-filter")
-            for one in (
+            (ending, "content-filter")
+            for ending in (
                 "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "MODEL_ARMOR",
             )
         ],

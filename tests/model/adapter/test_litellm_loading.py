@@ -165,7 +165,7 @@ def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
             """
             import asyncio
             from tests.model.adapter_requests import info, request, run
-            from palimpsest.model.rehearsal.rehearsal_model import Rehearsal
+            from palimpsest.rehearsal.rehearsal_model import Rehearsal
 
             events, error = asyncio.run(run(request(info("rehearsal", name="rules")), Rehearsal()))
             assert error is None and events, error

@@ -82,7 +82,7 @@ def interleaved_blocks(calls: Calls, chance: random.Random) -> Iterator[Event]:
     for n, (i, name, value) in enumerate(calls):
         yield start(n, i, name)
         waiting.append((n, cut(json.dumps(value), chance)))
-    while left := [one for one in waiting if one[1]]:
+    while left := [entry for entry in waiting if entry[1]]:
         n, pieces = chance.choice(left)
         yield delta(n, pieces.pop(0))
     for n in range(len(calls)):
@@ -100,7 +100,9 @@ def same_index(calls: Calls, chance: random.Random) -> Iterator[Event]:
 
 def without_stops(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """No block is stopped."""
-    yield from (one for one in as_documented(calls, chance) if one["type"] != "content_block_stop")
+    yield from (
+        event for event in as_documented(calls, chance) if event["type"] != "content_block_stop"
+    )
 
 
 def in_the_start(calls: Calls, _chance: random.Random) -> Iterator[Event]:
@@ -135,8 +137,8 @@ def after_text(calls: Calls, chance: random.Random) -> Iterator[Event]:
     said = {"type": "text_delta", "text": "I look."}
     yield {"type": "content_block_delta", "index": 0, "delta": said}
     yield stop(0)
-    for one in as_documented(calls, chance):
-        yield {**one, "index": one["index"] + 1} if "index" in one else one
+    for event in as_documented(calls, chance):
+        yield {**event, "index": event["index"] + 1} if "index" in event else event
 
 
 ANTHROPIC: list[Dialect] = [
@@ -156,7 +158,7 @@ def anthropic_body(events: list[Event], *, ended: bool = True) -> str:
     }
     tail = [finish, {"type": "message_stop"}] if ended else []
     told = [begin, *events, *tail]
-    return "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in told)
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in told)
 
 
 # Gemini
@@ -238,8 +240,8 @@ def in_pieces(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """As Google documents it: the name first, one piece a chunk, and an empty call at the end."""
     for _, name, value in calls:
         yield {"parts": [{"functionCall": {"name": name, "willContinue": True}}]}
-        for one in argument_pieces(value, chance):
-            yield {"parts": [{"functionCall": {"partialArgs": [one], "willContinue": True}}]}
+        for piece in argument_pieces(value, chance):
+            yield {"parts": [{"functionCall": {"partialArgs": [piece], "willContinue": True}}]}
         yield {"parts": [{"functionCall": {}}]}
 
 
@@ -256,7 +258,7 @@ def ids_and_mixed(calls: Calls, chance: random.Random) -> Iterator[Event]:
     for i, name, value in calls:
         yield {"parts": [{"functionCall": {"id": i, "name": name, "willContinue": True}}]}
         waiting.append((i, list(argument_pieces(value, chance))))
-    while left := [one for one in waiting if one[1]]:
+    while left := [entry for entry in waiting if entry[1]]:
         i, pieces = chance.choice(left)
         call = {"id": i, "partialArgs": [pieces.pop(0)], "willContinue": True}
         yield {"parts": [{"functionCall": call}]}
@@ -265,7 +267,11 @@ def ids_and_mixed(calls: Calls, chance: random.Random) -> Iterator[Event]:
 
 def no_last_piece(calls: Calls, chance: random.Random) -> Iterator[Event]:
     """The next name, or the end of the answer, ends a call."""
-    yield from (one for one in in_pieces(calls, chance) if one["parts"] != [{"functionCall": {}}])
+    yield from (
+        content
+        for content in in_pieces(calls, chance)
+        if content["parts"] != [{"functionCall": {}}]
+    )
 
 
 GEMINI: list[Dialect] = [chunk_each, one_chunk, signed, with_ids, cumulative_with_ids]
@@ -274,12 +280,13 @@ GEMINI_PIECES: list[Dialect] = [in_pieces, pieces_together, ids_and_mixed, no_la
 
 def gemini_body(contents: list[Event], finish: str | None = "STOP") -> str:
     chunks: list[Event] = [
-        {"candidates": [{"content": {"role": "model", **one}, "index": 0}]} for one in contents
+        {"candidates": [{"content": {"role": "model", **content}, "index": 0}]}
+        for content in contents
     ]
     if finish is not None:
         last = {"content": {"role": "model", "parts": []}, "finishReason": finish, "index": 0}
         chunks.append({"candidates": [last], "usageMetadata": {"promptTokenCount": 9}})
-    return "".join(f"data: {json.dumps(one)}\n\n" for one in chunks)
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
 
 
 async def called(provider: str, body: str) -> list[ToolCalled]:
@@ -299,7 +306,9 @@ async def called(provider: str, body: str) -> list[ToolCalled]:
         request = ModelRequest(
             model=info, messages=({"role": "user", "content": "go"},), tools=specs
         )
-        return [one async for one in asking_model().stream(request) if isinstance(one, ToolCalled)]
+        return [
+            event async for event in asking_model().stream(request) if isinstance(event, ToolCalled)
+        ]
 
 
 @pytest.mark.parametrize("seed", seeds(2, 60))
@@ -310,7 +319,7 @@ async def test_anthropic_calls_are_what_was_written(dialect: Dialect, seed: int)
 
     found = await called("anthropic", anthropic_body(list(dialect(calls, chance))))
 
-    assert [(one.id, one.tool, one.input, one.problem) for one in found] == [
+    assert [(call.id, call.tool, call.input, call.problem) for call in found] == [
         (i, name, value, None) for i, name, value in calls
     ]
 
@@ -323,7 +332,7 @@ async def test_gemini_calls_are_what_was_written(dialect: Dialect, seed: int) ->
 
     found = await called("gemini", gemini_body(list(dialect(calls, chance))))
 
-    assert [(one.tool, one.input, one.problem) for one in found] == [
+    assert [(call.tool, call.input, call.problem) for call in found] == [
         (name, value, None) for _, name, value in calls
     ]
 
@@ -338,7 +347,7 @@ async def test_gemini_calls_in_pieces_are_what_was_written(dialect: Dialect, see
 
     # Without ids, calls that go on at the same time are told apart by their ends only.
     key = operator.itemgetter(0) if dialect is ids_and_mixed else None
-    told = [(json.dumps(one.input, sort_keys=True), one.tool, one.problem) for one in found]
+    told = [(json.dumps(call.input, sort_keys=True), call.tool, call.problem) for call in found]
     wrote = [(json.dumps(value, sort_keys=True), name, None) for _, name, value in calls]
     assert (sorted(told, key=key) if key else told) == (sorted(wrote, key=key) if key else wrote)
 
@@ -373,7 +382,7 @@ async def test_an_input_in_pieces_without_an_end_or_a_place_runs_nothing(
     parts: list[Event],
 ) -> None:
     with pytest.raises(ModelFailed) as failed:
-        await called("gemini", gemini_body([{"parts": [one]} for one in parts]))
+        await called("gemini", gemini_body([{"parts": [part]} for part in parts]))
 
     assert "read did not come to an end" in failed.value.error.message
 
@@ -401,16 +410,16 @@ async def test_an_input_in_pieces_without_an_end_or_a_place_runs_nothing(
     ],
 )
 async def test_pieces_make_the_input_that_they_tell(parts: list[Event], expected: Any) -> None:
-    found = await called("gemini", gemini_body([{"parts": [one]} for one in parts]))
+    found = await called("gemini", gemini_body([{"parts": [part]} for part in parts]))
 
-    assert [(one.tool, one.input, one.problem) for one in found] == [("read", expected, None)]
+    assert [(call.tool, call.input, call.problem) for call in found] == [("read", expected, None)]
 
 
 @pytest.mark.parametrize("args", [{}, {"args": None}, {"args": {}}])
 async def test_a_call_of_gemini_without_input_has_an_empty_one(args: dict[str, Any]) -> None:
     body = gemini_body([{"parts": [{"functionCall": {"name": "read", **args}}]}])
 
-    assert [(one.tool, one.input) for one in await called("gemini", body)] == [("read", {})]
+    assert [(call.tool, call.input) for call in await called("gemini", body)] == [("read", {})]
 
 
 @pytest.mark.parametrize("dialect", ANTHROPIC, ids=lambda one: str(one.__name__))

@@ -58,11 +58,11 @@ DO = re.compile(r"(Check|Wait) ")
 
 def lines(wire: str, events: list[str]) -> str:
     """Return events as a stream; Anthropic's have a name before them."""
-    named = {one: re.match(r'\{"type": "(\w+)"', one) for one in events}
+    named = {event: re.match(r'\{"type": "(\w+)"', event) for event in events}
     return "".join(
-        (f"event: {found[1]}\n" if wire == "anthropic" and (found := named[one]) else "")
-        + f"data: {one}\n\n"
-        for one in events
+        (f"event: {found[1]}\n" if wire == "anthropic" and (found := named[event]) else "")
+        + f"data: {event}\n\n"
+        for event in events
     )
 
 
@@ -75,7 +75,7 @@ async def test_an_event_that_cannot_be_read_is_told_in_a_sentence(
 ) -> None:  # fmt: skip
     for name in ("GEMINI", "MISTRAL"):
         monkeypatch.setenv(f"{name}_API_KEY", "AIza-test")
-    before = [json.dumps(one) for one in BEGUN[wire]] if begun else []
+    before = [json.dumps(event) for event in BEGUN[wire]] if begun else []
     base = {"gemini": "/v1beta", "anthropic": ""}.get(wire, "/v1")
     with caplog.at_level(logging.ERROR):
         sent = lines(wire, [*before, odd])
@@ -97,7 +97,7 @@ async def test_an_error_in_the_stream_is_the_servers_own_and_no_broken_connectio
     *, begun: bool
 ) -> None:
     failed = '{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
-    before = [json.dumps(one) for one in BEGUN["anthropic"]] if begun else []
+    before = [json.dumps(event) for event in BEGUN["anthropic"]] if begun else []
     sent = lines("anthropic", [*before, failed])
     async with serving(answer(sent, kind="text/event-stream")) as host:
         _, error = await run(request(info("anthropic", api_base=f"http://{host}")))
@@ -113,7 +113,7 @@ async def test_an_error_in_the_stream_is_the_servers_own_and_no_broken_connectio
 async def test_any_error_in_the_stream_names_the_address_and_may_pass(*, begun: bool) -> None:
     """A proxy reports errors of the server behind it inside the stream, in any wording."""
     failed = '{"type": "error", "error": {"type": "api_error", "message": "Event has no kind"}}'
-    before = [json.dumps(one) for one in BEGUN["anthropic"]] if begun else []
+    before = [json.dumps(event) for event in BEGUN["anthropic"]] if begun else []
     sent = lines("anthropic", [*before, failed])
     async with serving(answer(sent, kind="text/event-stream")) as host:
         _, error = await run(request(info("anthropic", api_base=f"http://{host}")))

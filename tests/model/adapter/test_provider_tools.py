@@ -90,12 +90,15 @@ ROUTES = ("openai", "xai", "openrouter", "groq", "perplexity", "deepseek", "some
 
 def told(events: list[StreamEvent]) -> list[tuple[str, str]]:
     """Return the tool and the result of each call that the provider ran."""
-    called = {one.id: one.tool for one in events if isinstance(one, ToolCalled)}
-    assert all(one.provider_executed for one in events if isinstance(one, ToolCalled))
+    called = {event.id: event.tool for event in events if isinstance(event, ToolCalled)}
+    assert all(event.provider_executed for event in events if isinstance(event, ToolCalled))
     return [
-        (called[one.id], one.output["output"] if isinstance(one, ToolReturned) else one.error)
-        for one in events
-        if isinstance(one, ToolReturned | ToolErred)
+        (
+            called[event.id],
+            event.output["output"] if isinstance(event, ToolReturned) else event.error,
+        )
+        for event in events
+        if isinstance(event, ToolReturned | ToolErred)
     ]
 
 
@@ -113,7 +116,7 @@ async def test_a_search_in_any_form_is_one_with_its_sources(
     assert error is None
     ((name, result),) = told(events)
     assert (name, source in result) == (tool, True)
-    assert "".join(one.text for one in events if isinstance(one, TextDelta)) == "Three."
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Three."
     assert isinstance(events[-1], StepFinished)
     assert events[-1].reason == "stop"
 
@@ -137,7 +140,7 @@ async def test_a_call_for_us_stays_one(stream: str) -> None:
     async with serving(answer(stream + END, kind="text/event-stream")) as place:
         events, _ = await run(request(info("openai", api_base=f"http://{place}/v1")))
 
-    (called,) = [one for one in events if isinstance(one, ToolCalled)]
+    (called,) = [event for event in events if isinstance(event, ToolCalled)]
     assert not called.provider_executed
     assert isinstance(events[-1], StepFinished)
     assert events[-1].reason == "tool-calls"
@@ -176,7 +179,7 @@ async def test_an_answer_that_comes_whole_is_heard_as_a_streamed_one() -> None:
 
     assert error is None
     assert told(events) == [("web_search", f"1. P\n   {URL}")]
-    (called,) = [one for one in events if isinstance(one, ToolCalled)]
+    (called,) = [event for event in events if isinstance(event, ToolCalled)]
     assert called.input == {"query": "p"}
 
 
@@ -262,7 +265,7 @@ def test_a_block_without_an_end_and_a_result_that_comes_twice_are_one_call() -> 
     found = blocks_of(started(BLOCKS[1]), started(BLOCKS[2]), ENDED, started(BLOCKS[2]), ENDED)
 
     assert told(found) == [("web_search", f"1. P\n   {URL}")]
-    (called,) = [one for one in found if isinstance(one, ToolCalled)]
+    (called,) = [event for event in found if isinstance(event, ToolCalled)]
     assert called.metadata == {"dialect": "anthropic", "native": [BLOCKS[1]]}
 
 
@@ -276,16 +279,16 @@ async def test_what_gemini_ran_after_its_words_stands_after_them(
     last = {
         "candidates": [{"content": {"parts": [result, {"text": "No."}]}, "finishReason": "STOP"}]
     }
-    stream = "".join(f"data: {json.dumps(one)}\n\n" for one in (first, last))
+    stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in (first, last))
     async with serving(answer(stream, kind="text/event-stream")) as place:
         model = info("gemini", name="gemini-2.5-pro", api_base=f"http://{place}/v1beta")
         events, error = await run(request(model))
 
     assert error is None
     said = [
-        one.text if isinstance(one, TextDelta) else one.id
-        for one in events
-        if isinstance(one, TextDelta | ToolCalled)
+        event.text if isinstance(event, TextDelta) else event.id
+        for event in events
+        if isinstance(event, TextDelta | ToolCalled)
     ]
     assert (said[0], said[2]) == ("I compute.", "No.")
     assert told(events) == [("code_execution", "The provider could not run it: boom")]

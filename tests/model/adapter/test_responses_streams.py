@@ -56,7 +56,9 @@ async def answered(
 
 def told(events: list[StreamEvent]) -> list[tuple[str, str, Any, str | None]]:
     return [
-        (one.id, one.tool, one.input, one.problem) for one in events if isinstance(one, ToolCalled)
+        (event.id, event.tool, event.input, event.problem)
+        for event in events
+        if isinstance(event, ToolCalled)
     ]
 
 
@@ -88,7 +90,7 @@ async def test_no_call_of_an_answer_that_was_cut_is_run(dialect: Dialect) -> Non
 @pytest.mark.parametrize("seed", seeds(2, 30))
 @pytest.mark.parametrize(
     "dialect",
-    [one for one in DIALECTS if one is not in_the_end_only],
+    [known for known in DIALECTS if known is not in_the_end_only],
     ids=lambda one: str(one.__name__),
 )
 async def test_an_end_that_tells_nothing_takes_nothing_away(dialect: Dialect, seed: int) -> None:
@@ -106,7 +108,7 @@ async def test_a_new_id_in_the_end_makes_no_second_call(seed: int) -> None:
     chance = random.Random(seed)
     calls = some_calls(chance)
     last = [
-        {**one, "id": f"new_{n}", "call_id": f"other_{n}"} for n, one in enumerate(items(calls))
+        {**item, "id": f"new_{n}", "call_id": f"other_{n}"} for n, item in enumerate(items(calls))
     ]
 
     events, _ = await answered(body(list(as_documented(calls, chance)), last))
@@ -160,7 +162,7 @@ async def test_odd_events_make_the_calls_that_they_tell(odd: str) -> None:
 
     assert error is None
     assert [(tool, given) for _, tool, given, _ in told(heard)] == expected
-    assert len({one.id for one in heard if isinstance(one, ToolCalled)}) == len(expected)
+    assert len({event.id for event in heard if isinstance(event, ToolCalled)}) == len(expected)
 
 
 async def test_an_input_is_shown_while_it_is_written_and_once() -> None:
@@ -169,7 +171,7 @@ async def test_an_input_is_shown_while_it_is_written_and_once() -> None:
 
     heard, _ = await answered(body(events))
 
-    shown = [one.text for one in heard if isinstance(one, ToolInputDelta)]
+    shown = [event.text for event in heard if isinstance(event, ToolInputDelta)]
     assert shown == ['{"pa', 'th": "a"}']
 
 
@@ -199,7 +201,7 @@ async def test_a_text_is_told_once_wherever_it_stands(events: list[Event]) -> No
     heard, error = await answered(body(events, [message(0, "Hi.")]))
 
     assert error is None
-    assert "".join(one.text for one in heard if isinstance(one, TextDelta)) == "Hi."
+    assert "".join(event.text for event in heard if isinstance(event, TextDelta)) == "Hi."
 
 
 async def test_a_refusal_is_told_as_one() -> None:
@@ -208,7 +210,7 @@ async def test_a_refusal_is_told_as_one() -> None:
     heard, error = await answered(body([refused]))
 
     assert error is None
-    assert "".join(one.text for one in heard if isinstance(one, TextDelta)) == "I cannot."
+    assert "".join(event.text for event in heard if isinstance(event, TextDelta)) == "I cannot."
     assert isinstance(heard[-1], StepFinished)
     assert heard[-1].reason == "content-filter"
 
@@ -236,4 +238,4 @@ async def test_an_answer_that_was_not_streamed_is_heard_whole() -> None:
 
     assert error is None
     assert [(tool, given) for _, tool, given, _ in told(heard)] == [("read", ONE)]
-    assert "".join(one.text for one in heard if isinstance(one, TextDelta)) == "Hi."
+    assert "".join(event.text for event in heard if isinstance(event, TextDelta)) == "Hi."

@@ -119,22 +119,25 @@ def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
     cited = [{"type": "page_location", "start_page_number": number} for number in range(2)]
     sent = (
         *[opened | {"content_block": {"type": "thinking", "thinking": Words("Penguins ")}}],
-        *[grown | {"delta": {"thinking": Words(one)}} for one in ("are ", "birds.")],
+        *[grown | {"delta": {"thinking": Words(words)}} for words in ("are ", "birds.")],
         *[grown | {"delta": {"signature": "s1"}}, ended],
         *[opened | {"content_block": {"type": "text", "text": Words("Gulls ")}}],
-        *[grown | {"delta": {"text": Words(one)}} for one in ("fly ", "too.")],
-        *[grown | {"delta": {"type": "citations_delta", "citation": one}} for one in cited],
+        *[grown | {"delta": {"text": Words(words)}} for words in ("fly ", "too.")],
+        *[
+            grown | {"delta": {"type": "citations_delta", "citation": citation}}
+            for citation in cited
+        ],
         ended,
     )
 
-    deltas = [found for one in sent if (found := events.delta(one)) is not None]
+    deltas = [found for piece in sent if (found := events.delta(piece)) is not None]
     told = [*(event for delta in deltas for event in joiner.delta(delta)), *joiner.end()]
 
     thought = [event.metadata for event in told if isinstance(event, ReasoningEnded)]
     said = [event.metadata for event in told if isinstance(event, TextEnded)]
     block = {"type": "thinking", "thinking": "Penguins are birds.", "signature": "s1"}
     assert thought == [{"thinking_blocks": [block], "family": "anthropic"}]
-    (text,) = [one for one in said if one is not None]
+    (text,) = [word for word in said if word is not None]
     assert text[NATIVE] == [{"type": "text", "text": "Gulls fly too.", "citations": cited}]
 
 

@@ -171,15 +171,15 @@ def test_a_call_is_what_was_written(
     calls = [(f"call-{n}", name, value) for n, (name, value) in enumerate(told)]
     joined = StreamedCalls()
 
-    for one in dialect(calls, random.Random(seed)):
-        joined.join(one)
+    for piece in dialect(calls, random.Random(seed)):
+        joined.join(piece)
 
     found = [call.called() for call in joined.calls]
-    assert [(one.tool, one.input, one.problem) for one in found] == [
+    assert [(call.tool, call.input, call.problem) for call in found] == [
         (name, value, None) for _, name, value in calls
     ]
     if dialect is not no_ids:
-        assert [one.id for one in found] == [identifier for identifier, _, _ in calls]
+        assert [call.id for call in found] == [identifier for identifier, _, _ in calls]
 
 
 def test_calls_without_id_and_index_are_told_apart_when_the_one_before_is_complete() -> None:
@@ -187,7 +187,7 @@ def test_calls_without_id_and_index_are_told_apart_when_the_one_before_is_comple
     for name, value in (("read", "a"), ("read", "b"), ("list", "b")):
         joined.join(piece(0, None, name, {"path": value}))
 
-    assert [(one.tool, one.called().input["path"]) for one in joined.calls] == [
+    assert [(call.tool, call.called().input["path"]) for call in joined.calls] == [
         ("read", "a"),
         ("read", "b"),
         ("list", "b"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.model.adapter.usage import estimate, normalise
+from palimpsest.model.adapter.usage import estimate, normalise_usage
 from palimpsest.model.interface import StepFinished
 from palimpsest.transcript.values import COUNTS, Price, PriceTier, Usage
 
@@ -63,7 +63,7 @@ SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
     ],
 )
 def test_reads_what_providers_report(report: Any, expected: Usage | None) -> None:
-    assert normalise(report) == expected
+    assert normalise_usage(report) == expected
 
 
 def test_costs_are_added_by_kind() -> None:
@@ -117,7 +117,9 @@ def test_an_estimate_keeps_what_was_reported_of_the_prompt() -> None:
 def test_a_report_with_an_impossible_number_is_not_believed(path: Any, wrong: Any) -> None:
     value = wrong if len(path) == 1 else {path[1]: wrong}
 
-    assert normalise({"prompt_tokens": 100, "completion_tokens": 10} | {path[0]: value}) is None
+    assert (
+        normalise_usage({"prompt_tokens": 100, "completion_tokens": 10} | {path[0]: value}) is None
+    )
 
 
 def test_a_prompt_that_was_not_reported_is_estimated() -> None:

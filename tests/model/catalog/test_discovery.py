@@ -209,7 +209,9 @@ def test_a_server_is_asked_with_its_key_and_what_cannot_chat_is_skipped(local_se
     environment = {"OPENAI_BASE_URL": f"{local_server}/keyed", "OPENAI_API_KEY": "sk-right"}
 
     assert choose(environment, nothing).id == "openai/qwen3-8b"
-    listed = [one for one in known_models(environment, None, nothing) if "listed by" in one.because]
-    assert [one.info.ref.id for one in listed] == ["openai/qwen3-8b", "openai/llama-4"]
+    listed = [
+        model for model in known_models(environment, None, nothing) if "listed by" in model.because
+    ]
+    assert [model.info.ref.id for model in listed] == ["openai/qwen3-8b", "openai/llama-4"]
     with pytest.raises(ConfigError, match="does not list its models"):
         choose({**environment, "OPENAI_API_KEY": "sk-wrong"}, nothing)

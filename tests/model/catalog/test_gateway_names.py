@@ -5,8 +5,8 @@ import pytest
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.gateway_names import MAKERS, meant_model, remark
 from palimpsest.model.catalog.model_info import model_info, parse
-from palimpsest.review.comparison.offline_prices import offline_price, offline_window
-from palimpsest.review.comparison.prices import profile_of
+from palimpsest.review.prices.offline_prices import offline_price, offline_window
+from palimpsest.review.prices.prices import profile_of
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import ModelRef, Price
 

@@ -5,7 +5,7 @@ import pytest
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.model_info import parse
 from palimpsest.model.catalog.retired_prices import RETIRED, retired_price
-from palimpsest.review.comparison.offline_prices import offline_price, offline_source
+from palimpsest.review.prices.offline_prices import offline_price, offline_source
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_no_other_name_is_taken_for_one(model: str) -> None:
 
 
 def test_no_row_stands_here_that_the_list_still_has() -> None:
-    assert [one for one in RETIRED if litellm_table.find_model(parse(f"anthropic/{one}"))] == []
+    assert [name for name in RETIRED if litellm_table.find_model(parse(f"anthropic/{name}"))] == []

@@ -152,7 +152,7 @@ async def test_a_body_is_the_one_that_litellm_sends(
             if ours.reason(asked) is not None:
                 continue
             direct += 1
-            sent, wanted = [await received(one, asked, server) for one in (ours, litellm)]
+            sent, wanted = [await received(adapter, asked, server) for adapter in (ours, litellm)]
             assert isinstance(sent, ReceivedRequest), (name, sent)
             assert isinstance(wanted, ReceivedRequest), (name, wanted)
             assert (sent.path, sent.had_key) == (wanted.path, wanted.had_key), name
@@ -174,7 +174,9 @@ def parameters(efforts: tuple[str | None, ...]) -> Iterator[Body]:
     """Yield all combinations of parameters that have a value."""
     for effort, temperature, top_p in itertools.product(efforts, (None, 0.3, 1), (None, 0.5)):
         given = {"reasoning_effort": effort, "temperature": temperature, "top_p": top_p}
-        yield {"max_tokens": 77} | {name: one for name, one in given.items() if one is not None}
+        yield {"max_tokens": 77} | {
+            name: value for name, value in given.items() if value is not None
+        }
 
 
 EFFORTS = (None, "none", "minimal", "low", "medium", "high", "xhigh", "max")

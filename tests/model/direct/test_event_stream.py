@@ -49,7 +49,9 @@ def written(values: list[Any], line_end: str, form: str) -> bytes:
             case "no empty lines":
                 lines += [f"data: {text}"]
             case "in several lines":
-                lines += [f"data: {one}" for one in json.dumps(value, indent=1).split("\n")] + [""]
+                lines += [f"data: {line}" for line in json.dumps(value, indent=1).split("\n")] + [
+                    ""
+                ]
     return (line_end.join([*lines, "data: [DONE]", ""]) + line_end).encode()
 
 
@@ -121,7 +123,7 @@ def test_an_answer_sent_at_once_is_read_as_a_stream(size: int) -> None:
 
     values, done = read(json.dumps(whole).encode(), size)
 
-    assert [one["choices"][0]["delta"] for one in values] == [{"content": "Hi."}, {}]
+    assert [chunk["choices"][0]["delta"] for chunk in values] == [{"content": "Hi."}, {}]
     assert done
 
 

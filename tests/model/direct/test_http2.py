@@ -1,22 +1,17 @@
 """Over HTTP/2 an answer streams, the connection is used again, and a stop closes it at once."""
 
 import asyncio
-import ipaddress
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
+from tests.harness.tls_certificate import write_certificate
 from tests.model.adapter_requests import info, request, run
 from tests.model.openai_chunks import END, chunk
+from tests.model.raw_server import OpenServer
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import DirectModel
@@ -27,22 +22,18 @@ h2_connection = pytest.importorskip("h2.connection")
 h2_events = pytest.importorskip("h2.events")
 
 
-class Http2Server:
+class Http2Server(OpenServer):
     """Answers each request with a word; with ``stalls`` nothing follows it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.protocols: list[str | None] = []
         """The protocol of each connection."""
         self.left = asyncio.Event()
         """A client closed its connection."""
         self.stalls = False
-        self.base = ""
-        self.tasks: set[asyncio.Task[None]] = set()
 
-    def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.tasks.add(asyncio.create_task(self._serve(reader, writer)))
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.protocols.append(writer.get_extra_info("ssl_object").selected_alpn_protocol())
         talk = h2_connection.H2Connection(h2_config.H2Configuration(client_side=False))
         talk.initiate_connection()
@@ -74,41 +65,10 @@ class Http2Server:
 async def serving_http2(folder: Path) -> AsyncIterator[Http2Server]:
     """Serve over TLS with a certificate of its own, which it leaves as ``ca.pem`` in the folder."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(_certificate(folder))
+    context.load_cert_chain(write_certificate(folder))
     context.set_alpn_protocols(["h2"])
-    found = Http2Server()
-    server = await asyncio.start_server(found.connected, "127.0.0.1", 0, ssl=context)
-    found.base = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    try:
-        yield found
-    finally:
-        server.close()
-        for task in found.tasks:
-            task.cancel()
-        await asyncio.gather(*found.tasks, return_exceptions=True)
-
-
-def _certificate(folder: Path) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
-        .not_valid_after(datetime(2120, 1, 1, tzinfo=UTC))
-        .add_extension(here, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    public = signed.public_bytes(Encoding.PEM)
-    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (folder / "ca.pem").write_bytes(public)
-    (folder / "server.pem").write_bytes(kept + public)
-    return folder / "server.pem"
+    async with Http2Server().listening(context) as server:
+        yield server
 
 
 async def test_a_connection_is_used_again_and_closed_by_a_stop(

@@ -1,14 +1,13 @@
 """Connections of the direct way: kept for the next request, closed by a stop, and keys that stay with their server."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.model.adapter_requests import info, request, run
 from tests.model.openai_chunks import END, chunk
-from tests.model.raw_server import LENGTH
+from tests.model.raw_server import LENGTH, OpenServer
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import DirectModel
@@ -25,20 +24,15 @@ ANSWER = (
 UNENDED = ANSWER.removesuffix(b"0\r\n\r\n")
 
 
-class KeepingServer:
-    """A server that keeps its connections, and the heads of all requests by connection."""
+class KeepingServer(OpenServer):
+    """Serves the answers, the last repeatedly, and stores the heads of all requests by connection."""
 
     def __init__(self, *answers: bytes) -> None:
+        super().__init__()
         self.answers = list(answers)
         self.connections: list[list[str]] = []
-        self.base = ""
-        self.tasks: set[asyncio.Task[None]] = set()
 
-    def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(self._serve(reader, writer))
-        self.tasks.add(task)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heads: list[str] = []
         self.connections.append(heads)
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -54,64 +48,49 @@ class KeepingServer:
             await writer.wait_closed()
 
 
-@asynccontextmanager
-async def keeping(*answers: bytes) -> AsyncIterator[KeepingServer]:
-    """Serve the answers, the last repeatedly, on connections that stay open."""
-    found = KeepingServer(*answers)
-    server = await asyncio.start_server(found.connected, "127.0.0.1", 0)
-    found.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    try:
-        yield found
-    finally:
-        server.close()
-        for task in found.tasks:
-            task.cancel()
-        await asyncio.gather(*found.tasks, return_exceptions=True)
-
-
 def model() -> DirectModel:
     return DirectModel(LitellmModel(), read_timeout_seconds=20.0)
 
 
 async def test_a_connection_is_used_again_after_a_whole_answer() -> None:
-    async with keeping(ANSWER) as server:
+    async with KeepingServer(ANSWER).listening() as server:
         asked = request(info("openai", api_base=server.base))
         for _ in range(3):
             events, error = await run(asked, model())
             assert error is None
             assert isinstance(events[-1], StepFinished)
 
-    assert [len(one) for one in server.connections] == [3]
+    assert [len(connection) for connection in server.connections] == [3]
 
 
 async def test_an_answer_whose_bytes_do_not_end_is_whole_and_its_connection_is_not_used_again() -> (
     None
 ):
-    async with keeping(UNENDED, ANSWER) as server:
+    async with KeepingServer(UNENDED, ANSWER).listening() as server:
         asked = request(info("openai", api_base=server.base))
         errors = [(await run(asked, model()))[1] for _ in range(2)]
 
     assert errors == [None, None]
-    assert [len(one) for one in server.connections] == [1, 1]
+    assert [len(connection) for connection in server.connections] == [1, 1]
 
 
 async def test_requests_side_by_side_have_a_connection_each() -> None:
-    async with keeping(ANSWER) as server:
+    async with KeepingServer(ANSWER).listening() as server:
         asked = request(info("openai", api_base=server.base))
         found = await asyncio.gather(*[run(asked, model()) for _ in range(6)])
 
     assert [error for _, error in found] == [None] * 6
-    assert sum(len(one) for one in server.connections) == 6
+    assert sum(len(connection) for connection in server.connections) == 6
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 async def test_a_redirect_to_another_server_does_not_take_the_key_along(
     provider: str,
 ) -> None:
-    async with keeping(ANSWER) as other:
+    async with KeepingServer(ANSWER).listening() as other:
         place = f"location: {other.base}/elsewhere\r\n".encode()
         moved = b"HTTP/1.1 307 Moved\r\ncontent-length: 0\r\n" + place + b"\r\n"
-        async with keeping(moved) as server:
+        async with KeepingServer(moved).listening() as server:
             await run(request(info(provider, api_base=server.base)), model())
 
     [[first]], [[second]] = server.connections, other.connections
@@ -121,7 +100,7 @@ async def test_a_redirect_to_another_server_does_not_take_the_key_along(
 
 async def test_a_redirect_on_the_same_server_takes_it_along() -> None:
     moved = b"HTTP/1.1 307 Moved\r\ncontent-length: 0\r\nlocation: /v2/chat\r\n\r\n"
-    async with keeping(moved, ANSWER) as server:
+    async with KeepingServer(moved, ANSWER).listening() as server:
         _, error = await run(request(info("openai", api_base=server.base)), model())
 
     assert error is None
@@ -130,7 +109,7 @@ async def test_a_redirect_on_the_same_server_takes_it_along() -> None:
 
 async def test_a_redirect_without_end_is_told() -> None:
     moved = b"HTTP/1.1 307 Moved\r\ncontent-length: 0\r\nlocation: /v1/again\r\n\r\n"
-    async with keeping(moved) as server:
+    async with KeepingServer(moved).listening() as server:
         _, error = await run(request(info("openai", api_base=server.base)), model())
 
     assert isinstance(error, ApiError)
@@ -139,7 +118,7 @@ async def test_a_redirect_without_end_is_told() -> None:
 
 async def test_the_end_of_a_huge_error_is_not_read() -> None:
     head = b"HTTP/1.1 500 Broken\r\ncontent-type: text/plain\r\n\r\n"
-    async with keeping(head + b"It broke. " * 200_000) as server:
+    async with KeepingServer(head + b"It broke. " * 200_000).listening() as server:
         _, error = await run(request(info("openai", api_base=server.base)), model())
 
     assert isinstance(error, ApiError)

@@ -35,8 +35,8 @@ async def test_a_content_in_parts_is_said_and_thought() -> None:
     )
 
     assert error is None
-    assert [one.text for one in events if isinstance(one, ReasoningDelta)] == ["Hm."]
-    assert [one.text for one in events if isinstance(one, TextDelta)] == ["Yes."]
+    assert [event.text for event in events if isinstance(event, ReasoningDelta)] == ["Hm."]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["Yes."]
 
 
 @pytest.mark.parametrize(

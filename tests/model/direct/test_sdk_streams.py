@@ -16,9 +16,9 @@ pytestmark = pytest.mark.usefixtures("litellm")
 
 with tarfile.open(Path(__file__).with_name("sdk_streams.tar.xz")) as packed:
     STREAMS = {
-        one.name.removesuffix(".txt"): found.read()
-        for one in packed
-        if (found := packed.extractfile(one)) is not None
+        member.name.removesuffix(".txt"): found.read()
+        for member in packed
+        if (found := packed.extractfile(member)) is not None
     }
 """NOTICE says where they come from."""
 

@@ -93,7 +93,9 @@ def test_other_ways_to_prove_who_asks_are_left_to_litellm(environment: dict[str,
 
 @pytest.mark.usefixtures("litellm")
 def test_every_provider_that_litellm_knows_is_known_here() -> None:
-    listed = {str(getattr(one, "value", one)) for one in LIBRARY.wait().provider_list}
+    listed = {
+        str(getattr(provider, "value", provider)) for provider in LIBRARY.wait().provider_list
+    }
 
     assert listed - providers() == set(), "would be taken for a name of the user's own"
     assert set(DIRECT_PROVIDERS) <= listed

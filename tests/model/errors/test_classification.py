@@ -98,7 +98,7 @@ def test_credentials_are_named_as_the_provider_really_needs_them(
     error = classify(raised("AuthenticationError", "No.", status_code=401), provider)
 
     assert isinstance(error, AuthError)
-    assert [one for one in variables if one not in error.message] == []
+    assert [variable for variable in variables if variable not in error.message] == []
 
 
 def test_a_prefix_of_class_names_is_not_for_people() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from palimpsest.model.errors.explanations import (
     broken_off,
     money_sentence,
-    refused,
+    refusal_text,
     silent_sentence,
 )
 
@@ -15,10 +15,12 @@ WHERE = "http://127.0.0.1:8000/v1/chat/completions"
 
 
 def test_the_messages_that_the_page_is_tested_on_are_the_kernels() -> None:
-    messages = {one["name"]: one["message"] for one in CASES}
+    messages = {case["name"]: case["message"] for case in CASES}
 
-    assert refused(WHERE, 429, "Slow down.", None, page=False) == messages["too many requests"]
+    assert refusal_text(WHERE, 429, "Slow down.", None, page=False) == messages["too many requests"]
     assert broken_off(WHERE, "gone", connection=True) == messages["a broken connection"]
     assert silent_sentence("openai", WHERE) == messages["a silent server"]
-    assert refused(WHERE, 404, "Nothing here", None, page=False) == messages["an unknown model"]
+    assert (
+        refusal_text(WHERE, 404, "Nothing here", None, page=False) == messages["an unknown model"]
+    )
     assert money_sentence("openai", WHERE, "Over.", None) == messages["no quota"]

@@ -3,15 +3,10 @@
 import json
 import re
 import ssl
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
+from tests.harness.tls_certificate import write_certificate
 from tests.model.adapter_requests import info, request, run
 from tests.model.error_bodies import REFUSALS, Refusal
 from tests.model.raw_server import answer, serving
@@ -61,23 +56,8 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     """A TLS server context with a self-signed certificate."""
-    folder = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
-        .not_valid_after(datetime(2120, 1, 1, tzinfo=UTC))
-        .sign(key, hashes.SHA256())
-    )
-    kept = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (folder / "server.pem").write_bytes(kept + signed.public_bytes(Encoding.PEM))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "server.pem")
+    context.load_cert_chain(write_certificate(tmp_path_factory.mktemp("tls")))
     return context
 
 
@@ -110,7 +90,7 @@ def test_the_table_holds_sixty_bodies_of_many_servers() -> None:
 
 
 async def test_a_model_that_a_gateway_does_not_know_is_a_name_to_be_checked() -> None:
-    case = next(one for one in REFUSALS if one.name == "no group")
+    case = next(refusal for refusal in REFUSALS if refusal.name == "no group")
     async with serving(answer(case.body, status=case.status)) as host:
         error = await asked(case.wire, f"http://{host}/v1")
 
@@ -119,7 +99,7 @@ async def test_a_model_that_a_gateway_does_not_know_is_a_name_to_be_checked() ->
 
 
 async def test_a_budget_that_is_spent_at_a_gateway_is_not_asked_for_again() -> None:
-    case = next(one for one in REFUSALS if one.name == "budget")
+    case = next(refusal for refusal in REFUSALS if refusal.name == "budget")
     async with serving(answer(case.body, status=case.status)) as host:
         error = await asked(case.wire, f"http://{host}/v1")
 

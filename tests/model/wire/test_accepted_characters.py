@@ -21,12 +21,12 @@ from palimpsest.transcript.values import ModelRef
 
 
 def written(provider: str, *identifiers: str) -> list[str]:
-    made = tuple(CallBlock(call_id=one, tool="read", input={}) for one in identifiers)
+    made = tuple(CallBlock(call_id=call_id, tool="read", input={}) for call_id in identifiers)
     write = allowed_ids(
         (NeutralMessage(role="assistant", blocks=made),),
         profile(ModelRef(provider=provider, name="x")),
     )
-    return [write(one) for one in identifiers]
+    return [write(call_id) for call_id in identifiers]
 
 
 def test_ordinary_inputs_stay_as_they_were_written() -> None:
@@ -88,7 +88,7 @@ def test_halves_of_characters_leave_ids_and_ids_stay_apart() -> None:
 def test_ids_stay_apart_and_are_something_without_geminis_signatures(target: Any) -> None:
     ids = ("call_1__thought__x", "call_1__thought__y", "__thought__z", "call_2")
 
-    read = [one.partition("__thought__")[0] for one in written(target, *ids)]
+    read = [call_id.partition("__thought__")[0] for call_id in written(target, *ids)]
 
     assert read[0] == "call_1"
     assert read[3] == "call_2"

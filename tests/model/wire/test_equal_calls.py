@@ -27,7 +27,7 @@ def answers(*blocks: CallBlock | TextBlock) -> NeutralMessage:
 
 
 def returns(*identifiers: str) -> NeutralMessage:
-    return NeutralMessage(role="tool", blocks=tuple(result(one) for one in identifiers))
+    return NeutralMessage(role="tool", blocks=tuple(result(call_id) for call_id in identifiers))
 
 
 def test_the_second_of_equal_calls_is_asked_after_the_first() -> None:

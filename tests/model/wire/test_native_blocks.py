@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.model.adapter.provider_blocks import MARK, restored, translatable
+from palimpsest.model.adapter.provider_blocks import MARK, restored_body, translatable_messages
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -83,10 +83,10 @@ def test_another_wire_gets_text_only() -> None:
 @given(st.sets(st.integers(0, len(ONCE) - 1)))
 def test_no_cut_tears_a_pair(left_out: set[int]) -> None:
     """Whatever messages are left out, each result that is sent follows its call, and each call but a waiting one has its result."""
-    kept = tuple(one for at, one in enumerate(ONCE) if at not in left_out)
+    kept = tuple(block for at, block in enumerate(ONCE) if at not in left_out)
     blocks = sent(kept)
-    called = [one["id"] for one in blocks if "id" in one]
-    answered = [one["tool_use_id"] for one in blocks if "tool_use_id" in one]
+    called = [block["id"] for block in blocks if "id" in block]
+    answered = [block["tool_use_id"] for block in blocks if "tool_use_id" in block]
     assert set(answered) <= set(called)
     waits = {"srvtoolu_2", "srvtoolu_3"} if kept and kept[-1].role != "user" else set()
     assert set(called) - set(answered) <= waits
@@ -102,9 +102,9 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(), json_values, max_size=5))
 def test_a_block_passes_litellm_unchanged(block: dict[str, Any]) -> None:
     message = {"role": "assistant", "content": [{"type": NATIVE_ITEM, "block": block}]}
-    (carried,) = translatable([message], put_back=True)
+    (carried,) = translatable_messages([message], put_back=True)
 
-    assert restored({"messages": [carried]})["messages"][0]["content"] == [block]
+    assert restored_body({"messages": [carried]})["messages"][0]["content"] == [block]
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_a_block_passes_litellm_unchanged(block: dict[str, Any]) -> None:
 def test_nobody_can_write_a_block_as_text(text: str) -> None:
     body = {"messages": [{"role": "user", "content": [{"type": "text", "text": text}]}]}
 
-    assert restored(json.loads(json.dumps(body))) == body
+    assert restored_body(json.loads(json.dumps(body))) == body
 
 
 def test_where_litellm_is_not_ours_it_sends_what_it_passes_on() -> None:
     cited = {"type": "text", "text": "Three.", "citations": [{"url": "x"}]}
     mcp = {"type": "mcp_tool_use", "id": "m"}, {"type": "mcp_tool_result", "tool_use_id": "m"}
-    items = [{"type": NATIVE_ITEM, "block": one} for one in (use(1), result(1), cited, *mcp)]
-    (message,) = translatable([{"role": "assistant", "content": items}], put_back=False)
+    items = [{"type": NATIVE_ITEM, "block": block} for block in (use(1), result(1), cited, *mcp)]
+    (message,) = translatable_messages([{"role": "assistant", "content": items}], put_back=False)
 
     assert message["content"] == [use(1), result(1), {"type": "text", "text": "Three."}]
 

@@ -14,7 +14,7 @@ from palimpsest.model.wire.provider_messages import (
     message_hash,
     prompt_text,
     request_hash,
-    sendable,
+    sendable_messages,
     to_provider,
     with_marks,
     without_marks,
@@ -248,11 +248,11 @@ def test_strict_servers_get_only_what_they_know() -> None:
         "thinking_blocks": [],
     }
 
-    assert sendable((message,), OPENAI) == (
+    assert sendable_messages((message,), OPENAI) == (
         {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
     )
-    assert "thinking_blocks" in sendable((message,), ANTHROPIC)[0]
-    assert "reasoning_content" in sendable((message,), DEEPSEEK)[0]
+    assert "thinking_blocks" in sendable_messages((message,), ANTHROPIC)[0]
+    assert "reasoning_content" in sendable_messages((message,), DEEPSEEK)[0]
 
 
 def test_the_prompt_text_holds_all_that_is_read() -> None:
@@ -330,7 +330,7 @@ def test_thinking_that_no_json_can_carry_stays_behind() -> None:
     blocks = (thought("half \ud83d"), thought("whole"), TextBlock(text="x"))
     (written,) = to_provider((NeutralMessage(role="assistant", blocks=blocks),), ANTHROPIC)
 
-    assert [one["thinking"] for one in written["thinking_blocks"]] == ["whole"]
+    assert [block["thinking"] for block in written["thinking_blocks"]] == ["whole"]
 
 
 TEXT = st.text(max_size=5)

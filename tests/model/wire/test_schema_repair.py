@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.provider_rules.gemini import schema as gemini_problems
 from tests.provider_rules.tool_schemas import anthropic_problems, openai_problems
 
-from palimpsest.model.wire.schema_repair import repaired
+from palimpsest.model.wire.schema_repair import repaired_schema
 from palimpsest.model.wire.tool_schema import in_subset
 from palimpsest.tools.calls.json_schema import shown_schema
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -43,9 +43,9 @@ def test_any_schema_becomes_one_that_is_accepted(written: dict[str, Any]) -> Non
 @given(written=WRITTEN)
 @example(written={"properties": {"type": "array"}})
 def test_a_repaired_schema_stays_as_it_is(written: dict[str, Any]) -> None:
-    once = repaired(shown_schema(written))
+    once = repaired_schema(shown_schema(written))
 
-    assert repaired(copy.deepcopy(once)) == once
+    assert repaired_schema(copy.deepcopy(once)) == once
 
 
 def test_the_schemas_of_our_own_tools_stay_as_they_are() -> None:

@@ -23,12 +23,14 @@ from palimpsest.transcript.parts import FormedPart, NotedPart
 from palimpsest.transcript.session_record.events import DecisionMade, Record
 
 TOLD: dict[str, Any] = json.loads(told.FIXTURE.read_text("utf-8"))
-DECISIONS = [(Decision.model_validate(one["decision"]), one["strip"]) for one in TOLD["decisions"]]
+DECISIONS = [
+    (Decision.model_validate(case["decision"]), case["strip"]) for case in TOLD["decisions"]
+]
 STRIPS = [(decision, strip) for decision, strip in DECISIONS if strip]
 
 
 def named(decided: list[tuple[Decision, str]]) -> list[str]:
-    return [f"{one.rule} {one.id}" for one, _ in decided]
+    return [f"{decision.rule} {decision.id}" for decision, _ in decided]
 
 
 def test_the_samples_that_the_page_is_tested_by_are_current() -> None:
@@ -39,7 +41,8 @@ def test_the_samples_that_the_page_is_tested_by_are_current() -> None:
 
 def test_there_is_a_sample_of_every_rule_and_of_every_type_of_part() -> None:
     types = {
-        one.model_fields["type"].default for one in (*get_args(FormedPart), *get_args(NotedPart))
+        model.model_fields["type"].default
+        for model in (*get_args(FormedPart), *get_args(NotedPart))
     }
 
     assert {rule for rule, _, _ in told.SAMPLES} >= set(told.RULES)
@@ -82,7 +85,7 @@ def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, stri
         scrub=str,
     )
 
-    assert [one["words"] for one in saved[MIME]["decisions"]] == [strip]
+    assert [saved_decision["words"] for saved_decision in saved[MIME]["decisions"]] == [strip]
     assert strip in told.words(saved["text/plain"])
 
 
@@ -131,9 +134,9 @@ def test_words_that_are_saved_hold_no_key() -> None:
 @pytest.mark.parametrize("part", told.PARTS, ids=lambda part: f"{part.type} {part.id}")
 def test_what_html_shows_of_a_part_text_and_markdown_show(part: Any) -> None:
     [sample] = [
-        one
-        for one in TOLD["parts"]
-        if one["part"] == part.model_dump(mode="json", exclude_none=True)
+        case
+        for case in TOLD["parts"]
+        if case["part"] == part.model_dump(mode="json", exclude_none=True)
     ]
     said = [bool(view.render_message(assistant(part)).strip()) for view in (text, markdown)]
 

@@ -25,8 +25,8 @@ def message(number: int, step: dict[str, Any], *, summary: bool) -> Message:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_the_sums_and_their_words(case: dict[str, Any]) -> None:
     messages = [
-        message(number, one["step"], summary=one["summary"])
-        for number, one in enumerate(case["messages"])
+        message(number, step["step"], summary=step["summary"])
+        for number, step in enumerate(case["messages"])
     ]
 
     figures, told = turn_figures(messages), case["told"]

@@ -60,11 +60,14 @@ def test_work_between_two_texts_is_one_row(case: dict[str, Any]) -> None:
 def test_nothing_is_lost_but_lone_steps_and_short_thoughts(case: dict[str, Any]) -> None:
     items = items_of(case)
     rows = fold_work(items, live=case["live"])
-    found = [one for _, row in rows for one in (row.items if isinstance(row, WorkRow) else (row,))]
+    found = [
+        item for _, row in rows for item in (row.items if isinstance(row, WorkRow) else (row,))
+    ]
 
     missing = without_row(items, rows)
     assert len(found) + len(missing) == len(items)
     assert all(
-        isinstance(one, OutlineStep) or (isinstance(one, ReasoningItem) and (one.seconds or 9) < 3)
-        for one in missing
+        isinstance(item, OutlineStep)
+        or (isinstance(item, ReasoningItem) and (item.seconds or 9) < 3)
+        for item in missing
     )

@@ -43,7 +43,7 @@ def test_the_layers_stand_on_each_other_below_the_limit() -> None:
     assert svg.find(f"{SVG}title").text == "Penguins"  # type: ignore[union-attr]
     assert svg.find(f"{SVG}desc").text == "It grows."  # type: ignore[union-attr]
     paths = svg.findall(f"{SVG}path")
-    tops = [int(one.get("d", "").split("V")[1].split("H")[0]) for one in paths[:3]]
+    tops = [int(path.get("d", "").split("V")[1].split("H")[0]) for path in paths[:3]]
     assert tops == sorted(tops), "the highest layer is drawn first, and the lower ones over it"
     words = "".join(svg.itertext())
     for name in ("you", "output", "no such kind", "cache break", "pruned", "compacted", "limit"):

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.bench_review import POLICIES, REQUESTS, repeat_recording
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import presets
-from palimpsest.review.recordings.recording import open_recording
+from palimpsest.context_policies.registry import presets
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.review.session_review import SessionReview
 
 KEPT = Path(__file__).with_name("kept_figures.json")
 Figures = dict[str, dict[str, Any]]
@@ -21,7 +21,7 @@ Figures = dict[str, dict[str, Any]]
 
 def figures_of_pi(folder: Path) -> Figures:
     """Return the figures of all presets over pi's recording."""
-    names = dict.fromkeys((*POLICIES, "recorded", *(one.preset for one in presets())))
+    names = dict.fromkeys((*POLICIES, "recorded", *(preset.preset for preset in presets())))
     with open_recording(sample("pi_large_session.jsonl", folder)) as recording:
         return _figures(recording[0], list(names))
 
@@ -46,7 +46,9 @@ def keep(folder: Path) -> None:
     found = {"pi": figures_of_pi(folder), "long": figures_of_long(folder)}
     rows = (
         f"{json.dumps(name)}: {{\n"
-        + ",\n".join(f"{json.dumps(one)}: {json.dumps(values)}" for one, values in those.items())
+        + ",\n".join(
+            f"{json.dumps(label)}: {json.dumps(values)}" for label, values in those.items()
+        )
         + "\n}"
         for name, those in found.items()
     )
@@ -56,7 +58,8 @@ def keep(folder: Path) -> None:
 def _figures(review: SessionReview, names: list[str]) -> Figures:
     found = review.compare(names).figures
     return {
-        name: json.loads(json.dumps(asdict(one))) for name, one in zip(names, found, strict=True)
+        name: json.loads(json.dumps(asdict(figures)))
+        for name, figures in zip(names, found, strict=True)
     }
 
 

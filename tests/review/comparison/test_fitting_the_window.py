@@ -6,12 +6,12 @@ import pytest
 from tests.review.comparison.test_own_rule import recorded
 from tests.sample_size import sampled_cases
 
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.registry import get, presets
+from palimpsest.context_policies.replay.simulation import simulate
 from palimpsest.review.comparison.policy_comparison import PolicyComparison
 from palimpsest.review.comparison.policy_figures import requests_over
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get, presets
-from palimpsest.review.replay.ruler import Ruler
-from palimpsest.review.replay.simulation import simulate
+from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Price
 
@@ -28,7 +28,7 @@ OWN_ESTIMATE = {
 
 @cache
 def review(name: str) -> SessionReview:
-    [timeline] = [one for one in recorded(name) if len(one.requests) == LONG[name]]
+    [timeline] = [found for found in recorded(name) if len(found.requests) == LONG[name]]
     return SessionReview(timeline, get, lambda _model: PRICE)
 
 
@@ -38,18 +38,18 @@ def compared(name: str, *policies: str, window: int = 0) -> PolicyComparison:
 
 @pytest.mark.parametrize("name", sampled_cases([*LONG], "claude_code_spotter"))
 def test_no_row_of_a_preset_with_a_threshold_passes_its_window(name: str) -> None:
-    names = [one.preset for one in presets() if one.counted]
+    names = [preset.preset for preset in presets() if preset.counted]
 
     found = compared(name, *names, window=0)
 
-    over = {one.name for one in found.figures if not one.fits}
+    over = {figures.name for figures in found.figures if not figures.fits}
     assert over <= {*OWN_ESTIMATE}
 
 
 @pytest.mark.parametrize("window", [32_000, pytest.param(64_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", sampled_cases([*LONG], "claude_code_spotter"))
 def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int) -> None:
-    names = ["raw", "recorded", *(one.preset for one in presets())]
+    names = ["raw", "recorded", *(preset.preset for preset in presets())]
 
     found = compared(name, *names, window=window)
 
@@ -63,8 +63,8 @@ def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int
     assert not fits["raw"]
     assert found.cheapest is None or fits[found.cheapest]
     assert found.json()["cheapest"] == found.cheapest
-    assert any("never the cheapest" in one for one in found.table.notes)
-    row = next(one for one in found.table.records() if one["policy"] == "raw")
+    assert any("never the cheapest" in note for note in found.table.notes)
+    row = next(record for record in found.table.records() if record["policy"] == "raw")
     assert isinstance(row["over"], int)
     assert row["over"] > 100
 
@@ -118,10 +118,14 @@ def test_an_engines_policy_counts_another_agents_requests_as_they_were_reported(
     """Claude Code's system prompt is not recorded: its 25,860 tokens are in the usage alone."""
     [found] = compared("claude_code_spotter", f"{policy} window=200000").simulations
 
-    compactions = {one.request for one in found.timeline.transitions if one.state == "summarised"}
+    compactions = {
+        transition.request
+        for transition in found.timeline.transitions
+        if transition.state == "summarised"
+    }
     assert len(compactions) == 1
     assert 70 < min(compactions) < 130
-    assert max(one.total for one in found.sizes) < 200_000
+    assert max(size.total for size in found.sizes) < 200_000
 
 
 def test_a_session_whose_window_nobody_knows_is_not_marked() -> None:

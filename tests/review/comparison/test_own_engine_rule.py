@@ -4,16 +4,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.review.decision_sessions import SCENES, SOME_SCENES
+from tests.recordings.decision_sessions import SCENES, SOME_SCENES
 
 from palimpsest.context.policy_overrides import policy_with_changes
+from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.comparison.own_engine_rule import own_engine_rule
 from palimpsest.review.comparison.own_rule import OwnRule
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import TimelineEvent
 
@@ -38,8 +38,12 @@ async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, 
     review = await reviewed(tmp_path, scene)
     found = review.own_rule()
     assert found is not None
-    compacted = {one.request for one in review.timeline.events if one.kind == "compact"}
-    pruned = {one.request for one in review.timeline.transitions if one.rule.startswith("prune/")}
+    compacted = {event.request for event in review.timeline.events if event.kind == "compact"}
+    pruned = {
+        transition.request
+        for transition in review.timeline.transitions
+        if transition.rule.startswith("prune/")
+    }
 
     assert {*found.at, *found.by_hand} == compacted
     assert {*found.cleared} == pruned
@@ -62,7 +66,9 @@ async def test_a_policy_that_was_not_the_recorded_one_is_found_out(tmp_path: Pat
     for scene, recorded in (("compacted", (6,)), ("pruned", (4, 6, 9, 11))):
         review = await reviewed(tmp_path / scene, scene)
         quiet = {"prune.rule": "none", "overflow.auto": False}
-        others = {key: policy_with_changes(one, quiet) for key, one in policies_of(review).items()}
+        others = {
+            key: policy_with_changes(policy, quiet) for key, policy in policies_of(review).items()
+        }
         found = own_engine_rule(review.timeline, review.ruler, others)
         assert found is not None
 
@@ -87,13 +93,14 @@ async def test_an_automatic_compaction_that_was_none_is_found_out(tmp_path: Path
 async def test_each_request_is_compared_with_the_policy_that_held(tmp_path: Path) -> None:
     review = await reviewed(tmp_path, "compacted")
     policies = policies_of(review)
-    [compacted] = [one.request for one in review.timeline.events]
+    [compacted] = [event.request for event in review.timeline.events]
     quiet = {
-        key: policy_with_changes(one, {"overflow.auto": False}) for key, one in policies.items()
+        key: policy_with_changes(policy, {"overflow.auto": False})
+        for key, policy in policies.items()
     }
     requests = review.timeline.requests
-    later = {one.id: quiet[one.id] for one in requests[compacted + 1 :]}
-    at_it = {one.id: quiet[one.id] for one in requests[: compacted + 2]}
+    later = {request.id: quiet[request.id] for request in requests[compacted + 1 :]}
+    at_it = {request.id: quiet[request.id] for request in requests[: compacted + 2]}
 
     for changed, at in ((later, (compacted,)), (at_it, ())):
         found = own_engine_rule(review.timeline, review.ruler, policies | changed)

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
-from tests.review.policies.made_timeline import TimelineMaker
+from tests.context_policies.made_timeline import TimelineMaker
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 
+from palimpsest.context_policies.calibration.fit import fit_ruler
+from palimpsest.context_policies.presets.summarising import PiCompact, Summarise
+from palimpsest.context_policies.registry import get
+from palimpsest.context_policies.replay.growing_replay import MOST_REQUESTS_BEHIND
+from palimpsest.context_policies.replay.simulation import simulate
 from palimpsest.model.tokenizer import counter
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.comparison.own_rule import AGENTS, OwnRule, own_rule
-from palimpsest.review.policies.registry import get
-from palimpsest.review.policies.summarising import PiCompact, Summarise
-from palimpsest.review.replay.fit import fit_ruler
-from palimpsest.review.replay.growing_replay import BEHIND
-from palimpsest.review.replay.simulation import simulate
-from palimpsest.review.timeline.journal_timeline import timeline_of
 from palimpsest.transcript.timeline import Timeline, TimelineEvent
 from palimpsest.transcript.values import Usage
 
@@ -67,7 +67,7 @@ def recorded(name: str) -> tuple[Timeline, ...]:
 
 def read(path: Path) -> tuple[Timeline, ...]:
     store, report = bring(path)
-    return tuple(timeline_of(store, one.id, counter) for one in report.sessions)
+    return tuple(timeline_of(store, session.id, counter) for session in report.sessions)
 
 
 def found_in(timeline: Timeline) -> OwnRule:
@@ -82,21 +82,21 @@ def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_b
 ) -> None:
     for timeline in recorded(name):
         found = found_in(timeline)
-        events = [one for one in timeline.events if one.kind.startswith("compact")]
+        events = [event for event in timeline.events if event.kind.startswith("compact")]
 
         assert {*found.at, *found.missed, *found.by_hand, *found.unclear} == {
-            one.request for one in events
+            event.request for event in events
         }
         assert found.found == len(found.at) == found.of - len(found.missed)
-        for one in found.unclear:
-            assert any(f"before request {one + 1}" in words for words in found.stated)
+        for place in found.unclear:
+            assert any(f"before request {place + 1}" in words for words in found.stated)
         if not found.holds:
             assert any("settings are not recorded" in words for words in found.stated)
 
 
 def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None:
     """It was recorded at 167,701 tokens with the last answer; by characters / 4 the rule never acted."""
-    [timeline] = [one for one in recorded("claude_code_spotter") if len(one.requests) == 143]
+    [timeline] = [found for found in recorded("claude_code_spotter") if len(found.requests) == 143]
 
     found = found_in(timeline)
 
@@ -106,11 +106,11 @@ def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None
     assert found.words == "this agent's own rule found 1 of 1 compactions, at request 72"
     replay = simulate(timeline, get("claude_code.auto"), fit_ruler(timeline))
     assert replay.fired == (71,)
-    assert max(one.total for one in replay.sizes) <= 200_000
+    assert max(size.total for size in replay.sizes) <= 200_000
 
 
 def test_a_compaction_that_a_person_asked_for_is_none_of_the_rules() -> None:
-    [timeline] = [one for one in recorded("claude_code_spotter") if len(one.requests) == 217]
+    [timeline] = [found for found in recorded("claude_code_spotter") if len(found.requests) == 217]
 
     found = found_in(timeline)
 
@@ -153,7 +153,7 @@ def pi_session(folder: Path, answers: int) -> Timeline:
             rows.append({"type": "message", "id": name, "parentId": parent, "message": message})
             last = name
     path = folder / "pi.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), "utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     [timeline] = read(path)
     return timeline
 
@@ -165,7 +165,7 @@ def test_pis_rule_counts_reported_tokens(tmp_path: Path) -> None:
     replay = simulate(timeline, get("pi.compact"), fit_ruler(timeline))
 
     assert replay.fired == (97,)
-    assert max(one.total for one in replay.sizes) <= 200_000
+    assert max(size.total for size in replay.sizes) <= 200_000
 
 
 # What a recording does not tell
@@ -181,8 +181,8 @@ def made(origin: str, sizes: list[int], *compactions: tuple[int, str], window: i
             maker.prompt("Go on.")  # it looks at the end of turns
     timeline = maker.made()
     requests = tuple(
-        replace(one, usage=Usage(input=size), window=window)
-        for one, size in zip(timeline.requests, sizes, strict=True)
+        replace(request, usage=Usage(input=size), window=window)
+        for request, size in zip(timeline.requests, sizes, strict=True)
     )
     events = tuple(TimelineEvent(at, "compact", cause) for at, cause in compactions)
     return replace(timeline, origin=origin, requests=requests, events=events)
@@ -204,7 +204,8 @@ def test_a_prompt_above_the_window_proves_a_larger_one() -> None:
     assert found.window == 1_000_000
     assert found.extra == ()
     assert any(
-        "310,760" not in one and "320,000" in one and "proves" in one for one in found.stated
+        "310,760" not in sentence and "320,000" in sentence and "proves" in sentence
+        for sentence in found.stated
     )
 
 
@@ -215,7 +216,7 @@ def test_compactions_below_the_threshold_say_what_it_must_have_been() -> None:
 
     assert (found.of, found.found, found.missed) == (2, 0, (3, 6))
     assert found.words == "this agent's own rule found 0 of 2 compactions"
-    [told] = [one for one in found.stated if "must have been" in one]
+    [told] = [sentence for sentence in found.stated if "must have been" in sentence]
     assert "from 90,000 to" in told
     assert "below 100,5" in told
 
@@ -225,14 +226,14 @@ def test_what_began_a_compaction_is_not_guessed() -> None:
     found = found_in(made("pi", [100_000, 144_000, 20_000], (2, "automatic")))
 
     assert (found.of, found.unclear) == (0, (2,))
-    assert any("asked for, or the settings were others" in one for one in found.stated)
+    assert any("asked for, or the settings were others" in sentence for sentence in found.stated)
 
 
 def test_a_compaction_before_anything_was_reported_cannot_be_checked() -> None:
     found = found_in(made("claude-code", [30_000, 40_000], (0, "automatic")))
 
     assert (found.of, found.unclear, found.missed) == (0, (0,), ())
-    assert any("cannot be checked" in one for one in found.stated)
+    assert any("cannot be checked" in sentence for sentence in found.stated)
 
 
 def test_a_compaction_after_the_last_request_is_found() -> None:
@@ -247,7 +248,7 @@ def test_a_session_that_went_over_the_threshold_says_that_it_was_switched_off() 
     assert found.extra == (2,)
     assert not found.holds
     assert "acts where the agent did not, at request 3" in found.words
-    assert any("higher or switched off" in one for one in found.stated)
+    assert any("higher or switched off" in sentence for sentence in found.stated)
 
 
 def test_an_agent_without_a_preset_has_no_own_rule() -> None:
@@ -347,8 +348,8 @@ def windowed(origin: str, rows: list[tuple[int, str, int]], *compactions: int) -
         origin, [size for size, _, _ in rows], *((at, "automatic") for at in compactions)
     )
     requests = tuple(
-        replace(one, model=model, window=window)
-        for one, (_, model, window) in zip(timeline.requests, rows, strict=True)
+        replace(request, model=model, window=window)
+        for request, (_, model, window) in zip(timeline.requests, rows, strict=True)
     )
     return replace(timeline, requests=requests)
 
@@ -441,8 +442,10 @@ def cut(timeline: Timeline, requests: int, earlier: dict[str, Any]) -> Timeline:
     return replace(
         timeline,
         requests=timeline.requests[:requests],
-        transitions=tuple(one for one in timeline.transitions if one.request < requests),
-        events=tuple(one for one in timeline.events if one.request < requests),
+        transitions=tuple(
+            transition for transition in timeline.transitions if transition.request < requests
+        ),
+        events=tuple(event for event in timeline.events if event.request < requests),
         earlier=earlier,
     )
 
@@ -450,7 +453,7 @@ def cut(timeline: Timeline, requests: int, earlier: dict[str, Any]) -> Timeline:
 @given(st.data())
 def test_a_recording_that_grows_has_the_rule_of_one_that_is_read_whole(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(GROWING))
-    timeline = max(recorded(name), key=lambda one: len(one.requests))
+    timeline = max(recorded(name), key=lambda timeline: len(timeline.requests))
     cuts = st.integers(1, len(timeline.requests))
     earlier: dict[str, Any] = {}
     ruler = fit_ruler(timeline)
@@ -471,14 +474,14 @@ def test_of_a_recording_that_grows_the_rule_looks_at_what_is_new(
 
     own_rule(cut(timeline, count, earlier), fit_ruler(timeline))
 
-    assert count > 3 * BEHIND
-    assert min(looks.at) >= count - 1 - BEHIND
+    assert count > 3 * MOST_REQUESTS_BEHIND
+    assert min(looks.at) >= count - 1 - MOST_REQUESTS_BEHIND
 
 
 def test_what_a_summary_would_replace_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else each request over the threshold costs a walk through all that came before it."""
-    [timeline] = [one for one in recorded("claude_code_spotter") if len(one.requests) == 143]
+    [timeline] = [found for found in recorded("claude_code_spotter") if len(found.requests) == 143]
 
-    monkeypatch.setattr(Summarise, "covered", None)
+    monkeypatch.setattr(Summarise, "covered_items", None)
 
     assert found_in(timeline).at == (71,)

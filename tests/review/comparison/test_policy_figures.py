@@ -34,4 +34,4 @@ def test_the_measured_policies_over_a_long_recording_have_the_figures_of_before(
     """2,450 requests and 6,086 items, in which each of them acts often."""
     before = kept()["long"]
     _same(figures_of_long(tmp_path), before)
-    assert sum(1 for one in before.values() if one["fired"]) > len(before) // 2
+    assert sum(1 for figures in before.values() if figures["fired"]) > len(before) // 2

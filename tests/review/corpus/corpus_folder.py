@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 PI = '{"type":"session","version":3,"id":"%s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}\n'
 

@@ -3,8 +3,8 @@
 import os
 from dataclasses import dataclass
 
-from palimpsest.review.policies.clearing import OpenCodePrune
-from palimpsest.review.policies.policy import SessionFacts
+from palimpsest.context_policies.interface.policy import SessionFacts
+from palimpsest.context_policies.presets.clearing import OpenCodePrune
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,7 @@ def opened(folder: Path, executor: Executor | None = None, **options: Any) -> Co
 
 @pytest.mark.slow
 def test_one_row_a_session_with_the_recorded_figures(folder: Path) -> None:
-    found = {one.origin: one for one in opened(folder)}
+    found = {session.origin: session for session in opened(folder)}
 
     codex, swe = found["codex"], found["swe-agent"]
     assert (codex.requests, codex.input, codex.peak, codex.unit) == (6, 160_333, 42_519, "USD")
@@ -68,13 +68,13 @@ def test_policies_are_compared_over_all_sessions(folder: Path) -> None:
 
     table = compared.table.records()
     rows = compared.sessions.records()
-    assert [one["policy"] for one in table] == POLICIES
+    assert [entry["policy"] for entry in table] == POLICIES
     for row in table:
-        own = [one for one in rows if one["policy"] == row["policy"]]
+        own = [entry for entry in rows if entry["policy"] == row["policy"]]
         assert len(own) == row["sessions"]
-        assert row["input"] == sum(int(one["input"] or 0) for one in own)
-        assert row["peak"] == max(int(one["peak"] or 0) for one in own)
-        assert row["cost"] == pytest.approx(sum(float(one["cost"] or 0) for one in own))
+        assert row["input"] == sum(int(entry["input"] or 0) for entry in own)
+        assert row["peak"] == max(int(entry["peak"] or 0) for entry in own)
+        assert row["cost"] == pytest.approx(sum(float(entry["cost"] or 0) for entry in own))
     assert int(table[2]["fired"] or 0) > 0
 
 
@@ -112,7 +112,7 @@ def test_only_what_is_new_is_reviewed_again(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     opened(folder, changed).compare(POLICIES)
 
-    assert [one.asked for one in (first, second, third, changed)] == [4, 0, 4, 1]
+    assert [counter.asked for counter in (first, second, third, changed)] == [4, 0, 4, 1]
     assert again == before
 
 
@@ -140,8 +140,8 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 )
 def test_kept_results_that_are_damaged_are_made_anew(folder: Path, content: str) -> None:
     before = opened(folder).json()
-    for one in (folder.parent / "kept").iterdir():
-        one.write_text(content)
+    for file in (folder.parent / "kept").iterdir():
+        file.write_text(content)
 
     assert opened(folder).json() == before
 
@@ -153,10 +153,13 @@ def test_what_is_broken_is_named_and_the_rest_is_there(folder: Path) -> None:
     corpus = opened(folder)
 
     assert (
-        len({one.origin for one in corpus} & {"codex", "swe-agent", "claude-code", "gemini-cli"})
+        len(
+            {session.origin for session in corpus}
+            & {"codex", "swe-agent", "claude-code", "gemini-cli"}
+        )
         == 4
     )
-    assert [one for one in corpus.problems if "broken.jsonl" in one]
+    assert [problem for problem in corpus.problems if "broken.jsonl" in problem]
 
 
 @pytest.mark.slow
@@ -171,11 +174,11 @@ def test_progress_is_told_from_none_to_all(folder: Path) -> None:
 @pytest.mark.slow
 def test_threads_and_processes_give_the_same(folder: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
-        one = palimpsest.corpus(folder, threads, cache=False).compare(POLICIES)
+        first_comparison = palimpsest.corpus(folder, threads, cache=False).compare(POLICIES)
 
     other = palimpsest.corpus(folder, cache=False).compare(POLICIES)
 
-    assert one == other
+    assert first_comparison == other
 
 
 @pytest.mark.slow
@@ -188,7 +191,7 @@ def test_a_session_that_ends_its_process_costs_only_itself(
 
     compared = palimpsest.corpus(folder, cache=False).compare([policy])
 
-    assert {one["origin"] for one in compared.sessions.records()} == {
+    assert {record["origin"] for record in compared.sessions.records()} == {
         "codex",
         "claude-code",
         "gemini-cli",
@@ -244,9 +247,9 @@ def test_projects_below_a_folder_are_part_of_it(folder: Path) -> None:
 
     corpus = opened(folder)
 
-    named = [one for one in corpus.sources if one.session]
-    assert [one.path for one in named] == [str(project / ".palimpsest")]
-    assert [one.input for one in corpus if one.origin == "codex"] == [160_333, 160_333]
+    named = [source for source in corpus.sources if source.session]
+    assert [path_source.path for path_source in named] == [str(project / ".palimpsest")]
+    assert [session.input for session in corpus if session.origin == "codex"] == [160_333, 160_333]
 
 
 @pytest.mark.slow
@@ -258,7 +261,7 @@ def test_the_table_is_a_dataframe_and_a_parquet_file(folder: Path) -> None:
     corpus.to_parquet(folder / "sessions.parquet")
     read = pandas.read_parquet(folder / "sessions.parquet")
 
-    assert list(read["session"]) == [one.session for one in corpus]
+    assert list(read["session"]) == [session.session for session in corpus]
     assert list(read["input"]) == list(corpus.to_dataframe()["input"])
 
 

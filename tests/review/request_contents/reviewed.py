@@ -4,15 +4,15 @@ from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
-from tests.review.policies.pi_session import pi_timeline
+from tests.context_policies.pi_session import pi_timeline
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 
+from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.session_review import SessionReview
 from palimpsest.store.interface import Store
 from palimpsest.transcript.values import Price
 

@@ -5,20 +5,20 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.harness.session import ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
-from tests.review.decision_sessions import SCENES
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
-from tests.review.importers.test_pi import answer, line, user, written
-from tests.review.policies.made_timeline import Call, TimelineMaker
+from tests.recordings.decision_sessions import SCENES
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
+from tests.recordings.formats.test_pi import answer, line, user, written
 from tests.review.request_contents.reviewed import pi_review, review_of
 from tests.waiting import LAST_RESORT_SECONDS
 
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.context_policies.registry import get
 from palimpsest.model.script import says
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskCompaction, AskView
 from palimpsest.transcript.errors import UserError
@@ -43,7 +43,7 @@ async def test_a_recorded_compaction_names_what_its_summary_lost(tmp_path: Path)
 
     assert found.summary.count("## Goal") == 1
     assert found.tokens_after < found.tokens_before
-    assert {one.name for one in found.lost} == {f"log{number}.txt" for number in range(5)}
+    assert {word.name for word in found.lost} == {f"log{number}.txt" for number in range(5)}
     assert found.sentences[1] == "No longer shown: 5 of 5 paths."
 
 
@@ -85,9 +85,9 @@ def test_a_lost_name_that_a_later_answer_uses_was_needed() -> None:
     [found] = made_review().compactions("pi.compact window=3000 reserve=0 keep=700")
 
     assert found.request == 2
-    needed = {one.name: one.needed for one in found.needed}
+    needed = {word.name: word.needed for word in found.needed}
     assert needed == {"src/parser.py": (2,), "parse_line": (2,)}
-    assert {one.name for one in found.lost} == {*needed, "total_cost"}
+    assert {word.name for word in found.lost} == {*needed, "total_cost"}
     assert "never written" in found.sentences[1]
     assert found.sentences[-2].startswith("Needed later: 2 of them, ")
     assert "(request 3)" in found.sentences[-2]
@@ -100,7 +100,7 @@ def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
 
     [found] = review.compactions(policy)
 
-    assert {one.name for one in found.lost} == {"src/parser.py", "parse_line", "total_cost"}
+    assert {word.name for word in found.lost} == {"src/parser.py", "parse_line", "total_cost"}
     assert (found.needed, found.fetches, found.repair) == ((), 0, 0)
     assert review.compare([policy]).figures[0].repair == 0
 
@@ -124,9 +124,9 @@ def test_each_compact_event_of_a_recording_is_one_loss_at_its_place(
     tmp_path: Path, name: str
 ) -> None:
     store, report = bring(sample(name, tmp_path))
-    found = [review_of(store, one.id) for one in report.sessions]
+    found = [review_of(store, session.id) for session in report.sessions]
 
-    assert sum(told(one) for one in found) > 0
+    assert sum(told(loss) for loss in found) > 0
 
 
 @pytest.mark.parametrize("scene", ["compacted", "refused", "reported_full", "edited", "in_parts"])
@@ -143,8 +143,8 @@ def told(review: SessionReview) -> int:
     answers = ViewAnswers(review)
     view, losses = answers.answer(AskView()).view, review.compactions()
     assert view is not None
-    assert [one.request for one in view.events if one.kind == "compact"] == [
-        one.request for one in losses
+    assert [event.request for event in view.events if event.kind == "compact"] == [
+        lost_in.request for lost_in in losses
     ]
     for loss in losses:
         text = answers.answer(AskCompaction(number=loss.number)).compaction
@@ -154,9 +154,9 @@ def told(review: SessionReview) -> int:
             round(loss.tokens_before),
             round(loss.tokens_after),
         )
-        assert [(one.kind, one.found) for one in text.kinds] == [*loss.found.items()]
-        assert sum(one.lost for one in text.kinds) == len(loss.lost)
-        assert sum(one.needed for one in text.kinds) == len(loss.needed)
+        assert [(kind.kind, kind.found) for kind in text.kinds] == [*loss.found.items()]
+        assert sum(kind.lost for kind in text.kinds) == len(loss.lost)
+        assert sum(kind.needed for kind in text.kinds) == len(loss.needed)
     assert answers.answer(AskCompaction(number=len(losses))).error
     return len(losses)
 
@@ -182,7 +182,7 @@ def test_a_recording_that_begins_with_a_summary_keeps_the_numbers_of_the_others(
     assert first.sentences[-1] == (
         "What it replaced is not in the recording, so what it lost is not known."
     )
-    assert {one.name for one in second.lost} == {"src/parser.py"}
+    assert {word.name for word in second.lost} == {"src/parser.py"}
 
 
 async def test_an_undone_compaction_says_so_and_counts_only_what_was_needed_until_then(
@@ -206,7 +206,7 @@ async def test_an_undone_compaction_says_so_and_counts_only_what_was_needed_unti
     [found] = review_of(harness.store, session.id).compactions()
 
     assert (found.request, found.undone) == (4, 5)
-    assert {one.name: one.needed for one in found.needed} == {"log0.txt": (4,)}
+    assert {word.name: word.needed for word in found.needed} == {"log0.txt": (4,)}
     assert "It was undone: request 6 shows again what it replaced." in found.sentences
 
 
@@ -222,7 +222,7 @@ async def test_what_stays_beside_a_summary_that_no_request_used_yet_is_not_lost(
     [found] = review_of(harness.store, session.id).compactions()
 
     assert found.request == len(found.timeline.requests)
-    assert "kept_table.csv" not in {one.name for one in found.lost}
+    assert "kept_table.csv" not in {word.name for word in found.lost}
     assert found.sentences[0].startswith("After the last request compaction 1 replaced ")
 
 
@@ -233,17 +233,17 @@ def test_an_extract_keeps_names_that_a_placeholder_loses() -> None:
 
     assert len(stub) == len(extract) == 3
     assert stub[0].items == extract[0].items
-    assert {one.name for one in extract[0].lost} < {one.name for one in stub[0].lost}
-    for one in extract:
-        assert 0 < len(one.summary) <= 4 * 2_000
-    for one in stub:
-        assert one.tokens_after == pytest.approx(2_000 * pi_review().ruler.factor)
+    assert {word.name for word in extract[0].lost} < {word.name for word in stub[0].lost}
+    for loss in extract:
+        assert 0 < len(loss.summary) <= 4 * 2_000
+    for loss in stub:
+        assert loss.tokens_after == pytest.approx(2_000 * pi_review().ruler.factor)
 
 
 def test_losses_are_tables_in_every_form() -> None:
     found = pi_review().compactions(SMALL)
 
-    assert found.to_dataframe()["needed"].tolist() == [len(one.needed) for one in found]
+    assert found.to_dataframe()["needed"].tolist() == [len(loss.needed) for loss in found]
     assert found.html.count("<tr>") == found.markdown.count("\n| ") == 4
     assert found[0].table.rows[0][2] == found[0].needed[0].needed[0] + 1
     assert json.loads(json.dumps(found.json()))["compactions"][0]["number"] == 1

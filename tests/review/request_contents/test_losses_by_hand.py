@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import review_of
 
 from palimpsest.context.compaction.constraints import CONSTRAINTS
@@ -78,13 +78,13 @@ def lost_by_hand(lines: list[Line], cut: int, gone: set[str]) -> dict[str, tuple
     ``gone`` are the lines that earlier compactions replaced.
     """
     entry = lines[cut]
-    first = next(i for i, one in enumerate(lines) if one.get("id") == entry["firstKeptEntryId"])
-    covered = [one for one in lines[:first] if one.get("id") not in gone]
-    kept = "\n".join(text for one in lines[first:cut] for text in texts(one))
+    first = next(i for i, line in enumerate(lines) if line.get("id") == entry["firstKeptEntryId"])
+    covered = [line for line in lines[:first] if line.get("id") not in gone]
+    kept = "\n".join(text for line in lines[first:cut] for text in texts(line))
     words = {*re.findall(r"[\w.,/-]+", kept), *names(kept)}
     found: dict[str, str] = {}
-    for one in covered:
-        for text in texts(one) if one["type"] != "compaction" else [one["summary"]]:
+    for record in covered:
+        for text in texts(record) if record["type"] != "compaction" else [record["summary"]]:
             for name, kind in names(text).items():
                 found.setdefault(name, kind)
     summary = entry["summary"]
@@ -94,7 +94,7 @@ def lost_by_hand(lines: list[Line], cut: int, gone: set[str]) -> dict[str, tuple
 
 def first_need(lines: list[Line], cut: int, name: str) -> int | None:
     """Return the number of the answer that used a name first; None where something else showed it before."""
-    answers = sum(is_answer(one) for one in lines[:cut])
+    answers = sum(is_answer(entry) for entry in lines[:cut])
     for line in lines[cut + 1 :]:
         is_there = any(name in names(text) for text in spoken(line))
         if is_answer(line):
@@ -110,7 +110,7 @@ def spoken(line: Line) -> list[str]:
     """Return what an answer says and calls, without its reasoning."""
     if not is_answer(line):
         return []
-    content = [one for one in line["message"]["content"] if one["type"] != "thinking"]
+    content = [block for block in line["message"]["content"] if block["type"] != "thinking"]
     return texts({"type": "message", "message": {"content": content}})
 
 
@@ -121,11 +121,11 @@ def is_answer(line: Line) -> bool:
 @pytest.mark.soak
 def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> None:
     path = sample("pi_large_session.jsonl", tmp_path)
-    plain = [json.loads(one) for one in path.read_text("utf-8").splitlines()]
+    plain = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     prompts = [
         place
-        for place, one in enumerate(plain)
-        if one["type"] == "message" and one["message"]["role"] == "user"
+        for place, entry in enumerate(plain)
+        if entry["type"] == "message" and entry["message"]["role"] == "user"
     ]
     cuts = {
         prompts[20] - 1: (prompts[18], "The work goes on; nothing is named."),
@@ -135,16 +135,16 @@ def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> N
     store, report = bring(tmp_path / "compacted.jsonl")
     first, second = review_of(store, report.sessions[0].id).compactions()
 
-    places = [place for place, one in enumerate(lines) if one["type"] == "compaction"]
+    places = [place for place, line in enumerate(lines) if line["type"] == "compaction"]
     kept = lines[places[0]]["firstKeptEntryId"]
-    until = next(i for i, one in enumerate(lines) if one.get("id") == kept)
-    gone = {one["id"] for one in lines[:until] if "id" in one}
+    until = next(i for i, line in enumerate(lines) if line.get("id") == kept)
+    gone = {line["id"] for line in lines[:until] if "id" in line}
     for loss, cut, before in ((first, places[0], set()), (second, places[1], gone)):
         by_hand = lost_by_hand(lines, cut, before)
         assert len(by_hand) > 20
-        named = {one.name: one.kind for one in loss.lost if one.kind != CONSTRAINTS}
+        named = {word.name: word.kind for word in loss.lost if word.kind != CONSTRAINTS}
         assert named == {n: k for n, (k, _) in by_hand.items()}
-        assert {one.name: one.needed[0] for one in loss.needed} == {
+        assert {word.name: word.needed[0] for word in loss.needed} == {
             name: need for name, (_, need) in by_hand.items() if need is not None
         }
         assert loss.needed

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.request_contents.compaction_losses import CompactionLoss
-from palimpsest.review.request_contents.replaced_constraints import is_persons
+from palimpsest.review.request_contents.replaced_constraints import is_user_text
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 DEMAND = "Never delete anything in the folder archive."
@@ -51,7 +51,7 @@ def compacted(folder: Path, summary: str, command: str) -> CompactionLoss:
     call = {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": command}}
     message("a2", "assistant", [call])
     path = folder / "session.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with open_recording(path) as recording:
         (found,) = recording[0].compactions()
     return found
@@ -62,8 +62,14 @@ def test_a_constraint_that_the_summary_drops_is_told_with_the_call_that_touches_
 ) -> None:
     found = compacted(tmp_path, "The project was looked at.", "rm -r archive/old")
 
-    (one,) = found.constraints
-    assert (one.sentence, one.said, one.shown_until, one.kept, one.call) == (DEMAND, 0, 0, False, 1)
+    (constraint,) = found.constraints
+    assert (
+        constraint.sentence,
+        constraint.said,
+        constraint.shown_until,
+        constraint.kept,
+        constraint.call,
+    ) == (DEMAND, 0, 0, False, 1)
     assert found.found["constraints"] == 1
     told = next(sentence for sentence in found.sentences if DEMAND in sentence)
     assert "of request 1; a call of request 2 holds one of its words" in told
@@ -84,16 +90,16 @@ def test_a_constraint_that_the_summary_drops_is_told_with_the_call_that_touches_
 def test_a_kept_one_and_one_that_no_call_touches(
     tmp_path: Path, summary: str, command: str, *, kept: bool, call: int | None
 ) -> None:
-    (one,) = compacted(tmp_path, summary, command).constraints
+    (constraint,) = compacted(tmp_path, summary, command).constraints
 
-    assert (one.kept, one.call) == (kept, call)
+    assert (constraint.kept, constraint.call) == (kept, call)
 
 
 def test_what_a_parent_tells_its_subagent_and_what_a_program_writes_are_no_persons_words() -> None:
     item = TimelineItem(index=0, id="m/p", kind="user", message="m", turn=1, entered=0, chars=1)
     own, child = Timeline(session="s"), Timeline(session="s", parent="p")
 
-    assert is_persons(own, item)
-    assert not is_persons(child, item)
-    assert not is_persons(own, replace(item, by_program=True))
-    assert not is_persons(own, replace(item, kind="output"))
+    assert is_user_text(own, item)
+    assert not is_user_text(child, item)
+    assert not is_user_text(own, replace(item, by_program=True))
+    assert not is_user_text(own, replace(item, kind="output"))

@@ -36,7 +36,7 @@ def test_a_break_is_told_with_its_tokens_cost_and_cause_as_a_fact() -> None:
         "558 s passed since the request before; the cache is kept for 300 s."
     )
     assert found.sentences[0] == f"As reported: {found.cache_sentence}"
-    assert all(one.startswith("Estimate: ") for one in found.sentences[1:])
+    assert all(sentence.startswith("Estimate: ") for sentence in found.sentences[1:])
     assert found.json()["facts"]["lost"] == broken.loss
 
 
@@ -59,16 +59,18 @@ def test_what_a_policy_changes_is_an_estimate_with_the_first_place_that_differs(
 
     assert found.first_differing == 0
     assert (found.prefix_items, len(found.of("rewritten"))) == (0, 1)
-    assert {one.state for one in found.of("went")} == {"summarised"}
+    assert {change.state for change in found.of("went")} == {"summarised"}
     assert found.rewritten_cost == pytest.approx(found.rewritten_tokens * 3.45 / 1e6)
-    assert all(one.startswith("Estimate: ") for one in found.sentences)
+    assert all(sentence.startswith("Estimate: ") for sentence in found.sentences)
     assert found.json()["facts"]["prompt"] is None
 
 
 def test_requests_apart_and_backwards_are_compared_too() -> None:
     ahead, back = pi_review().difference(10, 40), pi_review().difference(40, 10)
 
-    assert {one.item for one in ahead.of("came")} == {one.item for one in back.of("went")}
+    assert {change.item for change in ahead.of("came")} == {
+        change.item for change in back.of("went")
+    }
     assert ahead.prefix_tokens == pytest.approx(back.tokens[1])
     assert ahead.json()["facts"]["prompt"] is None
     assert pi_review().difference(10, 10).changes == ()
@@ -77,7 +79,7 @@ def test_requests_apart_and_backwards_are_compared_too() -> None:
 def test_the_difference_is_a_table_in_every_form() -> None:
     found = pi_review().difference(10, 12)
 
-    assert found.to_dataframe()["change"].tolist() == [one.change for one in found.changes]
+    assert found.to_dataframe()["change"].tolist() == [change.change for change in found.changes]
     assert found.markdown.count("\n| ") == len(found.changes) + 1
     assert found.html.count("<tr>") == len(found.changes) + 1
     assert json.loads(json.dumps(found.json()))["second"] == 12

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.context_policies.made_timeline import Call, TimelineMaker
 from tests.harness.session import SessionHarness, ask, requested
-from tests.review.decision_sessions import SCENES, SOME_SCENES
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
-from tests.review.policies.made_timeline import Call, TimelineMaker
+from tests.recordings.decision_sessions import SCENES, SOME_SCENES
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
 from tests.session.extensions.test_hooks import make_harness
 
+from palimpsest.context_policies.registry import get
 from palimpsest.model.script import says
 from palimpsest.model.wire.provider_messages import message_hash, request_hash, without_marks
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
-from palimpsest.review.recordings.growing_review import GrowingReview
+from palimpsest.review.recorded_sessions.growing_review import GrowingReview
 from palimpsest.review.request_contents.shown_request import FoundText, ShownRequest
+from palimpsest.review.session_review import SessionReview
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
@@ -31,7 +31,7 @@ HOSTILE = "<script>alert(1)</script> | `x` \x1b[31m"
 
 
 def counted(shown: ShownRequest) -> float:
-    return sum(one.tokens for one in (*shown.blocks, *shown.beside))
+    return sum(block.tokens for block in (*shown.blocks, *shown.beside))
 
 
 @pytest.mark.slow
@@ -41,15 +41,15 @@ async def test_every_request_of_ours_has_the_hash_that_was_recorded(
 ) -> None:
     harness, session = await SCENES[name](tmp_path)
     sent = {
-        one.request.message_id: one.request.sha256
-        for one in requested(await harness.records(session))
-        if one.request.purpose == "step"
+        record.request.message_id: record.request.sha256
+        for record in requested(await harness.records(session))
+        if record.request.purpose == "step"
     }
     review = review_of(harness.store, session.id)
 
     for request in review.timeline.requests:
         shown = review.request(request.index + 1)
-        hashes = (message_hash(without_marks(one)) for one in shown.body["messages"])
+        hashes = (message_hash(without_marks(message)) for message in shown.body["messages"])
         assert shown.basis == "exact"
         assert shown.sha256 == sent[request.id] == request_hash(hashes)
 
@@ -75,14 +75,16 @@ async def test_each_block_of_ours_names_its_item(tmp_path: Path) -> None:
     review = review_of(harness.store, session.id)
 
     shown = review.request(7)
-    quoted = next(one for one in shown.blocks if one.text.startswith("Kept at the user's request"))
-    strangers = [one.text for one in shown.blocks if one.item is None]
+    quoted = next(
+        block for block in shown.blocks if block.text.startswith("Kept at the user's request")
+    )
+    strangers = [block.text for block in shown.blocks if block.item is None]
 
     assert quoted.item is not None
     assert review.timeline.items[quoted.item].pinned
     assert strangers == ["What did we do so far?"]
     assert shown.system.startswith("You are ")
-    assert {one["name"] for one in shown.tools} >= {"read"}
+    assert {tool["name"] for tool in shown.tools} >= {"read"}
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -101,35 +103,37 @@ def test_every_request_of_swe_agent_is_the_recorded_one(tmp_path: Path) -> None:
     path = sample(name, tmp_path)
     text = path.read_bytes()
     data = json.loads(lzma.decompress(text) if path.suffix == ".xz" else text)
-    steps = [one["messages"] for one in data["trajectory"] if "messages" in one]
+    steps = [step["messages"] for step in data["trajectory"] if "messages" in step]
 
     # A step of this format holds the request after it.
     assert len(review.timeline.requests) == len(steps) == 13
-    assert [one.role for one in review.request(1).messages] == ["system", "user"]
+    assert [message.role for message in review.request(1).messages] == ["system", "user"]
     for number, messages in enumerate(steps[:-1], 2):
         shown = review.request(number)
-        told = [(one.role, getattr(one.blocks[0], "text", "")) for one in shown.messages]
+        told = [
+            (message.role, getattr(message.blocks[0], "text", "")) for message in shown.messages
+        ]
         assert shown.basis == "rebuilt"
         assert shown.system == messages[0]["content"]
-        assert told == [(one["role"], one["content"]) for one in messages]
-    assert any("lines omitted" in one.text for one in review.request(13).blocks)
+        assert told == [(message["role"], message["content"]) for message in messages]
+    assert any("lines omitted" in block.text for block in review.request(13).blocks)
 
 
 def test_a_policy_shows_its_texts_in_the_place_of_items() -> None:
     masked = pi_review().request(300, "sweagent.last_n")
-    reduced = [one for one in masked.blocks if one.state == "masked"]
+    reduced = [block for block in masked.blocks if block.state == "masked"]
 
     assert masked.basis == "estimate"
     assert reduced
-    assert all("omitted" in one.text for one in reduced)
+    assert all("omitted" in text_block.text for text_block in reduced)
     assert pi_review().request(2, "sweagent.last_n").basis == "rebuilt"
 
 
 def test_a_summary_that_was_never_written_is_said_to_be_one() -> None:
     [summary] = [
-        one
-        for one in pi_review().request(100, "pi.compact window=64000").blocks
-        if one.state == "summarised"
+        block
+        for block in pi_review().request(100, "pi.compact window=64000").blocks
+        if block.state == "summarised"
     ]
 
     assert summary.text == "[A summary of 1,500 tokens that was never written.]"
@@ -140,9 +144,9 @@ def test_a_text_is_found_with_its_block_and_place() -> None:
     found = shown.find("TUI-Renderer")
 
     assert found
-    for one in found:
-        text = shown.blocks[one.block].text
-        assert text[one.offset : one.offset + 12].casefold() == "tui-renderer"
+    for match in found:
+        text = shown.blocks[match.block].text
+        assert text[match.offset : match.offset + 12].casefold() == "tui-renderer"
     assert shown.find(".*") == tuple(
         FoundText(place, at)
         for place, block in enumerate(shown.blocks)
@@ -165,8 +169,8 @@ async def test_a_request_that_a_hook_wrote_is_shown_as_it_was_stored(tmp_path: P
 
     assert shown.basis == "exact"
     assert shown.body["messages"][1:] == [{"role": "user", "content": "Say boo."}]
-    assert [one.text for one in shown.blocks[1:]] == ["Say boo."]
-    assert {one.kind for one in shown.beside} == {"user", "tools", "system"}
+    assert [block.text for block in shown.blocks[1:]] == ["Say boo."]
+    assert {block.kind for block in shown.beside} == {"user", "tools", "system"}
     assert counted(shown) == pytest.approx(shown.tokens)
 
 
@@ -184,7 +188,7 @@ async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_the
     shown = review_of(JsonlStore(prepare(tmp_path)), session.id).request(1)
 
     assert shown.basis == "rebuilt"
-    assert "Hello" in [one.text for one in shown.blocks]
+    assert "Hello" in [block.text for block in shown.blocks]
     assert shown.sha256 is None
 
 
@@ -226,7 +230,7 @@ def test_what_a_request_holds_is_escaped_in_every_form() -> None:
     assert "<script>" not in shown.html
     assert "<script>" not in shown.markdown
     assert "\x1b" not in shown.text + shown.html + shown.contents
-    assert HOSTILE in [one.text for one in shown.blocks]
+    assert HOSTILE in [block.text for block in shown.blocks]
     assert json.loads(json.dumps(shown.json()))["blocks"][1]["text"] == HOSTILE
     assert shown.to_dataframe()["kind"].tolist() == ["system", "user", "call", "output"]
 
@@ -234,7 +238,7 @@ def test_what_a_request_holds_is_escaped_in_every_form() -> None:
 def test_a_request_that_is_not_exact_has_a_body_as_a_provider_would_get_it() -> None:
     body = made_review().request(2).body
 
-    roles = [one["role"] for one in body["messages"]]
+    roles = [message["role"] for message in body["messages"]]
     assert roles == ["system", "user", "assistant", "tool"]
     call = body["messages"][2]["tool_calls"][0]
     assert call["function"]["name"] == "read"
@@ -263,16 +267,16 @@ def test_what_came_with_a_recording_is_in_its_requests_and_only_the_rest_is_not(
 
     shown = review.request(1)
 
-    given = [one for one in shown.blocks if one.item is None]
-    assert [one.kind for one in given] == kinds
+    given = [block for block in shown.blocks if block.item is None]
+    assert [block.kind for block in given] == kinds
     assert shown.system == given[-1].text
     assert shown.find(shown.system[:40])[0].block == len(given) - 1
-    assert all(one.tokens > 0 for one in given)
-    told = [f": {one}" if one else "" for one in lacking]
-    assert [one.text for one in shown.beside] == [
-        f"[What every request held and the recording does not show{one}.]" for one in told
+    assert all(block.tokens > 0 for block in given)
+    told = [f": {word}" if word else "" for word in lacking]
+    assert [block.text for block in shown.beside] == [
+        f"[What every request held and the recording does not show{lack}.]" for lack in told
     ]
-    counted = sum(one.tokens for one in (*shown.blocks, *shown.beside))
+    counted = sum(block.tokens for block in (*shown.blocks, *shown.beside))
     assert counted == pytest.approx(shown.tokens)
 
 

@@ -5,13 +5,13 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.references import References
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.review_files.review_file import ReviewFile, StoredReview
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.tables.references import References
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.values import Price
@@ -35,7 +35,7 @@ def _project(name: str) -> TemporaryDirectory[str]:
 def made_review(name: str = SHORT) -> StoredReview:
     """Return the session's review as it is made from its log."""
     store = JsonlStore(prepare(Path(_project(name).name)))
-    (session,) = (one.id for one in store.list())
+    (session,) = (info.id for info in store.list())
     timeline = timeline_of(store, session, counter, lambda _model: PRICE)
     timeline.weights("tiktoken/o200k_base")
     return StoredReview(timeline, References.of(timeline))
@@ -50,7 +50,7 @@ class RecordedProject:
         shutil.copytree(_project(name).name, self.root)
         self.price: Price | None = PRICE
         self.store = JsonlStore(prepare(self.root))
-        (self.session,) = (one.id for one in self.store.list())
+        (self.session,) = (info.id for info in self.store.list())
 
     @property
     def folder(self) -> Path:

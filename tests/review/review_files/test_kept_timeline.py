@@ -5,16 +5,16 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import FOLDER, sample
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import FOLDER, sample
 from tests.review.review_files.recorded_project import made_review
 from tests.sample_size import sampled_cases
 
-from palimpsest.review.comparison.references import References
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.review_files.columns import LONGEST_TEXT
 from palimpsest.review.review_files.kept_references import KeptReferences
 from palimpsest.review.review_files.kept_timeline import KeptTimeline
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.tables.references import References
 from palimpsest.transcript.timeline import (
     Timeline,
     TimelineEvent,
@@ -44,8 +44,8 @@ def test_sessions_whose_cache_lasts_an_hour_are_the_same_again(tmp_path: Path) -
 
 def _read_again(path: Path) -> None:
     store, report = bring(path)
-    for one in report.sessions:
-        made = timeline_of(store, one.id, price=lambda _model: Price(input=1, output=2))
+    for session in report.sessions:
+        made = timeline_of(store, session.id, price=lambda _model: Price(input=1, output=2))
         names = References.of(made)
         kept = KeptReferences.of(names).model_dump_json()
 
@@ -71,7 +71,7 @@ def _again(timeline: Timeline) -> Timeline:
 def test_every_field_has_a_column(name: str, row: type) -> None:
     written = json.loads(KeptTimeline.of(made_review().timeline).model_dump_json())
 
-    assert [*written[name]] == [one.name for one in fields(row)]
+    assert [*written[name]] == [field.name for field in fields(row)]
 
 
 def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
@@ -87,7 +87,7 @@ def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
         "_of_items",
     }
 
-    assert {*KeptTimeline.model_fields} | rest == {one.name for one in fields(Timeline)}
+    assert {*KeptTimeline.model_fields} | rest == {field.name for field in fields(Timeline)}
 
 
 def test_a_timeline_that_holds_a_long_text_is_not_written() -> None:
@@ -101,10 +101,10 @@ def test_numbers_of_a_decision_that_are_nested_too_deep_are_not_written() -> Non
     deep: object = 1
     for _ in range(10):
         deep = {"in": deep}
-    one = Transition(3, 5, "masked", tokens=9, numbers={"deep": deep})
+    transition = Transition(3, 5, "masked", tokens=9, numbers={"deep": deep})
 
     with pytest.raises(ValueError, match="too long"):
-        _again(replace(made_review().timeline, transitions=(one,)))
+        _again(replace(made_review().timeline, transitions=(transition,)))
 
 
 def test_prices_by_length_and_by_tier_are_the_same_again() -> None:

@@ -40,8 +40,8 @@ def test_what_is_read_again_is_what_was_made(tmp_path: Path) -> None:
     assert found.references == made.references
     assert found.timeline.counted == made.timeline.counted
     assert set(found.timeline.counted) >= {"tiktoken/o200k_base"}
-    assert [found.timeline.read(one) for one in (0, 5, 200)] == [
-        made.timeline.read(one) for one in (0, 5, 200)
+    assert [found.timeline.read(index) for index in (0, 5, 200)] == [
+        made.timeline.read(index) for index in (0, 5, 200)
     ]
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
@@ -50,7 +50,7 @@ def test_no_text_of_an_item_is_in_the_file(tmp_path: Path) -> None:
     project = RecordedProject(tmp_path, LONG)
     made, path = project.kept()
     content = path.read_text()
-    texts = [made.timeline.read(one.index) for one in made.timeline.items]
+    texts = [made.timeline.read(item.index) for item in made.timeline.items]
 
     long = [text for text in texts if len(text) > 500]
     assert len(long) > 100
@@ -64,7 +64,7 @@ def log_of(project: RecordedProject) -> Path:
 def test_a_log_that_grew_is_read_anew_and_its_file_replaced(project: RecordedProject) -> None:
     _, before = project.kept()
     lines = log_of(project).read_text().splitlines()
-    last = json.loads(next(one for one in reversed(lines) if '"message.updated"' in one))
+    last = json.loads(next(line for line in reversed(lines) if '"message.updated"' in line))
     with log_of(project).open("a") as file:
         file.write(json.dumps(last | {"seq": json.loads(lines[-1])["seq"] + 1}) + "\n")
 
@@ -169,7 +169,7 @@ def test_a_file_that_is_otherwise_than_written_is_passed_over_and_replaced(
     _, path = project.kept()
     value = json.loads(path.read_text())
     where, other = DAMAGES[damage]
-    *way, last = [int(one) if one.lstrip("-").isdigit() else one for one in where.split()]
+    *way, last = [int(word) if word.lstrip("-").isdigit() else word for word in where.split()]
     inner = value
     for step in way:
         inner = inner[step]
@@ -214,7 +214,7 @@ def test_nothing_is_read_or_written_through_a_link(
     outside = tmp_path / "outside"
     place.rename(outside)
     place.symlink_to(outside)
-    before = sorted(one.name for one in tmp_path.rglob("*"))
+    before = sorted(file.name for file in tmp_path.rglob("*"))
     content = outside.read_bytes() if kind == "file" else b""
 
     assert project.load() is None
@@ -225,7 +225,7 @@ def test_nothing_is_read_or_written_through_a_link(
         assert not path.is_symlink()
     else:
         assert project.load() is None
-        assert sorted(one.name for one in tmp_path.rglob("*")) == before
+        assert sorted(file.name for file in tmp_path.rglob("*")) == before
 
 
 def test_a_pipe_in_its_place_holds_nothing_up(project: RecordedProject) -> None:
@@ -261,7 +261,7 @@ def test_the_oldest_files_go_when_there_are_too_many(
     _, path = project.kept()
 
     left = {
-        str(one.relative_to(project.folder.parent)) for one in project.folder.parent.rglob("*.*")
+        str(path.relative_to(project.folder.parent)) for path in project.folder.parent.rglob("*.*")
     }
     assert left == {f"{project.session}/{path.name}", "ses_old/0.1", "abc.rows"}
     assert not (project.folder.parent / gone).exists()

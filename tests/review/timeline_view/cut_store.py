@@ -26,7 +26,7 @@ class CutStore:
             yield record
 
     def stream(self, session_id: str) -> Iterator[Record]:
-        return (one for one in self._store.stream(session_id) if one.seq <= self.until)
+        return (record for record in self._store.stream(session_id) if record.seq <= self.until)
 
     def load(self, session_id: str) -> State:
         return fold(self.read(session_id))

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 
+from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.report_data import PREVIEW_CHARS, TEXTS, report_data
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -28,7 +28,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> ViewAnswers:
 
 
 def read(
-    answers: ViewAnswers, *policies: str, texts: Any = "preview", clean: Any = lambda one: one
+    answers: ViewAnswers, *policies: str, texts: Any = "preview", clean: Any = lambda name: name
 ) -> dict[str, Any]:
     """Return the data as a reader has it, with its columns in place."""
     _, text = report_data(answers, policies, texts, None, clean)
@@ -38,8 +38,8 @@ def read(
         if isinstance(value, dict):
             if set(value) == {"column"}:
                 return packed["columns"][value["column"]]
-            return {name: filled(one) for name, one in value.items()}
-        return [filled(one) for one in value] if isinstance(value, list) else value
+            return {name: filled(inner) for name, inner in value.items()}
+        return [filled(inner) for inner in value] if isinstance(value, list) else value
 
     found: dict[str, Any] = filled(packed["data"])
     return found
@@ -52,11 +52,15 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
     assert view is not None
     expected = view.model_dump(mode="json", exclude_none=True)
     assert {**data["view"], "policies": []} == {**expected, "policies": []}
-    (sliders,) = (one.sliders for one in policy_choices() if one.name == "sweagent.last_n")
-    own = {one.name: one.default for one in sliders}
+    (sliders,) = (
+        policy_choice.sliders
+        for policy_choice in policy_choices()
+        if policy_choice.name == "sweagent.last_n"
+    )
+    own = {slider.name: slider.default for slider in sliders}
     stops = data["stops"]
-    assert [one["policy"] for one in stops].count("sweagent.last_n") == sum(
-        len(one.stops) - 1 for one in sliders
+    assert [stop_entry["policy"] for stop_entry in stops].count("sweagent.last_n") == sum(
+        len(slider.stops) - 1 for slider in sliders
     ) + 1
     assert stops[0]["numbers"] == own
     for stop in stops[1:4]:
@@ -65,7 +69,7 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
         track = answers.answer(asked).track
         assert track is not None
         assert stop["track"] == track.model_dump(mode="json", exclude_none=True)
-    assert [one["name"] for one in data["view"]["policies"]] == ["sweagent.last_n", "raw"]
+    assert [policy["name"] for policy in data["view"]["policies"]] == ["sweagent.last_n", "raw"]
 
 
 def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
@@ -75,7 +79,7 @@ def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
     told = {texts: read(cline, "raw", texts=texts)["compactions"] for texts in TEXTS}
 
     assert told["none"] == []
-    assert [len(one["summary"]) for one in told["preview"]] == [PREVIEW_CHARS]
+    assert [len(compaction["summary"]) for compaction in told["preview"]] == [PREVIEW_CHARS]
     assert told["preview"][0]["summary_chars"] == len(told["all"][0]["summary"]) > PREVIEW_CHARS
     assert told["preview"][0]["kinds"] == told["all"][0]["kinds"]
 
@@ -83,14 +87,14 @@ def test_of_a_summary_it_holds_what_was_chosen_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("texts", ["none", "preview", "all"])
 def test_of_the_texts_it_holds_what_was_chosen(answers: ViewAnswers, texts: str) -> None:
     timeline = answers.review.timeline
-    whole = [timeline.read(one.index) for one in timeline.items]
+    whole = [timeline.read(item.index) for item in timeline.items]
     longest = max(whole, key=len)
 
     data = read(answers, "raw", texts=texts)
 
-    wanted = {"none": [], "preview": [one[:PREVIEW_CHARS] for one in whole], "all": whole}
+    wanted = {"none": [], "preview": [text[:PREVIEW_CHARS] for text in whole], "all": whole}
     assert data["items"] == wanted[texts]
-    words = max((one for one in longest.splitlines()), key=len)[:60]
+    words = max((line for line in longest.splitlines()), key=len)[:60]
     assert (json.dumps(words)[1:-1] in json.dumps(data)) is (texts == "all")
     assert any(data["view"]["items"]["label"]) is (texts != "none")
 
@@ -98,9 +102,9 @@ def test_of_the_texts_it_holds_what_was_chosen(answers: ViewAnswers, texts: str)
 def test_every_word_is_cleaned(answers: ViewAnswers) -> None:
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: clean(one) for name, one in value.items()}
+            return {name: clean(inner) for name, inner in value.items()}
         if isinstance(value, list):
-            return [clean(one) for one in value]
+            return [clean(inner) for inner in value]
         return value.replace("marshmallow", "?") if isinstance(value, str) else value
 
     data = read(answers, "sweagent.last_n", texts="all", clean=clean)

@@ -4,18 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.review.decision_sessions import SCENES
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
-from tests.review.policies.made_timeline import TimelineMaker
-from tests.review.policies.pi_session import pi_timeline
+from tests.context_policies.made_timeline import TimelineMaker
+from tests.context_policies.pi_session import pi_timeline
+from tests.recordings.decision_sessions import SCENES
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import review_of
 
+from palimpsest.context_policies.registry import get, presets
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get, presets
-from palimpsest.review.recordings.recording import open_recording
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.sliders import MOST_SLIDERS, STOPS, policy_choices
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -41,7 +41,7 @@ def test_view_holds_what_was_reported(pi: ViewAnswers) -> None:
     assert view is not None
     assert view.recorded.facts is not None
     assert (view.recorded.facts.input, view.recorded.facts.peak) == (47_526_750, 177_604)
-    assert sum(one or 0 for one in view.requests.output) == 83_156
+    assert sum(request or 0 for request in view.requests.output) == 83_156
     assert (len(view.breaks), len(view.items.id), len(view.requests.id)) == (37, 1_115, 453)
     lengths = {
         len(getattr(view.items, name))
@@ -70,7 +70,7 @@ def test_track_is_the_replay_of_its_policy_with_its_numbers(pi: ViewAnswers) -> 
 
 
 def test_every_preset_has_sliders_whose_stops_it_takes() -> None:
-    known = {one.preset for one in presets()}
+    known = {preset.preset for preset in presets()}
 
     for choice in policy_choices():
         assert choice.name in known
@@ -101,7 +101,7 @@ def test_request_holds_the_blocks_it_shows_and_finds_a_text(pi: ViewAnswers) -> 
     assert found is not None
     assert whole.total == pi_timeline().requests[300].items
     assert 0 < found.total < whole.total
-    assert all("tui-renderer" in one.text.casefold() for one in found.blocks)
+    assert all("tui-renderer" in block.text.casefold() for block in found.blocks)
 
 
 def test_blocks_of_a_request_add_up_to_what_the_replay_counts(pi: ViewAnswers) -> None:
@@ -109,7 +109,7 @@ def test_blocks_of_a_request_add_up_to_what_the_replay_counts(pi: ViewAnswers) -
     while first < total:
         piece = pi.answer(AskRequest(request=200, policy="opencode.prune", first=first)).request
         assert piece is not None
-        tokens += sum(one.tokens for one in piece.blocks)
+        tokens += sum(block.tokens for block in piece.blocks)
         first, total = first + len(piece.blocks), piece.total
 
     whole = pi.answer(AskRequest(request=200, policy="opencode.prune")).request
@@ -150,19 +150,21 @@ async def test_compaction_is_told_with_what_its_summary_lost(tmp_path: Path) -> 
     assert told is not None
     assert exact is not None
     assert (told.number, told.request) == (0, 6)
-    assert {one.kind for one in told.lost} == {"paths"}
+    assert {word.kind for word in told.lost} == {"paths"}
     assert exact.basis == "exact"
-    assert told.summary in {one.text for one in exact.blocks if one.kind == "summary"}
+    assert told.summary in {block.text for block in exact.blocks if block.kind == "summary"}
     assert answers.answer(AskCompaction(number=1)).error == "The session has no such compaction."
 
 
 def test_view_tells_the_subagents_that_the_review_tells(tmp_path: Path) -> None:
     with open_recording(sample("claude_code", tmp_path)) as recording:
-        reviews = [one for one in recording if one.subagents.runs]
+        reviews = [session for session in recording if session.subagents.runs]
         assert reviews
         for review in reviews:
             told = timeline_view(review).subagents
-            assert [(one.session, one.request, one.requests) for one in told] == [
+            assert [
+                (subagent.session, subagent.request, subagent.requests) for subagent in told
+            ] == [
                 (run.timeline.session, run.request, run.totals.requests) for run in review.subagents
             ]
 
@@ -189,8 +191,8 @@ def test_total_says_what_was_paid_as_far_as_that_is_known(
         maker.answer("Done.")
     usages = (Usage(input=500, output=1), Usage(input=600, output=1))
     requests = tuple(
-        replace(one, usage=usage, cost=cost)
-        for one, usage, cost in zip(maker.requests, usages, costs, strict=True)
+        replace(request, usage=usage, cost=cost)
+        for request, usage, cost in zip(maker.requests, usages, costs, strict=True)
     )
     made = replace(maker.made(), requests=requests)
 
@@ -218,7 +220,7 @@ def test_the_saved_tables_name_kinds_and_money_as_the_inspector_does(pi: ViewAns
     assert (
         {"call", "output"} <= {row[1] for row in largest.rows} <= {"call", "output", "you", "agent"}
     )
-    assert "cost, USD" in [one.title for one in breaks.columns]
+    assert "cost, USD" in [column.title for column in breaks.columns]
 
 
 def test_the_saved_picture_marks_where_items_were_cleared(tmp_path: Path) -> None:
@@ -228,4 +230,4 @@ def test_the_saved_picture_marks_where_items_were_cleared(tmp_path: Path) -> Non
 
     marks = view_summary(view).picture.marks
 
-    assert [one.request for one in marks if one.kind == "prune"] == [6, 7, 8, 9, 10, 11, 12]
+    assert [mark.request for mark in marks if mark.kind == "prune"] == [6, 7, 8, 9, 10, 11, 12]

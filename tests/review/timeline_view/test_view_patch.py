@@ -7,23 +7,23 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.review.decision_sessions import SCENES
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
-from tests.review.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
+from tests.recordings.decision_sessions import SCENES
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
+from tests.recordings.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
 from tests.review.timeline_view.cut_store import CutStore
 from tests.review.timeline_view.patched_view import patched
-from tests.sample_size import sample_size, sampled_cases
+from tests.sample_size import sample_size, sampled_cases, slow_cases
 
 from palimpsest.context.presets import PRESETS
+from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
-from palimpsest.review.recordings.session_answers import GROWTH, SessionAnswers
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.recorded_sessions.session_answers import GROWTH, SessionAnswers
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_patch import patch_of
 from palimpsest.review.timeline_view.view_queries import AskView
@@ -118,12 +118,7 @@ def test_patched_view_is_the_newer_one_of_a_long_recording(tmp_path: Path) -> No
 
 @pytest.mark.soak
 @pytest.mark.slow
-@settings(
-    max_examples=sample_size(2, 100),
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@slow_cases(2, 100)
 @given(
     st.lists(OPERATIONS, max_size=7),
     st.lists(st.integers(0, 200), min_size=10, max_size=60),
@@ -152,11 +147,11 @@ async def test_a_patch_makes_any_view_of_any_other(tmp_path: Path) -> None:
         follower.follow(seq)
         views.append(follower.view)
 
-    for one in views:
+    for earlier in views:
         for other in views:
-            assert one is not None
+            assert earlier is not None
             assert other is not None
-            assert patched(one, patch_of(one, other)) == other
+            assert patched(earlier, patch_of(earlier, other)) == other
     await harness.workspace.close()
 
 

@@ -28,7 +28,7 @@ def test_a_request_has_the_listed_limit_of_its_model_where_none_is_recorded() ->
 
     expected = [LIMITS.by_model.get(models[at], 0) for at in requests["model"]]
 
-    assert 0 < sum(one > 0 for one in expected) < len(expected)
+    assert 0 < sum(size > 0 for size in expected) < len(expected)
     assert requests["window"] == expected
 
 
@@ -40,7 +40,7 @@ def test_a_view_tells_before_which_requests_items_were_reduced() -> None:
     reduced = Counter(at for item, at, state in rows if state != "whole" and entered[item] < at)
 
     assert reduced
-    assert {one["request"]: one["items"] for one in view["pruned"]} == reduced
+    assert {pruned["request"]: pruned["items"] for pruned in view["pruned"]} == reduced
 
 
 def _stored(name: str) -> Any:

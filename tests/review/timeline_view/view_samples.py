@@ -11,17 +11,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from tests.review.importers.imported import bring
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.imported import bring
+from tests.recordings.formats.sample_files import sample
 from tests.review.timeline_view.cut_store import CutStore
 
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.context_policies.registry import get
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.comparison.listed_limits import ListedLimits
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.policies.registry import get
-from palimpsest.review.recordings.session_answers import GROWTH
-from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.prices.listed_limits import ListedLimits
+from palimpsest.review.recorded_sessions.session_answers import GROWTH
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_patch import patch_of
@@ -57,14 +57,20 @@ def samples(name: str) -> dict[str, Any]:
         review = SessionReview(timeline, get, lambda _model: None)
         answers = ViewAnswers(_Priced(review))
         view = answers.answer(AskView()).view
-        tracks = [answers.answer(AskTrack(policy=one, numbers=of)).track for one, of in TRACKS]
-        asked = [AskCompaction(number=one) for one in range(len(review.compactions()))]
-        compactions = [answers.answer(one).compaction for one in asked]
+        tracks = [
+            answers.answer(AskTrack(policy=policy, numbers=of)).track for policy, of in TRACKS
+        ]
+        asked = [AskCompaction(number=number) for number in range(len(review.compactions()))]
+        compactions = [answers.answer(query).compaction for query in asked]
     assert view is not None
     return {
         "view": view.model_dump(mode="json"),
-        "tracks": [one.model_dump(mode="json") for one in tracks if one is not None],
-        "compactions": [one.model_dump(mode="json") for one in compactions if one is not None],
+        "tracks": [track.model_dump(mode="json") for track in tracks if track is not None],
+        "compactions": [
+            compaction.model_dump(mode="json")
+            for compaction in compactions
+            if compaction is not None
+        ],
         "why": [*_why(review)],
     }
 
@@ -99,7 +105,7 @@ def patches() -> list[dict[str, Any]]:
         ruler = SessionReview(timeline_of(store, session, counter), get, lambda _model: None).ruler
         found: list[dict[str, Any]] = []
         before: TimelineView | None = None
-        records = [one.seq for one in store.read(session, only=GROWTH)][1:]
+        records = [record.seq for record in store.read(session, only=GROWTH)][1:]
         for seq in [*records[:: max(len(records) // STATES, 1)], records[-1]]:
             cut.until = seq
             timeline = timeline_of(cast("Any", cut), session, counter)

@@ -29,7 +29,7 @@ def write(path: Path, text: str) -> None:
 
 def loaded(places: ConfigFolders, tmp_path: Path) -> LoadedConfig:
     (tmp_path / "project").mkdir(exist_ok=True)
-    return load(tmp_path / "project", {}, places=places)
+    return load(tmp_path / "project", {}, folders=places)
 
 
 def test_what_is_locked_in_a_kernel_s_configuration_cannot_be_changed(
@@ -57,7 +57,10 @@ def test_what_is_locked_in_a_kernel_s_configuration_cannot_be_changed(
     administrator = f"administrator's file {tmp_path}/system/ipython_kernel_config.py"
     assert rows["mode"] == f"{administrator}, fixed"
     assert rows["titles"] == administrator
-    assert len([one for one in config.problems if "is fixed by the administrator" in one]) == 4
+    assert (
+        len([problem for problem in config.problems if "is fixed by the administrator" in problem])
+        == 4
+    )
 
 
 def test_the_system_locks_before_an_environment_can(places: ConfigFolders, tmp_path: Path) -> None:
@@ -154,7 +157,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(
 ) -> None:
     server.go_on.clear()  # type: ignore[attr-defined]
 
-    found = remote_defaults.fetch(point(tmp_path, server), tmp_path / "cache", seconds=0.1)
+    found = remote_defaults.fetch_text(point(tmp_path, server), tmp_path / "cache", seconds=0.1)
 
     assert found.text is None
     assert "no answer in 0.1 seconds" in found.problem
@@ -171,7 +174,7 @@ def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Leads) as made:
         threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
-        found = remote_defaults.fetch(point(tmp_path, made), tmp_path / "cache")
+        found = remote_defaults.fetch_text(point(tmp_path, made), tmp_path / "cache")
         made.shutdown()
 
     assert found.text is None
@@ -180,7 +183,7 @@ def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
 
 @pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://x/y", "x"])
 def test_an_address_that_others_could_change_is_refused(url: str) -> None:
-    assert "https://" in remote_defaults.fetch(url, None).problem
+    assert "https://" in remote_defaults.fetch_text(url, None).problem
 
 
 def test_an_address_with_https_leads_to_no_other_kind() -> None:

@@ -43,7 +43,7 @@ def loaded(
     overrides: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
     trust(project / "notebooks", environment or {}, places)
-    return load(project / "notebooks", environment or {}, overrides, places=places)
+    return load(project / "notebooks", environment or {}, overrides, folders=places)
 
 
 def test_is_built_in_when_nothing_is_written(project: Path, places: ConfigFolders) -> None:
@@ -178,7 +178,7 @@ def test_a_hook_that_is_none_is_told_from_a_list(project: Path, places: ConfigFo
 
 def test_no_number_of_any_setting_stops_the_rest(project: Path, places: ConfigFolders) -> None:
     """Every numeric setting is set to -1 in turn: invalid values are reported, and the rest is loaded."""
-    numbers = [key for key, value, _ in load(project, {}, places=places).rows() if key and value]
+    numbers = [key for key, value, _ in load(project, {}, folders=places).rows() if key and value]
     text = "".join(f"{key} = -1\n" for key in numbers)
     written = write(project / "palimpsest.toml", text)
 
@@ -224,7 +224,7 @@ def test_the_older_form_of_share_means_what_it_meant(
     config = loaded(project, places)
 
     assert (config.value.share, config.problems) == (meant, ())
-    option = load(project, {}, {"share": text == "true"}, places=places)
+    option = load(project, {}, {"share": text == "true"}, folders=places)
     assert (option.value.share, option.problems) == (meant, ())
 
 
@@ -331,11 +331,11 @@ def test_passes_over_a_file_that_a_stranger_left_in_a_shared_folder(tmp_path: Pa
     os.chown(write(tmp_path / "palimpsest.toml", 'model = "theirs/x"'), 12345, 12345)
     nowhere = ConfigFolders((), (), tmp_path)
     trust(tmp_path / "mine", {}, nowhere)
-    assert load(tmp_path / "mine", {}, places=nowhere).value.model == "theirs/x"
+    assert load(tmp_path / "mine", {}, folders=nowhere).value.model == "theirs/x"
 
     tmp_path.chmod(0o1777)
 
-    config = load(tmp_path / "mine", {}, places=nowhere)
+    config = load(tmp_path / "mine", {}, folders=nowhere)
     assert config.value.model is None
     assert "belongs to another user" in config.problems[0]
 
@@ -382,7 +382,7 @@ def test_never_raises_whatever_is_written(content: Any) -> None:
     environment = {"PALIMPSEST_CONFIG_CONTENT": json.dumps({"model": "a/b"} | {"agent": content})}
     nowhere = ConfigFolders((), (), Path("/nowhere"))
 
-    config = load(Path("/nowhere/at/all"), environment, places=nowhere)
+    config = load(Path("/nowhere/at/all"), environment, folders=nowhere)
 
     assert config.value.model == "a/b"
     config.rows()

@@ -51,7 +51,7 @@ async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> N
 
     await ask(session, "one")
 
-    assert [one.permission for one in asked] == ["bash"]
+    assert [ask.permission for ask in asked] == ["bash"]
     assert asked[0].always == ()
 
 
@@ -129,11 +129,11 @@ def two(key: str, annotation: Any) -> tuple[Any, Any]:
         tries = [True, False, 3, 4, 0.5, 0.75, *_words(annotation), "a", "b", ["a"], ["b"]]
         tries += [{"a": "b"}, {"c": "d"}]
     right: list[Any] = []
-    for one in tries:
-        if one is not None and not any(type(one) is type(r) and one == r for r in right):
-            config = laid(key, one)
+    for value in tries:
+        if value is not None and not any(type(value) is type(r) and value == r for r in right):
+            config = laid(key, value)
             if not config.problems and value_at(config.value, key) not in (None, *right):
-                right.append(one)
+                right.append(value)
         if len(right) == 2:
             return right[0], right[1]
     raise AssertionError(f"No two values of {key} were found; add them to WRITTEN.")
@@ -141,8 +141,10 @@ def two(key: str, annotation: Any) -> tuple[Any, Any]:
 
 def _words(annotation: Any) -> list[str]:
     found = [annotation, *get_args(annotation)]
-    found += [one for part in found for one in get_args(part)]
-    return [one for part in found for one in (part, *get_args(part)) if isinstance(one, str)]
+    found += [member for part in found for member in get_args(part)]
+    return [
+        member for part in found for member in (part, *get_args(part)) if isinstance(member, str)
+    ]
 
 
 def nested(key: str, value: Any) -> dict[str, Any]:
@@ -155,7 +157,7 @@ def nested(key: str, value: Any) -> dict[str, Any]:
 def laid(key: str, value: Any, **more: Any) -> LoadedConfig:
     environment = {"PALIMPSEST_CONFIG_CONTENT": json.dumps(nested(key, value))}
     return load(
-        Path("/nowhere"), environment, places=ConfigFolders((), (), Path("/nowhere")), **more
+        Path("/nowhere"), environment, folders=ConfigFolders((), (), Path("/nowhere")), **more
     )
 
 
@@ -184,7 +186,7 @@ def test_no_file_no_environment_and_no_option_changes_what_is_locked(
         json.dumps(nested(key, other)),
     )
     (tmp_path / "etc/config.json").write_text(said)
-    before = load(folder, {}, places=places)
+    before = load(folder, {}, folders=places)
     for name in ("own/config.json", "own/config.toml", "named.json", "project/palimpsest.json"):
         if name.endswith("json"):
             (tmp_path / name).write_text(wanted)
@@ -200,11 +202,16 @@ def test_no_file_no_environment_and_no_option_changes_what_is_locked(
     }
     trust(folder, environment, places)
 
-    after = load(folder, environment, {key: other}, places=places)
+    after = load(folder, environment, {key: other}, folders=places)
 
     assert value_at(after.value, key) == value_at(before.value, key)
     if key != "permission":
-        assert len([one for one in after.problems if "is fixed by the organisation" in one]) >= 5
+        assert (
+            len(
+                [problem for problem in after.problems if "is fixed by the organisation" in problem]
+            )
+            >= 5
+        )
 
 
 OTHER_WAYS = {
@@ -267,8 +274,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ConfigFolders, "usual", staticmethod(placed))
         yield begin
-        for one in apps:
-            one.close()
+        for opened in apps:
+            opened.close()
 
 
 def write(path: Path, text: str) -> None:

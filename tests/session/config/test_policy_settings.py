@@ -35,7 +35,7 @@ def loaded(
     (tmp_path / "etc" / "config.toml").write_text(locked_settings, encoding="utf-8")
     places = ConfigFolders((tmp_path / "etc",), (), tmp_path)
     trust(project, environment or {}, places)
-    return load(project, environment or {}, places=places)
+    return load(project, environment or {}, folders=places)
 
 
 def session(made: PolicyChoice | None) -> SessionInfo:
@@ -180,7 +180,7 @@ def test_what_an_administrator_locked_holds_under_every_name(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="is fixed to"):
         chosen.choose(session(None), ("opencode-1.18",))
     # A policy chosen before the lock is not used any more.
-    assert chosen.of(session(policy_choice(PRESETS["opencode-1.1"]))).prune.rule == "batch"
+    assert chosen.policy_of(session(policy_choice(PRESETS["opencode-1.1"]))).prune.rule == "batch"
 
 
 def test_words_change_the_policy_of_a_session() -> None:
@@ -192,7 +192,7 @@ def test_words_change_the_policy_of_a_session() -> None:
     assert made == policy_with_changes(
         OPENCODE_1_18, {"prune.rule": "opencode", "prune.protect_tokens": 1_000}
     )
-    assert ours.of(session(policy_choice(made))) == made
+    assert ours.policy_of(session(policy_choice(made))) == made
     assert ours.choose(session(policy_choice(made)), ("default",)) is None
     again = ours.choose(session(policy_choice(made)), ("default", "history_limit=4"))
     assert again == policy_with_changes(Policy(), {"history_limit": 4})
@@ -202,7 +202,7 @@ def test_a_choice_that_this_version_lacks_is_named_and_can_be_left() -> None:
     later = session(PolicyChoice(base="opencode-3.0", changes={}))
 
     with pytest.raises(ConfigError, match=r"'opencode-3.0'.*%agent policy default goes back"):
-        ConfiguredPolicy(Policy()).of(later)
+        ConfiguredPolicy(Policy()).policy_of(later)
     assert ConfiguredPolicy(Policy()).choose(later, ("default",)) is None
 
 

@@ -40,7 +40,7 @@ class Played:
 
     def offered(self, at: int = -1) -> set[str]:
         """Return the names of the tools in a request."""
-        return {one.name for one in self.model.requests[at].tools}
+        return {tool.name for tool in self.model.requests[at].tools}
 
 
 def test_model_and_variant_name_who_answers_and_how() -> None:
@@ -144,7 +144,7 @@ def test_an_agent_that_is_disabled_is_not_there() -> None:
     secret = {**helpers, "description": "Is not shown.", "hidden": True}
     played = Played(says("Hi."), agent={**agents, "secret": secret})
 
-    (task,) = [one for one in played.model.requests[0].tools if one.name == "task"]
+    (task,) = [tool for tool in played.model.requests[0].tools if tool.name == "task"]
     assert ("counter: Counts birds." in task.description, "explore" in task.description) == (
         True,
         False,
@@ -259,7 +259,7 @@ def test_a_small_model_is_asked_for_a_title() -> None:
         session.prompt("Which birds live there?")
         eventually(lambda: session.title == "Birds of the island")
 
-    assert {one.model.ref.id for one in model.requests} == {NAME, "scripted/small"}
+    assert {request.model.ref.id for request in model.requests} == {NAME, "scripted/small"}
 
 
 def test_a_server_is_given_what_its_table_says() -> None:

@@ -13,9 +13,9 @@ from tests.harness.compacted_sessions import (
     words,
 )
 from tests.harness.session import SessionHarness, ask, requested, until
+from tests.live_policies.test_live_policies import NO_PRUNE
 from tests.loop.context_management.test_fit_driver import make_fit_harness, reads
-from tests.review.live_policies.test_live_policies import NO_PRUNE
-from tests.review.timeline.held_parts import differences
+from tests.recordings.timeline.held_parts import differences
 from tests.session.controls.test_postponed_after_restart import reopened
 from tests.session.controls.test_step_mode import LONG, PRICED, held, let_all_go
 from tests.waiting import LAST_RESORT_SECONDS
@@ -35,12 +35,12 @@ BETTER = SUMMARY + "\n- It is in rows.csv.\n"
 
 def made(session: LiveSession) -> list[Decision]:
     """Return the decisions that undo a compaction."""
-    return [one for one in session.decisions() if one.rule == UNDO]
+    return [decision for decision in session.decisions() if decision.rule == UNDO]
 
 
 async def next_held(session: LiveSession, before: ProposedRequest) -> ProposedRequest:
     """Wait until another request than this one is held."""
-    found = await until(lambda: [one for one in session.held if one.id != before.id])
+    found = await until(lambda: [held for held in session.held if held.id != before.id])
     return found[0]
 
 
@@ -75,7 +75,7 @@ async def test_the_other_summary_is_held_graded_beside_the_first_and_used(tmp_pa
     assert asked.purpose == "compaction"
     assert asked.older_summary is not None
     assert asked.older_summary.message_id == first.new_summary.message_id
-    assert [reason(one) for one in made(session)] == [
+    assert [reason(decision) for decision in made(session)] == [
         "A person put this summary aside and asked for another."
     ]
     assert session.control.spent.cost == spent
@@ -105,9 +105,9 @@ async def test_the_other_summary_is_held_graded_beside_the_first_and_used(tmp_pa
     assert "It is in rows.csv" in after
     assert "## Goal\n- know the penguins" not in after
     kept = summaries(session.snapshot().messages)
-    assert [one.error for one in kept] == [None, None]
-    assert all(one.cost for one in kept)
-    assert [one.focus for one in markers(session.snapshot().messages)] == ["the files"] * 2
+    assert [summary.error for summary in kept] == [None, None]
+    assert all(summary.cost for summary in kept)
+    assert [marker.focus for marker in markers(session.snapshot().messages)] == ["the files"] * 2
     await assert_rebuilt(harness, session, model)
 
 
@@ -119,25 +119,25 @@ async def test_nothing_is_journaled_until_it_is_asked_for(tmp_path: Path) -> Non
 
     new = (await harness.records(session))[before:]
 
-    assert not any(isinstance(one.event, DecisionMade) for one in new)
+    assert not any(isinstance(record.event, DecisionMade) for record in new)
     session.step_mode.release(first.id)
     await answering
     assert made(session) == []
 
 
 async def test_it_is_asked_for_again_and_again(tmp_path: Path) -> None:
-    harness, model, session, answering, one = await summarised(
+    harness, model, session, answering, proposal = await summarised(
         tmp_path, says(BETTER), says(SUMMARY), says("Yes.")
     )
     for _ in range(2):
-        assert session.step_mode.another_summary(one.id)
-        asked = await next_held(session, one)
+        assert session.step_mode.another_summary(proposal.id)
+        asked = await next_held(session, proposal)
         session.step_mode.release(asked.id)
-        one = await next_held(session, asked)
+        proposal = await next_held(session, asked)
 
-    assert one.older_summary is not None
-    assert one.older_summary.message_id == summaries(session.snapshot().messages)[1].id
-    session.step_mode.release(one.id)
+    assert proposal.older_summary is not None
+    assert proposal.older_summary.message_id == summaries(session.snapshot().messages)[1].id
+    session.step_mode.release(proposal.id)
     assert (await answering).text == "Yes."
     assert len(made(session)) == 2
     assert str(model.requests[-1].messages).count("## Goal") == 1
@@ -159,7 +159,7 @@ async def test_where_no_other_comes_the_turn_goes_on_with_the_whole_conversation
     assert whole.tokens > first.tokens + 500
     session.step_mode.release(whole.id)
     assert (await answering).text == "Yes."
-    texts = [text for one in session.snapshot().messages for text in words(one)]
+    texts = [text for message in session.snapshot().messages for text in words(message)]
     assert any("No other summary came" in text for text in texts)
     await assert_rebuilt(harness, session, model)
 
@@ -180,14 +180,14 @@ async def test_another_of_an_automatic_summary_ends_the_same_way(
     session = await harness.session()
     session.step_mode.switch(on=True)
     answering = asyncio.ensure_future(ask(session, "Read the logs."))
-    one = await held(session)
-    while one.new_summary is None:
-        session.step_mode.release(one.id)
-        one = await next_held(session, one)
+    proposal = await held(session)
+    while proposal.new_summary is None:
+        session.step_mode.release(proposal.id)
+        proposal = await next_held(session, proposal)
     sent = len(model.requests)
 
-    session.step_mode.another_summary(one.id)
-    asked = await next_held(session, one)
+    session.step_mode.another_summary(proposal.id)
+    asked = await next_held(session, proposal)
     assert (asked.purpose, len(model.requests)) == ("compaction", sent)
     session.step_mode.release(asked.id)
     after = await next_held(session, asked)
@@ -227,19 +227,19 @@ async def test_a_request_without_a_new_summary_says_so_and_a_late_one_is_late(
     session = await harness.session()
     session.step_mode.switch(on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
-    one = await held(session)
+    proposal = await held(session)
 
     with pytest.raises(UserError, match="not the first to use a new summary"):
-        session.step_mode.another_summary(one.id)
-    session.step_mode.release(one.id)
+        session.step_mode.another_summary(proposal.id)
+    session.step_mode.release(proposal.id)
     await answering
-    assert not session.step_mode.another_summary(one.id)
+    assert not session.step_mode.another_summary(proposal.id)
     assert len(requested(await harness.records(session))) == 1
 
 
 def redone(session: LiveSession) -> list[str]:
     """Return the reasons of what a person decided about summaries."""
-    return [reason(one) for one in session.decisions() if one.rule in (UNDO, REDO)]
+    return [reason(decision) for decision in session.decisions() if decision.rule in (UNDO, REDO)]
 
 
 ASIDE = "A person put this summary aside and asked for another."
@@ -276,14 +276,14 @@ async def test_the_first_is_used_after_all_while_the_other_is_held(tmp_path: Pat
 
 
 async def test_both_are_written_and_each_takes_the_place_of_the_other(tmp_path: Path) -> None:
-    harness, model, session, answering, one = await summarised(
+    harness, model, session, answering, proposal = await summarised(
         tmp_path, says(BETTER), says("Yes."), says("And more.")
     )
-    session.step_mode.another_summary(one.id)
-    asked = await next_held(session, one)
+    session.step_mode.another_summary(proposal.id)
+    asked = await next_held(session, proposal)
     session.step_mode.release(asked.id)
     second = await next_held(session, asked)
-    first_id, second_id = (one.id for one in summaries(session.snapshot().messages))
+    first_id, second_id = (summary.id for summary in summaries(session.snapshot().messages))
     sizes = []
     for new, old in ((first_id, second_id), (second_id, first_id), (first_id, second_id)):
         assert session.step_mode.older_summary(second.id)
@@ -308,9 +308,11 @@ async def test_both_are_written_and_each_takes_the_place_of_the_other(tmp_path: 
 
 
 async def test_where_no_other_came_the_first_can_still_be_used(tmp_path: Path) -> None:
-    harness, model, session, answering, one = await summarised(tmp_path, says("No."), says("Yes."))
-    session.step_mode.another_summary(one.id)
-    asked = await next_held(session, one)
+    harness, model, session, answering, proposal = await summarised(
+        tmp_path, says("No."), says("Yes.")
+    )
+    session.step_mode.another_summary(proposal.id)
+    asked = await next_held(session, proposal)
     session.step_mode.release(asked.id)
     whole = await next_held(session, asked)
     assert whole.older_summary is not None
@@ -333,11 +335,11 @@ async def test_what_was_put_aside_is_taken_back_over_a_restart(tmp_path: Path) -
     session = await reopened(harness, session)
     assert (await answering).error is not None
     answering = asyncio.ensure_future(ask(session, "Once more."))
-    one = await held(session)
-    assert one.older_summary is not None
+    proposal = await held(session)
+    assert proposal.older_summary is not None
 
-    session.step_mode.older_summary(one.id)
-    again = await next_held(session, one)
+    session.step_mode.older_summary(proposal.id)
+    again = await next_held(session, proposal)
     session.step_mode.release(again.id)
 
     assert (await answering).text == "Yes."

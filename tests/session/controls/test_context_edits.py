@@ -9,8 +9,8 @@ from tests.harness.session import SessionHarness, ask
 
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.model.script import calls, overflows, says
-from palimpsest.review.reconstruction.redecision import redecide
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.redecision import redecide
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -58,14 +58,14 @@ def call(session: LiveSession) -> ToolPart:
 
 def summary_id(session: LiveSession) -> str:
     infos = [message.info for message in session.snapshot().messages]
-    return [one.id for one in infos if isinstance(one, AssistantMessage) and one.summary][-1]
+    return [info.id for info in infos if isinstance(info, AssistantMessage) and info.summary][-1]
 
 
 async def rebuilds(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
     """Check that every request is rebuilt as the model received it, and every decision decided again."""
     rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
-    assert all(one.matches for one in rebuilt)
-    assert [list(one.request.messages) for one in rebuilt] == [
+    assert all(rebuilt_request.matches for rebuilt_request in rebuilt)
+    assert [list(rebuilt_request.request.messages) for rebuilt_request in rebuilt] == [
         list(request.messages) for request in model.requests
     ]
     assert redecide(harness.store, session.id).differences == ()
@@ -93,7 +93,7 @@ async def test_an_output_left_out_is_in_no_later_request_and_comes_back(kernel: 
         "Left out the call read “a.csv”, from the next request on. %agent restore "
         f"{short(call(session).id)} brings it back."
     )
-    assert [one.rule for one in (*gone.decisions, *back.decisions)] == [
+    assert [decision.rule for decision in (*gone.decisions, *back.decisions)] == [
         "user/exclude",
         "user/restore",
     ]
@@ -124,7 +124,8 @@ async def test_a_pinned_output_survives_a_compaction_and_a_restart(kernel: Kerne
     assert "Adelie,3750" in after
     assert "Adelie,3750" in sent(later)
     assert all(
-        one.matches for one in rebuild_all(again.store, reopened.id, await again.records(reopened))
+        rebuilt_request.matches
+        for rebuilt_request in rebuild_all(again.store, reopened.id, await again.records(reopened))
     )
 
 
@@ -177,7 +178,10 @@ async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> Non
     assert "First question" in sent(later)
     assert "First question" in sent(last)
     records = await third.records(await third.session())
-    assert all(one.matches for one in rebuild_all(third.store, reopened.id, records))
+    assert all(
+        rebuilt_request.matches
+        for rebuilt_request in rebuild_all(third.store, reopened.id, records)
+    )
 
 
 async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> None:

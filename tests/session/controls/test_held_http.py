@@ -51,17 +51,17 @@ class Held:
 
     @property
     def now(self) -> ProposedRequest:
-        return next(one for one in self.session.held if one.id == self.proposal.id)
+        return next(held for held in self.session.held if held.id == self.proposal.id)
 
     async def finish(self) -> Any:
         """Let go whatever else is held, and return the answer."""
         while not self.answering.done():
-            for one in self.session.held:
-                self.session.step_mode.release(one.id)
+            for held in self.session.held:
+                self.session.step_mode.release(held.id)
             await until(
                 lambda: (
                     self.answering.done()
-                    or [one for one in self.session.held if one.id != self.proposal.id]
+                    or [held for held in self.session.held if held.id != self.proposal.id]
                 )
             )
             await asyncio.sleep(0)
@@ -118,91 +118,93 @@ async def holding(kind: str, provider: str, server: FaultServer, root: Path) -> 
     answering = asyncio.ensure_future(work)
     while True:
         await until(lambda: session.held)
-        one = session.held[0]
-        if one.number == number and one.subagent == (kind == "subagent"):
-            return Held(harness, server, session, answering, one, len(server.requests))
-        session.step_mode.release(one.id)
-        await until(lambda before=one.id: session.held and session.held[0].id != before)
+        proposal = session.held[0]
+        if proposal.number == number and proposal.subagent == (kind == "subagent"):
+            return Held(harness, server, session, answering, proposal, len(server.requests))
+        session.step_mode.release(proposal.id)
+        await until(lambda before=proposal.id: session.held and session.held[0].id != before)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_it_says_what_the_cache_holds_and_counts_down(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
-    one = await holding(kind, provider, server, tmp_path)
-    cache = one.proposal.cache
+    held_session = await holding(kind, provider, server, tmp_path)
+    cache = held_session.proposal.cache
 
     if kind == "summary":
         # Another system prompt stands first, so nothing of the request before can be read.
         assert cache.tokens == 0
     elif kind == "turn":
         least, most = LIFETIMES[provider]
-        sent = requested(await one.harness.records(one.session))[-1].request.facts.now
+        sent = requested(await held_session.harness.records(held_session.session))[
+            -1
+        ].request.facts.now
         assert (cache.cools_at, cache.cold_at) == (sent + least * 1000, sent + most * 1000)
-        assert 1_024 <= cache.tokens < one.proposal.tokens
-        before = headline(one.proposal)
-        one.harness.clock.now += 100_000
-        one.session.control.set_budget(usd=5)
+        assert 1_024 <= cache.tokens < held_session.proposal.tokens
+        before = headline(held_session.proposal)
+        held_session.harness.clock.now += 100_000
+        held_session.session.control.set_budget(usd=5)
         assert "cools in 5:00" in before
         limit = 5
 
         def counts_down() -> bool:
             # One that was being made when the clock was put forward may be shown, and then no other comes by itself.
             nonlocal limit
-            if "cools in 3:20" in headline(one.now):
+            if "cools in 3:20" in headline(held_session.now):
                 return True
-            if one.now.limit_usd == limit:
+            if held_session.now.limit_usd == limit:
                 limit += 1
-                one.session.control.set_budget(usd=limit)
+                held_session.session.control.set_budget(usd=limit)
             return False
 
         await until(counts_down)
-    assert one.proposal.cost is not None
-    assert one.proposal.cost_cold is not None
-    assert (one.proposal.cost < one.proposal.cost_cold) == bool(cache.tokens)
-    await one.finish()
+    assert held_session.proposal.cost is not None
+    assert held_session.proposal.cost_cold is not None
+    assert (held_session.proposal.cost < held_session.proposal.cost_cold) == bool(cache.tokens)
+    await held_session.finish()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_it_arrives_as_it_was_changed(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
-    one = await holding(kind, provider, server, tmp_path)
-    own = one.session.step_mode.session_of(one.proposal.id)
+    held_session = await holding(kind, provider, server, tmp_path)
+    own = held_session.session.step_mode.session_of(held_session.proposal.id)
     part = (
         # A request for a summary holds the conversation as one text.
-        one.session.snapshot().messages[1].parts[1].id
+        held_session.session.snapshot().messages[1].parts[1].id
         if kind == "summary"
         else next(
             item.part_id
-            for item in one.proposal.items
+            for item in held_session.proposal.items
             if item.part_id and item.kind in ("output", "assistant") and item.tokens > 1_000
         )
     )
 
     own.edit_context("pin", part)
     if kind != "summary":
-        await until(lambda: any(item.pinned for item in one.now.items))
+        await until(lambda: any(item.pinned for item in held_session.now.items))
     own.edit_context("unpin", part)
     own.edit_context("exclude", part)
-    await until(lambda: one.now.tokens < one.proposal.tokens - 1_000)
-    assert part not in {item.part_id for item in one.now.items}
+    await until(lambda: held_session.now.tokens < held_session.proposal.tokens - 1_000)
+    assert part not in {item.part_id for item in held_session.now.items}
     if kind != "summary":
         await own.use_policy("prune.protect_tokens=1234")
-        await until(lambda: one.now.numbers[0].value == 1_234)
-    one.session.control.set_budget(usd=7)
-    changed = await until(lambda: one.now if one.now.limit_usd == 7 else None)
-    assert len(server.requests) == one.arrived
-    assert one.session.step_mode.release(changed.id)
-    await until(lambda: len(server.requests) > one.arrived)
+        await until(lambda: held_session.now.numbers[0].value == 1_234)
+    held_session.session.control.set_budget(usd=7)
+    changed = await until(lambda: held_session.now if held_session.now.limit_usd == 7 else None)
+    assert len(server.requests) == held_session.arrived
+    assert held_session.session.step_mode.release(changed.id)
+    await until(lambda: len(server.requests) > held_session.arrived)
 
     words = "the words of the file" if kind == "subagent" else "The first answer."
-    assert words not in str(server.bodies[one.arrived])
-    await one.finish()
+    assert words not in str(server.bodies[held_session.arrived])
+    await held_session.finish()
     found = [
         event.request.sha256
-        for summary in one.harness.store.list()
-        for event in requested(tuple(one.harness.store.read(summary.id)))
+        for summary in held_session.harness.store.list()
+        for event in requested(tuple(held_session.harness.store.read(summary.id)))
     ]
     assert changed.sha256 in found
 
@@ -211,32 +213,32 @@ async def test_it_arrives_as_it_was_changed(
 async def test_a_stop_sends_nothing(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
-    one = await holding(kind, provider, server, tmp_path)
+    held_session = await holding(kind, provider, server, tmp_path)
 
     began = time.thread_time()
-    one.session.cancel("Stopped.")
-    answer = await asyncio.wait_for(one.answering, LAST_RESORT_SECONDS)
+    held_session.session.cancel("Stopped.")
+    answer = await asyncio.wait_for(held_session.answering, LAST_RESORT_SECONDS)
 
     assert time.thread_time() - began < 0.5
     assert isinstance(answer.error, AbortedError)
-    assert len(server.requests) == one.arrived
-    assert one.session.held == ()
+    assert len(server.requests) == held_session.arrived
+    assert held_session.session.held == ()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_limit_holds_it_back_after_the_release(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
-    one = await holding(kind, provider, server, tmp_path)
-    one.session.control.set_budget(tokens=1)
-    await until(lambda: one.now.limit_tokens == 1)
-    one.session.step_mode.release(one.proposal.id)
+    held_session = await holding(kind, provider, server, tmp_path)
+    held_session.session.control.set_budget(tokens=1)
+    await until(lambda: held_session.now.limit_tokens == 1)
+    held_session.session.step_mode.release(held_session.proposal.id)
 
-    asked = (await until(lambda: one.session.snapshot().asks))[0]
+    asked = (await until(lambda: held_session.session.snapshot().asks))[0]
 
     assert asked.permission == "budget"
-    assert len(server.requests) == one.arrived
-    one.session.control.set_budget()
-    one.session.reply(asked.id, Reply(answer="once"))
-    assert (await one.finish()).error is None
-    assert len(server.requests) > one.arrived
+    assert len(server.requests) == held_session.arrived
+    held_session.session.control.set_budget()
+    held_session.session.reply(asked.id, Reply(answer="once"))
+    assert (await held_session.finish()).error is None
+    assert len(server.requests) > held_session.arrived

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 from tests.harness.session import until
+from tests.live_policies.test_live_policies import CLEARED, make, newest_two, notices, own
 from tests.loop.context_management.test_fit_driver import reads, sent
-from tests.review.live_policies.test_live_policies import CLEARED, make, newest_two, notices, own
 from tests.session.controls.test_step_mode import held
 
 import palimpsest
 from palimpsest import policies
+from palimpsest.context_policies.interface.policy import Change, Decided
+from palimpsest.context_policies.own_policies.past_view import PastView
+from palimpsest.live_policies.live_stage import live_policy
 from palimpsest.model.script import says
 from palimpsest.render.reports.held_request import held_request_text
-from palimpsest.review.live_policies.live_stage import live_policy
-from palimpsest.review.policies.past_view import PastView
-from palimpsest.review.policies.policy import Change, Decided
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 
@@ -69,7 +69,7 @@ async def test_its_decisions_are_proposed_and_journaled_only_at_the_release(
     await until(lambda: session.held and session.held[0].id != third)
 
     proposal = session.held[0]
-    assert [(one.action, one.rule) for one in proposal.decisions] == [
+    assert [(decision.action, decision.rule) for decision in proposal.decisions] == [
         ("clear", "policy/newest_two")
     ]
     assert await own(harness, session) == []
@@ -78,8 +78,8 @@ async def test_its_decisions_are_proposed_and_journaled_only_at_the_release(
     await answering
 
     made = await own(harness, session)
-    assert [(one.rule, one.part_id) for one in made] == [
-        (one.rule, one.part_id) for one in proposal.decisions
+    assert [(decision.rule, decision.part_id) for decision in made] == [
+        (decision.rule, decision.part_id) for decision in proposal.decisions
     ]
     assert sent(model, 3).count(CLEARED) == 1
 
@@ -94,13 +94,13 @@ async def test_held_and_not_held_it_decides_the_same(tmp_path: Path) -> None:
         answering = asyncio.ensure_future(session.prompt("Read the logs.", PromptOptions()))
         while not answering.done():
             await until(lambda s=session, a=answering: s.held or a.done())
-            for one in session.held:
+            for proposal in session.held:
                 # Proposed twice, since the limit changes: asking again must change nothing.
-                limit = 1_000_000 + one.number
+                limit = 1_000_000 + proposal.number
                 session.control.set_budget(tokens=limit)
                 await until(lambda s=session, n=limit: s.held and s.held[0].limit_tokens == n)
-                session.step_mode.release(one.id)
-                await until(lambda s=session, i=one.id: i not in {each.id for each in s.held})
+                session.step_mode.release(proposal.id)
+                await until(lambda s=session, i=proposal.id: i not in {each.id for each in s.held})
         shown.append([sent(model, number).count(CLEARED) for number in range(5)])
     assert shown == [[0, 0, 0, 1, 2]] * 2
 
@@ -126,10 +126,12 @@ async def test_one_that_fails_is_shown_and_is_not_switched_off_before_the_releas
     await until(lambda: first.id not in {each.id for each in session.held})
     while not answering.done():
         await until(lambda: session.held or answering.done())
-        for one in session.held:
-            assert one.policy_problem == ""
-            session.step_mode.release(one.id)
-            await until(lambda one=one: one.id not in {each.id for each in session.held})
+        for proposal in session.held:
+            assert proposal.policy_problem == ""
+            session.step_mode.release(proposal.id)
+            await until(
+                lambda proposal=proposal: proposal.id not in {each.id for each in session.held}
+            )
 
     assert notices(session) == []
     assert sent(model, 2).count(CLEARED) == 1

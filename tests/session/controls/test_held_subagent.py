@@ -33,19 +33,21 @@ async def at_the_subagent(
     answering = asyncio.ensure_future(ask(session, "Hand it on."))
     while True:
         await until(lambda: session.held)
-        one = session.held[0]
-        if one.subagent and one.number == number:
-            return harness, model, session, answering, one
-        session.step_mode.release(one.id)
-        await until(lambda before=one.id: session.held and session.held[0].id != before)
+        proposal = session.held[0]
+        if proposal.subagent and proposal.number == number:
+            return harness, model, session, answering, proposal
+        session.step_mode.release(proposal.id)
+        await until(lambda before=proposal.id: session.held and session.held[0].id != before)
 
 
 async def test_a_number_is_changed_in_its_own_session_alone(tmp_path: Path) -> None:
-    _, _, session, answering, one = await at_the_subagent(tmp_path, says("Looked."), says("So."))
-    assert {number.name for number in one.numbers} >= {"prune.protect_tokens"}
+    _, _, session, answering, proposal = await at_the_subagent(
+        tmp_path, says("Looked."), says("So.")
+    )
+    assert {number.name for number in proposal.numbers} >= {"prune.protect_tokens"}
     before = session.policy()
 
-    await session.step_mode.session_of(one.id).use_policy("prune.protect_tokens=4321")
+    await session.step_mode.session_of(proposal.id).use_policy("prune.protect_tokens=4321")
     changed = await until(
         lambda: [
             held
@@ -54,7 +56,7 @@ async def test_a_number_is_changed_in_its_own_session_alone(tmp_path: Path) -> N
         ]
     )
 
-    assert changed[0].id == one.id
+    assert changed[0].id == proposal.id
     assert session.policy() == before
     assert (await finish(session, answering))[-1].numbers == tuple(
         number.model_copy(update={"value": before.prune.protect_tokens})
@@ -65,14 +67,14 @@ async def test_a_number_is_changed_in_its_own_session_alone(tmp_path: Path) -> N
 
 
 async def test_a_part_of_it_is_left_out_and_pinned(tmp_path: Path) -> None:
-    _, model, session, answering, one = await at_the_subagent(
+    _, model, session, answering, proposal = await at_the_subagent(
         tmp_path, READ, says("Looked."), says("So."), number=2
     )
-    part = next(item.part_id for item in one.items if item.kind == "output")
+    part = next(item.part_id for item in proposal.items if item.kind == "output")
     assert part is not None
     with pytest.raises(NotFound):
         session.edit_context("exclude", part)
-    own = session.step_mode.session_of(one.id)
+    own = session.step_mode.session_of(proposal.id)
 
     own.edit_context("pin", part)
     await until(lambda: any(item.pinned for item in session.held[0].items))
@@ -85,15 +87,15 @@ async def test_a_part_of_it_is_left_out_and_pinned(tmp_path: Path) -> None:
 
 
 async def test_the_limit_is_that_of_the_session_above_and_stops_it(tmp_path: Path) -> None:
-    _, model, session, answering, one = await at_the_subagent(
+    _, model, session, answering, proposal = await at_the_subagent(
         tmp_path, READ, says("Looked."), number=2
     )
-    assert one.limit_tokens is None
+    assert proposal.limit_tokens is None
     session.control.set_budget(tokens=1)
     await until(lambda: session.held[0].limit_tokens == 1)
     sent = len(model.requests)
 
-    session.step_mode.release(one.id)
+    session.step_mode.release(proposal.id)
     asked = (await until(lambda: session.snapshot().asks))[0]
 
     assert asked.permission == "budget"
@@ -105,11 +107,13 @@ async def test_the_limit_is_that_of_the_session_above_and_stops_it(tmp_path: Pat
 
 
 async def test_what_is_no_longer_held_is_not_changed(tmp_path: Path) -> None:
-    _, _, session, answering, one = await at_the_subagent(tmp_path, says("Looked."), says("So."))
-    session.step_mode.release(one.id)
+    _, _, session, answering, proposal = await at_the_subagent(
+        tmp_path, says("Looked."), says("So.")
+    )
+    session.step_mode.release(proposal.id)
 
     with pytest.raises(UserError, match="held no longer, so nothing was changed"):
-        session.step_mode.session_of(one.id)
+        session.step_mode.session_of(proposal.id)
     await finish(session, answering)
 
 
@@ -136,14 +140,14 @@ async def test_a_request_two_levels_down_is_held_where_a_person_looks(tmp_path: 
     answering = asyncio.ensure_future(ask(session, "Hand it on."))
     seen: list[str] = []
     while len(seen) < 3:
-        one = (await until(lambda: [held for held in session.held if held.id not in seen]))[0]
-        seen.append(one.id)
+        proposal = (await until(lambda: [held for held in session.held if held.id not in seen]))[0]
+        seen.append(proposal.id)
         if len(seen) < 3:
-            session.step_mode.release(one.id)
+            session.step_mode.release(proposal.id)
 
-    inner = session.step_mode.session_of(one.id)
+    inner = session.step_mode.session_of(proposal.id)
     (middle,) = open_children(harness, session)
-    assert one.subagent
+    assert proposal.subagent
     assert inner.id not in {session.id, middle.id}
     assert middle.held == ()
     session.control.set_budget(tokens=1)

@@ -13,12 +13,12 @@ import pytest
 from tests.harness.compacted_sessions import talked
 from tests.harness.session import SessionHarness, ask, until
 from tests.harness.subagent_session import make_subagent_harness
+from tests.live_policies.test_live_policies import NO_PRUNE, newest_two
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
-from tests.review.live_policies.test_live_policies import NO_PRUNE, newest_two
 
 from palimpsest.context.presets import PRESETS
+from palimpsest.live_policies.live_stage import live_policy
 from palimpsest.model.script import calls, fails, overflows, says
-from palimpsest.review.live_policies.live_stage import live_policy
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import Rules
@@ -75,13 +75,13 @@ class Observed:
         purpose = ""
         seen: set[str] = set()
         while True:
-            await until(lambda: {one.id for one in self.session.held} - seen or work.done())
+            await until(lambda: {held.id for held in self.session.held} - seen or work.done())
             new = await self.journaled()
             if purpose:
                 self.rounds.append((purpose, new))
             else:
                 assert new == [], "something was decided or sent before the first request was held"
-            waiting = [one for one in self.session.held if one.id not in seen]
+            waiting = [held for held in self.session.held if held.id not in seen]
             if not waiting:
                 return
             one = waiting[0]
@@ -130,7 +130,7 @@ async def prune_after_turn(tmp_path: Path) -> Way:
 
 async def compaction(tmp_path: Path) -> Way:
     harness, model, session = await talked(tmp_path, says(SUMMARY))
-    return Way(harness, model, lambda one: one.compact(), session)
+    return Way(harness, model, lambda held: held.compact(), session)
 
 
 async def automatic_compaction(tmp_path: Path) -> Way:
@@ -170,7 +170,7 @@ async def retry_after_an_error(tmp_path: Path) -> Way:
 
 
 async def retry_by_the_person(tmp_path: Path) -> Way:
-    way = with_answers(tmp_path, fails(400), says("Well."), doing=lambda one: one.retry())
+    way = with_answers(tmp_path, fails(400), says("Well."), doing=lambda held: held.retry())
     way.before = plain_prompt
     return way
 
@@ -270,14 +270,14 @@ async def test_nothing_is_decided_or_sent_before_its_release(
         await way.waits(session)
 
     assert observed.rounds == rounds
-    sent = [one for _, found in observed.rounds for one in found if one.startswith("sent")]
+    sent = [event for _, found in observed.rounds for event in found if event.startswith("sent")]
     assert len(way.model.requests) - already == len(sent) + SENT_TWICE.get(make, 0)
     for proposal, (_, found) in zip(observed.proposals, observed.rounds, strict=True):
-        proposed = [f"decided {one.rule}" for one in proposal.decisions]
-        until_sent = [one for one in found[: _first_sent(found)] if one.startswith("decided")]
+        proposed = [f"decided {decision.rule}" for decision in proposal.decisions]
+        until_sent = [event for event in found[: _first_sent(found)] if event.startswith("decided")]
         assert proposed == until_sent
 
 
 def _first_sent(found: list[str]) -> int:
     """Return where the first request was sent; what is decided after that came with its answer."""
-    return next((at for at, one in enumerate(found) if one.startswith("sent")), len(found))
+    return next((at for at, event in enumerate(found) if event.startswith("sent")), len(found))

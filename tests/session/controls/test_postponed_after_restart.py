@@ -58,7 +58,7 @@ async def told(
     session.step_mode.switch(on=steps)
     for text in ("Read the eight files.", "Again?", "And again?"):
         await asked(session, text)
-    before = [one for one in session.decisions() if one.rule == "prune/opencode"]
+    before = [decision for decision in session.decisions() if decision.rule == "prune/opencode"]
     assert bool(before) is not steps
     if restarts:
         session = await reopened(harness, session)
@@ -69,10 +69,12 @@ async def told(
     await session.journal.flush()
     records = tuple(harness.store.read(session.id))
     await assert_rebuilt(harness, session, model)
-    made = [one for one in records if isinstance(one.event, DecisionMade)]
-    decisions = [one.get("decision", one) for one in map(_data, plain(made))]
+    made = [record for record in records if isinstance(record.event, DecisionMade)]
+    decisions = [
+        record_data.get("decision", record_data) for record_data in map(_data, plain(made))
+    ]
     assert len(requested(records)) == len(ANSWERS)
-    return decisions, [json.dumps([*one.messages]) for one in model.requests]
+    return decisions, [json.dumps([*request.messages]) for request in model.requests]
 
 
 def _data(record: dict[str, Any]) -> dict[str, Any]:
@@ -107,10 +109,10 @@ async def test_the_card_after_a_restart_lists_it_and_the_log_does_not(tmp_path: 
 
     proposal = await held(session)
 
-    assert [one.rule for one in proposal.decisions] == ["prune/opencode"] * 5
-    assert [one.rule for one in session.decisions()] == []
+    assert [decision.rule for decision in proposal.decisions] == ["prune/opencode"] * 5
+    assert [decision.rule for decision in session.decisions()] == []
     session.step_mode.release(proposal.id)
     await answering
-    assert [one.rule for one in session.decisions()] == ["prune/opencode"] * 5
+    assert [decision.rule for decision in session.decisions()] == ["prune/opencode"] * 5
     again = await reopened(harness, session)
-    assert [one.rule for one in again.decisions()] == ["prune/opencode"] * 5
+    assert [decision.rule for decision in again.decisions()] == ["prune/opencode"] * 5

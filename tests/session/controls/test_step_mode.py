@@ -16,8 +16,8 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.reports.held_request import headline, held_request_text
-from palimpsest.review.inspection.report_builder import build_context_report
-from palimpsest.review.recordings.stored_review import stored_review
+from palimpsest.review.context_report.report_builder import build_context_report
+from palimpsest.review.recorded_sessions.stored_review import stored_review
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import Rules
@@ -49,10 +49,10 @@ async def let_all_go(session: LiveSession, answering: "asyncio.Task[Any]") -> li
     """Let every request go until the turn has ended; return the first proposal of each."""
     seen: dict[str, ProposedRequest] = {}
     while not answering.done():
-        await until(lambda: {one.id for one in session.held} - seen.keys() or answering.done())
-        for one in session.held:
-            seen.setdefault(one.id, one)
-            session.step_mode.release(one.id)
+        await until(lambda: {held.id for held in session.held} - seen.keys() or answering.done())
+        for held in session.held:
+            seen.setdefault(held.id, held)
+            session.step_mode.release(held.id)
     return list(seen.values())
 
 
@@ -63,7 +63,9 @@ def plain(records: Sequence[Record]) -> list[Any]:
     def place(found: re.Match[str]) -> str:
         return names.setdefault(found[0], f"{found[0][:4]}{len(names)}")
 
-    return [_timeless(json.loads(re.sub(ID, place, json.dumps(one.wire())))) for one in records]
+    return [
+        _timeless(json.loads(re.sub(ID, place, json.dumps(record.wire())))) for record in records
+    ]
 
 
 ID = re.compile(r"\b(?:ses|msg|prt|pmt|req|dec|per|call|que|evt|rec)_[A-Za-z0-9]+")
@@ -74,7 +76,7 @@ DERIVED = {"blob", "policy_blob", "system", "tools", "cache_age_seconds", "reque
 def _timeless(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _timeless(v) for k, v in value.items() if k not in TIMES | DERIVED}
-    return [_timeless(one) for one in value] if isinstance(value, list) else value
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
 
 
 async def test_a_held_turn_leaves_the_same_log_as_one_that_was_not_held(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ async def test_nothing_is_decided_or_sent_while_a_request_is_held(tmp_path: Path
     assert model.requests == []
     records = await harness.records(session)
     assert requested(records) == []
-    assert not any(isinstance(one.event, DecisionMade) for one in records)
+    assert not any(isinstance(record.event, DecisionMade) for record in records)
     assert (proposal.number, proposal.purpose, proposal.fits) == (1, "step", True)
     assert proposal.tokens == sum(proposal.kinds.values())
     assert [item.words for item in proposal.items if item.kind == "user"] == ["Hello."]
@@ -133,24 +135,29 @@ async def test_a_proposal_the_report_and_the_inspector_list_one_request_alike(
 
     report = build_context_report(session.basis(), lambda only: session.records_after(0, only))
 
-    assert [_told(one) for one in proposal.items] == [_told(one) for one in report.items]
-    assert {one.kind for one in proposal.items if not one.new} >= {
+    assert [_told(item) for item in proposal.items] == [_told(item) for item in report.items]
+    assert {item.kind for item in proposal.items if not item.new} >= {
         "system",
         "tools",
         "instructions",
     }
-    assert [one.name for one in proposal.items if one.new] == ["read call", "read"]
+    assert [item.name for item in proposal.items if item.new] == ["read call", "read"]
     session.step_mode.release(proposal.id)
     await answering
     await harness.records(session)
     review = stored_review(harness.store, session.id, lambda _model: None)
-    shown = [one for one in review.request(2).blocks if one.kind in ("call", "output", "user")]
-    assert [(one.name, one.words) for one in shown] == [("", "Look."), *[("read", "a.csv")] * 2]
-    assert {type(one) for one in (*shown, *report.items, *proposal.items)} == {RequestItem}
+    shown = [
+        block for block in review.request(2).blocks if block.kind in ("call", "output", "user")
+    ]
+    assert [(block.name, block.words) for block in shown] == [
+        ("", "Look."),
+        *[("read", "a.csv")] * 2,
+    ]
+    assert {type(item) for item in (*shown, *report.items, *proposal.items)} == {RequestItem}
 
 
-def _told(one: RequestItem) -> tuple[object, ...]:
-    return one.kind, one.name, one.words, one.message_id, one.part_id, one.state, one.pinned
+def _told(item: RequestItem) -> tuple[object, ...]:
+    return item.kind, item.name, item.words, item.message_id, item.part_id, item.state, item.pinned
 
 
 async def test_a_number_and_an_exclusion_make_a_new_proposal(tmp_path: Path) -> None:
@@ -165,7 +172,9 @@ async def test_a_number_and_an_exclusion_make_a_new_proposal(tmp_path: Path) -> 
     await session.use_policy("prune.protect_tokens=12345")
     await until(
         lambda: (
-            {one.name: one.value for one in session.held[0].numbers}.get("prune.protect_tokens")
+            {number.name: number.value for number in session.held[0].numbers}.get(
+                "prune.protect_tokens"
+            )
             == 12345
         )
     )
@@ -268,7 +277,7 @@ async def test_a_summary_is_held_too(tmp_path: Path) -> None:
     proposal = await held(session)
 
     assert proposal.purpose == "compaction"
-    assert [one.action for one in proposal.decisions] == ["summarise"]
+    assert [decision.action for decision in proposal.decisions] == ["summarise"]
     assert len(model.requests) == 3
     session.step_mode.release(proposal.id)
     await compacting
@@ -288,7 +297,11 @@ async def test_a_subagents_request_is_held_by_the_session_that_handed_the_task_o
 
     proposals = await let_all_go(session, answering)
 
-    assert [(one.subagent, one.number) for one in proposals] == [(False, 1), (True, 1), (False, 2)]
+    assert [(proposal.subagent, proposal.number) for proposal in proposals] == [
+        (False, 1),
+        (True, 1),
+        (False, 2),
+    ]
     assert proposals[1].agent == "explore"
     assert (await answering).text == "It looked."
 
@@ -346,11 +359,11 @@ async def test_a_prompt_that_joins_the_turn_is_shown_before_it_is_sent(tmp_path:
     first = await held(session)
     joining = asyncio.ensure_future(ask(session, "In French.", delivery="steer"))
 
-    later = await until(lambda: [one for one in session.held if one.version > first.version])
+    later = await until(lambda: [held for held in session.held if held.version > first.version])
 
     assert later[0].id == first.id
     assert any(
-        item.message_id not in {one.message_id for one in first.items} for item in later[0].items
+        item.message_id not in {item.message_id for item in first.items} for item in later[0].items
     )
     session.step_mode.release(first.id)
     assert (await answering).text == (await joining).text == "Both."
@@ -367,13 +380,13 @@ async def test_the_newest_prompt_is_not_said_to_be_left_out_while_it_is_answered
     session = await harness.session()
     session.step_mode.switch(on=True)
     answering = asyncio.ensure_future(ask(session, "Hello."))
-    one = await held(session)
-    [part] = [item.part_id for item in one.items if item.kind == "user"]
+    asked = await held(session)
+    [part] = [item.part_id for item in asked.items if item.kind == "user"]
 
     edited = session.edit_context("exclude", part or "")
 
     assert "until then it is what is answered" in edited.sentence
-    session.step_mode.release(one.id)
+    session.step_mode.release(asked.id)
     assert (await answering).text == "Here."
 
 
@@ -393,7 +406,7 @@ async def test_two_subagents_requests_are_held_and_let_go_one_by_one(tmp_path: P
     session.step_mode.release(second.id)
     await until(lambda: len(model.requests) == 2)
 
-    assert [one.id for one in session.held] == [first.id]
+    assert [held.id for held in session.held] == [first.id]
     session.step_mode.release(first.id)
     await until(lambda: session.held and session.held[0].id != first.id)
     assert len(await let_all_go(session, answering)) == 1
@@ -408,15 +421,15 @@ async def test_a_revert_or_a_compaction_during_a_hold_is_refused_and_nothing_is_
     await ask(session, "Hello.")
     session.step_mode.switch(on=True)
     answering = asyncio.ensure_future(ask(session, "And now?"))
-    one = await held(session)
+    asked = await held(session)
 
     with pytest.raises(UserError, match="wait for its answer, or stop it"):
         await session.reverts.revert(session.snapshot().messages[0].id)
     with pytest.raises(UserError, match="wait for its answer, or stop it"):
         await session.compact()
 
-    assert session.held == (one,)
-    session.step_mode.release(one.id)
+    assert session.held == (asked,)
+    session.step_mode.release(asked.id)
     assert (await answering).text == "Two."
 
 
@@ -455,7 +468,7 @@ async def test_the_first_answer_counts_and_nobody_is_told_once(tmp_path: Path) -
     for words in ("Hello.", "Again."):
         answering = asyncio.ensure_future(ask(session, words))
         proposal = await held(session)
-        told.append(session.step_mode.nobody(proposal.id))
+        told.append(session.step_mode.release_unattended(proposal.id))
         assert not session.step_mode.release(proposal.id)
         await answering
 
@@ -467,19 +480,19 @@ async def test_step_mode_is_a_sessions_own_and_goes_on_when_it_is_opened_again(
     tmp_path: Path,
 ) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel())
-    one, other = await harness.session("a.ipynb"), await harness.session("b.ipynb")
-    one.step_mode.switch(on=True)
+    first, other = await harness.session("a.ipynb"), await harness.session("b.ipynb")
+    first.step_mode.switch(on=True)
 
-    assert one.stepping
+    assert first.stepping
     assert not other.stepping
-    await one.close()
+    await first.close()
     later = SessionHarness(
         tmp_path,
         ScriptedModel(),
         store=harness.store,
         effective=harness.services.rules.effective,
     )
-    again = await later.workspace.open(one.id)
+    again = await later.workspace.open(first.id)
     assert isinstance(again, LiveSession)
     assert again.stepping
 
@@ -520,7 +533,7 @@ async def test_a_new_summary_is_graded_on_the_card_and_can_be_refused_there(tmp_
     assert f"restore {short(report.message_id or '')} keeps the older context" in words
 
     session.edit_context("restore", report.message_id or "")
-    older = await until(lambda: [one for one in session.held if one.version > proposal.version])
+    older = await until(lambda: [held for held in session.held if held.version > proposal.version])
     assert older[0].new_summary is None
     assert older[0].tokens > proposal.tokens + 500
     session.step_mode.release(older[0].id)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest.session.config.setting_files import ConfigFolders
-from palimpsest.session.definitions.frontmatter import parse
+from palimpsest.session.definitions.frontmatter import parse_definition
 from palimpsest.session.definitions.project_definitions import (
     DefinitionSources,
     ProjectDefinitions,
@@ -63,7 +63,7 @@ def test_an_agent_is_read_from_each_usual_folder(
     agent = shelf().agents["checker"]
 
     assert (agent.description, agent.prompt) == ("Checks: what it is told", "You check.")
-    assert (agent.helps, agent.answers, agent.steps) == (True, False, 7)
+    assert (agent.takes_tasks, agent.answers, agent.steps) == (True, False, 7)
     assert agent.parameters == {"temperature": 0.3}
     assert agent.origin.endswith(f"{family}/{kind}/checker.md")
 
@@ -245,7 +245,7 @@ def test_a_default_agent_that_is_not_there_is_told_with_those_that_are(shelf: Sh
 
 def test_an_alias_in_a_head_is_refused() -> None:
     with pytest.raises(ConfigError, match="aliases"):
-        parse("---\na: &x [1]\nb: *x\n---\n")
+        parse_definition("---\na: &x [1]\nb: *x\n---\n")
 
 
 def test_a_file_of_a_stranger_in_a_folder_open_to_all_is_left_out(

@@ -12,7 +12,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.session.permissions.test_modes_and_limits import answered, approvals_of
 from tests.waiting import until
 
-from palimpsest.frontends.cell_turn.permission_text import question_text, quoted
+from palimpsest.frontends.typed_input.permission_text import question_text, quoted_lines
 from palimpsest.model.script import calls, says
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import rule_as_dict
@@ -21,11 +21,11 @@ from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.tools.permission_rules.bound_approvals import (
-    LONGEST_TEXT,
+    MAX_STORED_CHARS,
     bound_pattern,
     description_change,
     is_bound,
-    kept_text,
+    stored_description,
 )
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed, ToolPart
@@ -88,12 +88,12 @@ class Kernel:
         for react in reactions:
             react()
             if self.servers.status()[0].state == "connected":
-                self.servers._servers[0]._stale = True
+                self.servers._servers[0]._is_list_outdated = True
             answer = await ask(session, "Go.")
             assert answer.error is None
         self.session = session
         await self.servers.close()
-        parts = [part for one in session.snapshot().messages for part in one.parts]
+        parts = [part for message in session.snapshot().messages for part in message.parts]
         return asked, [part for part in parts if isinstance(part, ToolPart)]
 
 
@@ -129,15 +129,15 @@ async def test_a_changed_tool_asks_again_and_shows_the_difference_first(
         reply=Reply(answer="always", scope=scope),
     )
 
-    assert [one.permission for one in asked] == ["demo_add", "demo_add"]
-    assert len({one.always for one in asked}) == 2
+    assert [ask.permission for ask in asked] == ["demo_add", "demo_add"]
+    assert len({ask.always for ask in asked}) == 2
     assert asked[0].changed is None
     difference = asked[1].changed or ""
     assert difference.startswith("This is not what you always allowed; it has changed since:\n---")
-    lines = [one for one in difference.splitlines()[3:] if one[:1] in "+-"]
+    lines = [line for line in difference.splitlines()[3:] if line[:1] in "+-"]
     assert lines
     assert "\u200b" not in difference
-    assert "\n".join(quoted(difference)) in question_text(asked[1], str)
+    assert "\n".join(quoted_lines(difference)) in question_text(asked[1], str)
     assert all(isinstance(part.state, ToolCompleted) for part in parts)
 
 
@@ -228,14 +228,14 @@ async def test_what_changed_after_it_was_shown_is_not_called(tmp_path: Path) -> 
             question = getattr(record.event, "ask", None)
             if question is not None:
                 kernel.offers(CHANGES["schema"])
-                kernel.servers._servers[0]._changed()
+                kernel.servers._servers[0]._on_list_changed()
                 session.reply(question.id, Reply(answer="always"))
 
     session.subscribe(answer)
     await ask(session, "Go.")
     await kernel.servers.close()
 
-    parts = [part for one in session.snapshot().messages for part in one.parts]
+    parts = [part for message in session.snapshot().messages for part in message.parts]
     (state,) = [part.state for part in parts if isinstance(part, ToolPart)]
     assert isinstance(state, ToolFailed)
     assert "has changed or removed this tool since it was shown" in state.error
@@ -267,7 +267,7 @@ async def test_an_approval_of_an_earlier_version_asks_once_and_says_why(tmp_path
     kernel = Kernel(tmp_path, *turn(), *turn())
     old = Rule(permission="demo_add", action="allow")
     grants = kernel.approvals.grants
-    grants.add(grants.made("allow", rule_as_dict(old), None))
+    grants.add(grants.new_grant("allow", rule_as_dict(old), None))
 
     asked, _ = await kernel.prompts(lambda: kernel.offers(ADD), lambda: None, reply=project)
 
@@ -282,7 +282,7 @@ async def test_no_wide_approval_covers_a_tool_of_a_server(tmp_path: Path, permis
     grants = kernel.approvals.grants
     for pattern in ("**", "as described now*", "as described now, sha256 " + "?" * 40):
         rule = Rule(permission=permission, pattern=pattern, action="allow")
-        grants.add(grants.made("allow", rule_as_dict(rule), None))
+        grants.add(grants.new_grant("allow", rule_as_dict(rule), None))
 
     asked, _ = await kernel.prompts(lambda: kernel.offers(ADD))
 
@@ -331,9 +331,9 @@ async def test_what_was_approved_lies_outside_the_project(tmp_path: Path) -> Non
     (file,) = (tmp_path / "state" / "grants").glob("*.json")
     assert "Add two numbers." in file.read_text()
     assert not any(
-        b"Add two numbers." in one.read_bytes()
-        for one in (tmp_path / "project").rglob("*")
-        if one.is_file()
+        b"Add two numbers." in path.read_bytes()
+        for path in (tmp_path / "project").rglob("*")
+        if path.is_file()
     )
 
 
@@ -343,8 +343,8 @@ def test_a_difference_of_huge_texts_costs_little() -> None:
 
     difference = description_change(before, after)
 
-    assert len(json.dumps(kept_text(before))) <= LONGEST_TEXT + 100
-    assert len(difference) < 4 * LONGEST_TEXT
+    assert len(json.dumps(stored_description(before))) <= MAX_STORED_CHARS + 100
+    assert len(difference) < 4 * MAX_STORED_CHARS
     assert bound_pattern(before) in difference
     assert bound_pattern(after) in difference
 
@@ -352,4 +352,8 @@ def test_a_difference_of_huge_texts_costs_little() -> None:
 def test_the_ends_of_texts_that_are_cut_differ_still() -> None:
     before, after = "x" * 90_000 + "y", "x" * 90_000 + "z"
 
-    assert [one[0] for one in description_change(before, after).splitlines()[3:]] == [" ", "-", "+"]
+    assert [line[0] for line in description_change(before, after).splitlines()[3:]] == [
+        " ",
+        "-",
+        "+",
+    ]

@@ -48,7 +48,7 @@ def outcomes(session: Any) -> list[Any]:
 def test_the_hooks_of_the_page_refuse_mask_and_forget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks, "OF_CELLS", [])
+    monkeypatch.setattr(hooks, "CELL_HOOKS", [])
     project = tmp_path / "project"
     project.mkdir()
     (project / "people.txt").write_text("Ada Lovelace")
@@ -75,11 +75,11 @@ def test_the_hooks_of_the_page_refuse_mask_and_forget(
         assert (project / "people.txt").exists()
         assert "[an old listing]" in str(model.requests[-1].messages)
         named = ["careful", "mask", "shorter", "forget_listings"]
-        assert [one.label for one in session.hooks] == named
+        assert [hook.label for hook in session.hooks] == named
         assert "Answer in one sentence." in str(model.requests[0].messages[:2])
         assert palimpsest.unhook(namespace["mask"])
         named.remove("mask")
-        assert [one.label for one in session.hooks] == named
+        assert [hook.label for hook in session.hooks] == named
     finally:
         app.close()
 
@@ -113,7 +113,7 @@ def test_the_server_of_the_page_is_used(tmp_path: Path) -> None:
         session = palimpsest.open_session(app)
         session.prompt("Look for whales", model="scripted/x")
 
-        assert [(one.state, one.problem) for one in session.servers] == [("connected", "")]
+        assert [(server.state, server.problem) for server in session.servers] == [("connected", "")]
         (state,) = outcomes(session)
         assert state.output == "nothing about whales"
         assert "Search before you write." in str(model.requests[0].messages[0])

@@ -14,10 +14,10 @@ from tests.waiting import LAST_RESORT_SECONDS, beating
 
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.inspection.report_builder import build_recorded_report
-from palimpsest.review.reconstruction.redecision import redecide
-from palimpsest.review.reconstruction.requests import rebuild
-from palimpsest.session.extensions.hooks import HookRegistry, HookSource, mark
+from palimpsest.recordings.reconstruction.redecision import redecide
+from palimpsest.recordings.reconstruction.requests import rebuild
+from palimpsest.review.context_report.report_builder import build_recorded_report
+from palimpsest.session.extensions.hooks import HookRegistry, HookSource, mark_hook
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
@@ -54,7 +54,10 @@ async def all_rebuilt(harness: SessionHarness, session: LiveSession, model: Scri
     events = requested(await harness.records(session))
     rebuilt = [rebuild(harness.store, session.id, event.request.id) for event in events]
     sent = [request.messages for request in model.requests]
-    return all(one.matches for one in rebuilt) and [one.request.messages for one in rebuilt] == sent
+    return (
+        all(rebuilt_request.matches for rebuilt_request in rebuilt)
+        and [rebuilt_request.request.messages for rebuilt_request in rebuilt] == sent
+    )
 
 
 async def test_a_prompt_hook_says_something_beside_the_prompt(tmp_path: Path) -> None:
@@ -451,4 +454,4 @@ async def rebuilt_as_recorded(harness: SessionHarness, session: LiveSession) -> 
 
 def test_what_cannot_be_called_is_no_hook() -> None:
     with pytest.raises(UserError, match="5 is no function"):
-        mark(5, "prompt")  # type: ignore[arg-type]
+        mark_hook(5, "prompt")  # type: ignore[arg-type]

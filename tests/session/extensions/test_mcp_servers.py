@@ -16,13 +16,13 @@ from tests.waiting import LAST_RESORT_SECONDS
 import palimpsest
 from palimpsest.app.loaded_config import load
 from palimpsest.app.wiring import App
-from palimpsest.context.engine_text.system_prompt import SERVERS, sections
+from palimpsest.context.engine_text.system_prompt import SERVERS, prompt_sections
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.frontends.operations.extensions import server_lines
 from palimpsest.model.script import calls, says
-from palimpsest.review.comparison.cache_breaks import cache_breaks
-from palimpsest.review.inspection.report_builder import build_context_report
-from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.context_report.report_builder import build_context_report
+from palimpsest.review.tables.cache_breaks import cache_breaks
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import client
@@ -88,9 +88,11 @@ async def test_a_server_adds_its_tools_and_its_words_to_the_first_request(tmp_pa
 
 def test_what_servers_say_is_a_section_of_its_own() -> None:
     env = "You are powered by the model x.\n<env>\n</env>"
-    found = sections(f"{env}\n\n{SERVERS}\n<mcp_instructions>\n</mcp_instructions>")
+    found = prompt_sections(f"{env}\n\n{SERVERS}\n<mcp_instructions>\n</mcp_instructions>")
 
-    assert [(one.kind, one.name) for one in found][1:] == [("instructions", "MCP servers")]
+    assert [(mention.kind, mention.name) for mention in found][1:] == [
+        ("instructions", "MCP servers")
+    ]
 
 
 async def test_a_dead_server_costs_a_sentence_and_never_a_turn(tmp_path: Path) -> None:
@@ -130,7 +132,9 @@ async def test_a_tool_that_a_call_brought_is_offered_and_works_in_the_same_turn(
     await servers.close()
 
     assert (answer.text, answer.error) == ("Twelve.", None)
-    offered = ["demo_multiply" in [tool.name for tool in one.tools] for one in model.requests]
+    offered = [
+        "demo_multiply" in [tool.name for tool in request.tools] for request in model.requests
+    ]
     assert offered == [False, True, True, True]
     learnt, multiplied = (part.state for part in tools(session))
     assert isinstance(learnt, ToolCompleted)
@@ -206,7 +210,7 @@ async def test_a_slow_server_is_offered_from_the_step_on_in_which_it_is_ready(
     await slow.servers.close()
 
     assert (answer.text, answer.error) == ("Done.", None)
-    offered = ["late_add" in [tool.name for tool in one.tools] for one in model.requests]
+    offered = ["late_add" in [tool.name for tool in request.tools] for request in model.requests]
     assert offered == [False, True, True, True]
     assert notices(session) == [
         "The MCP server 'late' is not ready yet; its tools come with a later step or prompt.",
@@ -260,7 +264,7 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
     told = server_lines(servers.status(), harness.services.agents.registry)
     await servers.close()
 
-    assert {one.name: one.remark for one in report.items if one.remark} == {
+    assert {item.name: item.remark for item in report.items if item.remark} == {
         "demo_odd": "schema repaired",
         "demo_long": "description cut",
     }
@@ -280,7 +284,7 @@ async def test_a_server_that_was_silent_is_tried_again_in_the_next_step(
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
     monkeypatch.setattr(client, "CONNECT_SECONDS", 1.0)
     slow = SlowServer(tmp_path)
-    failing = [calls("wait_until_failed", attempt=one) for one in range(5)]
+    failing = [calls("wait_until_failed", attempt=attempt) for attempt in range(5)]
     model = ScriptedModel(*failing, says("Done."), says("Again."))
     harness, slow.servers = make_harness(tmp_path, model, slow.spec)
     harness.services.agents.registry.add(slow.wait_until_failed)
@@ -342,11 +346,11 @@ enabled = false
         assert answer.error is None
         assert "hello" in str(model.requests[1].messages[-1])
         assert "Market day." in str(model.requests[0].messages)
-        assert [(one.name, one.state) for one in session.servers] == [
+        assert [(server.name, server.state) for server in session.servers] == [
             ("demo", "connected"),
             ("off", "off"),
         ]
-        assert [(one.name, one.label, one.calls) for one in session.hooks] == [
+        assert [(hook.name, hook.label, hook.calls) for hook in session.hooks] == [
             ("prompt", "market", 1)
         ]
         shown = {key: value for key, value, _ in app.config.rows()}
@@ -384,7 +388,7 @@ def test_a_project_that_nobody_trusted_starts_nothing(tmp_path: Path) -> None:
 
     assert config.value.mcp == {}
     assert config.value.hooks == ()
-    assert {one.key for one in config.held} == {"hooks", "mcp"}
+    assert {setting.key for setting in config.held} == {"hooks", "mcp"}
 
 
 async def test_the_first_prompt_may_name_a_tool_of_a_server(tmp_path: Path) -> None:

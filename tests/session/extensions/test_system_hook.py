@@ -12,7 +12,7 @@ from tests.session.extensions.test_hooks import make_harness, notices
 from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
 from palimpsest.public.session_object import open_session
-from palimpsest.review.reconstruction.requests import rebuild
+from palimpsest.recordings.reconstruction.requests import rebuild
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.testing import ScriptedModel
@@ -25,11 +25,11 @@ CLAUDE = "anthropic/claude-opus-4-5"
 def systems(model: ScriptedModel, number: int = -1) -> list[str]:
     """Return the texts of a request's system prompt, as they were sent."""
     sent = model.requests[number].messages
-    return [_text(one["content"]) for one in sent if one["role"] == "system"]
+    return [_text(message["content"]) for message in sent if message["role"] == "system"]
 
 
 def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(one["text"] for one in content)
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)
 
 
 def rewrites(*texts: str) -> Any:
@@ -104,7 +104,7 @@ async def test_header_and_rest_stay_two_parts(
 
     await ask(session, "Go.", model=CLAUDE)
 
-    expected = ["\n".join(given.get(line, line) for line in one.split("\n")) for one in sent]
+    expected = ["\n".join(given.get(line, line) for line in text.split("\n")) for text in sent]
     assert systems(model) == expected
     [event] = requested(await harness.records(session))
     assert rebuild(harness.store, session.id, event.request.id).matches

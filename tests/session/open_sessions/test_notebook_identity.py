@@ -12,8 +12,8 @@ from palimpsest.session.open_sessions.notebook_identity import (
     RecordedPrompt,
     SessionMarks,
     is_recognised,
+    notebook_verdict,
     read_notebook,
-    verdict,
 )
 
 MIME = "application/vnd.palimpsest.segment+json"
@@ -73,7 +73,7 @@ def test_cells_sources_and_saved_answers_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_has_the_name_is_judged(found: NotebookFile, said: str) -> None:
-    assert verdict(found, ASKED) == said
+    assert notebook_verdict(found, ASKED) == said
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_a_session_that_was_asked_in_the_panel_is_recognised_by_its_cells() -> N
 
     assert is_recognised(file(c1="x", c3="y"), marks)
     assert not is_recognised(file(c1="x"), marks)
-    assert verdict(file(x="y"), marks) == "other"
+    assert notebook_verdict(file(x="y"), marks) == "other"
 
 
 def test_a_session_without_marks_is_known_by_its_name_alone() -> None:
     marks = SessionMarks("ses_1", asked=1_000)
 
-    assert verdict(file(x="y"), marks) == "unknown"
+    assert notebook_verdict(file(x="y"), marks) == "unknown"
     assert not is_recognised(file(x="y"), marks)
 
 

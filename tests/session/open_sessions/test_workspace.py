@@ -69,16 +69,16 @@ async def test_a_notebook_goes_on_with_its_session_after_a_restart(kernel: Kerne
 
 async def test_each_notebook_and_each_console_has_its_own(kernel: Kernel) -> None:
     harness = kernel()
-    one = await harness.session("a.ipynb")
+    first = await harness.session("a.ipynb")
     two = await harness.session("b.ipynb")
     console = await harness.session(None)
 
-    assert len({one.id, two.id, console.id}) == 3
-    assert (await harness.session("a.ipynb")).id == one.id
+    assert len({first.id, two.id, console.id}) == 3
+    assert (await harness.session("a.ipynb")).id == first.id
     new = await harness.workspace.new("a.ipynb")
-    assert new.id != one.id
+    assert new.id != first.id
     assert (await harness.session("a.ipynb")).id == new.id
-    assert (await harness.workspace.open(one.id[:20], "a.ipynb")).id == one.id
+    assert (await harness.workspace.open(first.id[:20], "a.ipynb")).id == first.id
 
 
 async def test_a_renamed_notebook_keeps_its_sessions(kernel: Kernel) -> None:
@@ -100,7 +100,7 @@ async def test_a_renamed_notebook_keeps_its_sessions(kernel: Kernel) -> None:
     await harness.workspace.close()
     after = kernel()
     assert (await after.session("b.ipynb")).id == newer.id
-    named = {one.id: one.notebook for one in after.workspace.sessions()}
+    named = {session.id: session.notebook for session in after.workspace.sessions()}
     assert named == {older.id: "b.ipynb", newer.id: "b.ipynb", another.id: "a.ipynb"}
 
 
@@ -113,7 +113,7 @@ async def test_a_session_that_another_kernel_writes_keeps_its_name(kernel: Kerne
     await other.workspace.rename("a.ipynb", "b.ipynb")
 
     assert (await writer.session("a.ipynb")).id == session.id
-    assert [one.notebook for one in other.workspace.sessions()] == ["a.ipynb"]
+    assert [other_session.notebook for other_session in other.workspace.sessions()] == ["a.ipynb"]
 
 
 async def test_notebooks_of_one_name_in_two_folders_have_sessions_of_their_own(
@@ -133,7 +133,7 @@ async def test_notebooks_of_one_name_in_two_folders_have_sessions_of_their_own(
 
     assert len({session.id for session in opened}) == 3
     await until(lambda: len(studios[0].workspace.sessions()) == 3)
-    names = {one.id: one.notebook for one in studios[0].workspace.sessions()}
+    names = {session.id: session.notebook for session in studios[0].workspace.sessions()}
     assert [names[session.id] for session in opened] == [
         "a/analysis.ipynb",
         "b/analysis.ipynb",
@@ -270,7 +270,7 @@ async def test_what_is_said_of_a_robbed_session_does_not_hit_its_fork(kernel: Ke
     assert session.id != robbed
     assert await harness.workspace.current("a.ipynb") is session
     assert (await ask(session, "third")).text == "Two."
-    titles = {one.id: one.title for one in harness.store.list()}
+    titles = {summary.id: summary.title for summary in harness.store.list()}
     assert "Theirs" not in titles.values()
     assert titles.keys() == {robbed, session.id}
     writer.close()

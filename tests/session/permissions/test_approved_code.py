@@ -131,7 +131,7 @@ async def test_only_code_that_ran_to_its_end_is_recorded(*, interrupted: bool) -
             return PythonOutcome("", "", None, None, interrupted=interrupted)
 
     known = ApprovedCode()
-    await known.observed(Runner(), "ses_1").run(
+    await known.observe(Runner(), "ses_1").run(
         CODE, call_id="c", abort=Abort(), on_output=lambda _: None
     )
 
@@ -152,16 +152,16 @@ def test_other_surrogates_and_long_code_have_their_own_checksum(
 def test_a_year_of_use_keeps_the_newest_and_a_question_as_quick(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(approved_code, "LARGEST_FILE", 20_000)
+    monkeypatch.setattr(approved_code, "MAX_FILE_BYTES", 20_000)
     codes = [f"step_{number} = {'x' * 200!r}" for number in range(500)]
     known = opened(project, tmp_path / "state")
     for code in codes:
         known.add("ses_1", code)
     later = opened(project, tmp_path / "state")
 
-    files = [one for one in (tmp_path / "state").rglob("*") if one.is_file()]
-    assert sorted(one.suffix for one in files) == [".texts", ".txt"]
-    assert all(one.stat().st_size < 21_000 and one.stat().st_mode & 0o77 == 0 for one in files)
+    files = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+    assert sorted(file.suffix for file in files) == [".texts", ".txt"]
+    assert all(file.stat().st_size < 21_000 and file.stat().st_mode & 0o77 == 0 for file in files)
     assert later.has("ses_1", codes[-1])
     assert later.texts("ses_1")[-1] == codes[-1]
     kept = [later.has("ses_1", code) for code in codes]
@@ -176,14 +176,14 @@ def test_what_an_earlier_kernel_recorded_is_not_written_again(
     for _ in range(3):
         opened(project, tmp_path / "state").add("ses_1", CODE)
 
-    files = [one for one in (tmp_path / "state").rglob("*") if one.is_file()]
-    assert [one.read_text().count("\n") for one in files] == [1, 1]
+    files = [path for path in (tmp_path / "state").rglob("*") if path.is_file()]
+    assert [file.read_text().count("\n") for file in files] == [1, 1]
 
 
 def test_a_file_that_is_far_too_large_is_begun_again(project: Path, tmp_path: Path) -> None:
     opened(project, tmp_path / "state").add("ses_1", CODE)
-    for one in (tmp_path / "state").rglob("ses_1.*"):
-        one.write_bytes(b"x" * 12_000_000)
+    for path in (tmp_path / "state").rglob("ses_1.*"):
+        path.write_bytes(b"x" * 12_000_000)
 
     assert opened(project, tmp_path / "state").texts("ses_1") == ()
     opened(project, tmp_path / "state").add("ses_1", CODE)

@@ -88,9 +88,9 @@ def test_any_byte_of_the_settings_may_be_wrong(
         said, wrong = damaged(seed, content.encode())
         (project / name).write_bytes(wrong)
         try:
-            config = load(project, {}, places=places)
+            config = load(project, {}, folders=places)
             config.rules("permission", config.value.permission)
-            assert all(len(one) < 2_000 for one in config.problems), config.problems
+            assert all(len(problem) < 2_000 for problem in config.problems), config.problems
         except UserError as sentence:
             raise AssertionError(f"seed {seed}, {said}: {sentence}"[:400]) from sentence
         except Exception as error:
@@ -102,18 +102,18 @@ def test_any_byte_of_the_settings_may_be_wrong(
 def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: ConfigFolders) -> None:
     (project / "palimpsest.toml").write_text('model = "openai/gpt-5"\n')
     trust(project, {}, places)
-    assert places.kept is not None
-    (path,) = places.kept.glob("*.json")
+    assert places.trust_folder is not None
+    (path,) = places.trust_folder.glob("*.json")
     content = path.read_bytes()
     for seed in SEEDS:
         said, wrong = damaged(seed, content)
         path.write_bytes(wrong)
         try:
-            load(project, {}, places=places)
+            load(project, {}, folders=places)
         except Exception as error:
             raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
         trust(project, {}, places)
-        assert load(project, {}, places=places).held == ()
+        assert load(project, {}, folders=places).held == ()
 
 
 @pytest.mark.parametrize("put", PUTS)
@@ -128,6 +128,6 @@ def test_settings_and_grants_that_are_no_files_stop_nobody(
 
     opened = approvals(project, state)
     assert opened.rules() == ()
-    load(project, {}, places=places)
+    load(project, {}, folders=places)
     opened.add((GIT,), "ses_2")
     assert opened.rules() == (GIT,)

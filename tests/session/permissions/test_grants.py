@@ -42,16 +42,16 @@ def kept(project: Path, state: Path) -> Path:
 
 
 def test_what_one_kernel_allows_another_finds(project: Path, state: Path) -> None:
-    one, other = opened(project, state), opened(project, state)
+    first, other = opened(project, state), opened(project, state)
     assert other.rules() == ()
 
-    one.add((GIT,), "ses_1")
+    first.add((GIT,), "ses_1")
     other.add((LS, GIT), "ses_2")
-    one.add_to((LS,), "ses_1")
+    first.add_to((LS,), "ses_1")
 
-    assert one.rules() == other.rules() == opened(project, state).rules() == (GIT, LS)
-    assert [a.session_id for a in one.list()] == ["ses_1", "ses_2"]
-    assert (other.of("ses_1"), other.of("ses_2")) == ((LS,), ())
+    assert first.rules() == other.rules() == opened(project, state).rules() == (GIT, LS)
+    assert [a.session_id for a in first.list()] == ["ses_1", "ses_2"]
+    assert (other.rules_of_session("ses_1"), other.rules_of_session("ses_2")) == ((LS,), ())
 
 
 def test_a_record_says_what_by_whom_and_when(project: Path, state: Path) -> None:
@@ -91,12 +91,12 @@ def test_only_the_person_reads_and_writes_it(project: Path, state: Path) -> None
 
 
 def test_what_is_taken_back_is_gone_for_every_kernel(project: Path, state: Path) -> None:
-    one, other = opened(project, state), opened(project, state)
-    one.add((GIT, LS), "ses_1")
+    first, other = opened(project, state), opened(project, state)
+    first.add((GIT, LS), "ses_1")
 
     assert other.remove(GIT)
     assert not other.remove(GIT)
-    assert one.rules() == (LS,)
+    assert first.rules() == (LS,)
 
 
 def test_a_copy_has_nothing(project: Path, state: Path, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_record_that_is_none_costs_only_itself(
     path.write_text(json.dumps(data))
 
     assert opened(project, state).rules() == (GIT,)
-    assert [one.rule for one in opened(project, state).list()] == [GIT]
+    assert [allowance.rule for allowance in opened(project, state).list()] == [GIT]
 
 
 def test_where_nothing_can_be_written_it_holds_for_this_kernel(project: Path, state: Path) -> None:
@@ -247,7 +247,7 @@ def test_where_nothing_can_be_written_it_holds_for_this_kernel(project: Path, st
     here.add((LS,), "ses_1")
     here.add_to((GIT,), "ses_1")
 
-    assert (here.rules(), here.of("ses_1")) == ((LS,), (GIT,))
+    assert (here.rules(), here.rules_of_session("ses_1")) == ((LS,), (GIT,))
     assert here.problem.startswith("What you allow holds until this kernel ends, because")
     assert here.remove(LS)
     assert here.rules() == ()
@@ -266,8 +266,8 @@ def test_what_is_lent_ends_with_the_kernel(project: Path, state: Path) -> None:
     here = opened(project, state)
     here.lend((GIT, LS.model_copy(update={"action": "deny"})), "ses_1")
 
-    assert here.of("ses_1") == (GIT,)
-    assert opened(project, state).of("ses_1") == ()
+    assert here.rules_of_session("ses_1") == (GIT,)
+    assert opened(project, state).rules_of_session("ses_1") == ()
 
 
 def test_what_an_earlier_version_kept_in_the_project_is_only_shown(

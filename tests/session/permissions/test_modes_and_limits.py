@@ -75,7 +75,7 @@ async def test_accepted_edits_are_made_without_a_question(tmp_path: Path) -> Non
     await ask(session, "Write.")
 
     assert (tmp_path / "a.txt").read_text() == "x"
-    assert [one.permission for one in asked] == ["bash"]
+    assert [ask.permission for ask in asked] == ["bash"]
 
 
 async def test_what_yes_answers_is_never_found_open(
@@ -112,7 +112,7 @@ async def test_what_says_what_may_run_asks_though_edits_are_accepted(
     session.control.use_mode("accept-edits")
     await ask(session, "Write.")
 
-    assert [one.patterns for one in asked] == [(path,)]
+    assert [ask.patterns for ask in asked] == [(path,)]
 
 
 @pytest.mark.parametrize("scope", ["session", "project"])
@@ -135,7 +135,7 @@ async def test_always_for_one_file_answers_for_no_other(tmp_path: Path, scope: s
     await ask(session, "Write.")
 
     # A rule for writing does not allow edits; protected files ask again, whatever was answered.
-    assert [(one.permission, one.patterns, one.always) for one in asked] == [
+    assert [(ask.permission, ask.patterns, ask.always) for ask in asked] == [
         ("write", ("a.txt",), ("a.txt",)),
         ("edit", ("a.txt",), ("a.txt",)),
         ("write", ("b.txt",), ("b.txt",)),
@@ -287,7 +287,7 @@ async def test_a_circle_of_two_calls_asks_once_in_a_turn(tmp_path: Path) -> None
 
     answer = await ask(session, "Look.", yes=True)
     assert answer.text == "Enough."
-    assert [one.permission for one in asked] == ["doom_loop"]
+    assert [ask.permission for ask in asked] == ["doom_loop"]
     assert asked[0].title == "The model repeats the same 2 calls. Go on?"
 
     await ask(session, "Look again.", yes=True)
@@ -302,7 +302,7 @@ async def test_always_lets_a_tool_repeat_itself_in_this_session_alone(tmp_path: 
 
     assert (await ask(session, "Look.", yes=True)).text == "1."
     assert (await ask(session, "Look again.", yes=True)).text == "2."
-    assert [(one.permission, one.always) for one in asked] == [("doom_loop", ("list",))]
+    assert [(ask.permission, ask.always) for ask in asked] == [("doom_loop", ("list",))]
 
     assert harness.services.rules.effective.approvals.list() == ()
     model.script(*[calls("list")] * 4, says("3."))
@@ -310,7 +310,7 @@ async def test_always_lets_a_tool_repeat_itself_in_this_session_alone(tmp_path: 
     assert isinstance(other, LiveSession)
     asked_there = answered(other, once)
     assert (await ask(other, "Look.", yes=True)).text == "3."
-    assert [one.permission for one in asked_there] == ["doom_loop"]
+    assert [ask.permission for ask in asked_there] == ["doom_loop"]
 
 
 async def test_a_rule_that_allows_loops_is_no_persons_always(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ async def test_a_rule_that_allows_loops_is_no_persons_always(tmp_path: Path) -> 
 
     await ask(session, "Look.", yes=True)
 
-    assert [one.permission for one in asked] == ["doom_loop"]
+    assert [ask.permission for ask in asked] == ["doom_loop"]
 
 
 async def test_a_circle_of_three_calls_can_be_stopped(tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ async def test_a_limit_in_dollars_stops_with_a_question(tmp_path: Path) -> None:
     answer = await ask(session, "Look.", yes=True)
 
     assert answer.text == "Done."
-    assert [one.title for one in asked] == [
+    assert [ask.title for ask in asked] == [
         "The spending limit of $2.00 is reached: $2.00 so far. Go on by $2.00 more?"
     ]
     picture = session.snapshot().session
@@ -395,7 +395,7 @@ async def test_a_stop_at_the_limit_is_explained_and_can_be_taken_up(tmp_path: Pa
 
     again = await session.retry()
     assert again.text == "Done."
-    assert [one.permission for one in asked] == ["budget", "budget"]
+    assert [ask.permission for ask in asked] == ["budget", "budget"]
     assert session.control.budget.tokens_until == 1_500
 
 
@@ -431,7 +431,7 @@ async def test_an_unknown_price_never_counts_as_nothing(tmp_path: Path) -> None:
 
     await ask(session, "Look.")
 
-    assert [one.title for one in asked] == [
+    assert [ask.title for ask in asked] == [
         NO_PRICE.format(model="scripted/model", limit="$2.00"),
     ]
     assert session.control.spent.unpriced == 2

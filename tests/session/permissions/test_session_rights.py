@@ -16,9 +16,9 @@ from palimpsest.session.permissions.recorded_claims import (
     held_budget,
     held_mode,
     held_rules,
-    with_claims_again,
+    with_all_claims,
 )
-from palimpsest.session.permissions.withheld_claims import grant_claims, with_rights_that_hold
+from palimpsest.session.permissions.withheld_claims import grant_claims, with_granted_rights
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
@@ -74,8 +74,8 @@ records = st.builds(
 )
 
 
-def _until(one: float | None, other: float | None) -> float:
-    return one if one is not None else other if other is not None else float("inf")
+def _until(first: float | None, other: float | None) -> float:
+    return first if first is not None else other if other is not None else float("inf")
 
 
 @given(records, configured, st.sampled_from(MODES))
@@ -83,7 +83,7 @@ def test_what_nobody_granted_never_frees_more_than_is_configured(
     record: SessionInfo, budget: Budget, mode: Any
 ) -> None:
     effective_rules = EffectiveRules(mode=mode, budget=budget)
-    held = with_rights_that_hold(record, effective_rules, ())
+    held = with_granted_rights(record, effective_rules, ())
 
     assert FREEDOM[effective_rules.mode_of(held)] <= FREEDOM[mode]
     assert [rule for rule in effective_rules.held_rules(held) if rule.action == "allow"] == []
@@ -95,7 +95,7 @@ def test_what_nobody_granted_never_frees_more_than_is_configured(
     assert (held.model, held.agent) == (None, None)
     spent = spent_by(held)
     assert spent.cost is None or spent.cost >= 0
-    assert with_rights_that_hold(held, effective_rules, ()) == held
+    assert with_granted_rights(held, effective_rules, ()) == held
     assert (held.mode or "ask") == effective_rules.mode_of(held) or held.mode is None
 
 
@@ -104,7 +104,7 @@ def test_a_tighter_mode_of_the_log_holds(mode: str) -> None:
     record = RECORD.model_copy(update={"mode": mode, "mode_own": True})
 
     assert held_mode(record, "bypass", None) == mode
-    assert with_rights_that_hold(record, EffectiveRules(mode="bypass"), ()).claimed is None
+    assert with_granted_rights(record, EffectiveRules(mode="bypass"), ()).claimed is None
 
 
 def test_a_mode_holds_as_far_as_it_was_granted() -> None:
@@ -167,13 +167,13 @@ def test_what_was_spent_is_never_less_than_the_answers_of_the_log_took() -> None
     answers = [answer(1.5, 100), answer(2.0, 200), answer(-9.0, -900)]
     record = RECORD.model_copy(update={"cost": -100.0, "tokens": Usage(input=-5)})
 
-    held = with_rights_that_hold(record, EffectiveRules(), answers)
+    held = with_granted_rights(record, EffectiveRules(), answers)
     assert (held.cost, held.tokens.input) == (3.5, 300)
-    more = with_rights_that_hold(RECORD.model_copy(update={"cost": 9.0}), EffectiveRules(), answers)
+    more = with_granted_rights(RECORD.model_copy(update={"cost": 9.0}), EffectiveRules(), answers)
     assert more.cost == 9.0
     place = ForkedFrom(session_id="ses_0", seq=1, segment="log-1.jsonl", offset=1)
     assert (
-        with_rights_that_hold(
+        with_granted_rights(
             record.model_copy(update={"forked_from": place}), EffectiveRules(), answers
         ).cost
         is None
@@ -198,23 +198,23 @@ def test_what_was_held_back_can_be_granted_and_then_holds() -> None:
         "agent": "plan",
     }
     record = RECORD.model_copy(update=claims)
-    held = with_rights_that_hold(record, effective_rules, ())
+    held = with_granted_rights(record, effective_rules, ())
     assert held.claimed is not None
 
     assert grant_claims(held, effective_rules) == record
-    assert with_rights_that_hold(record, effective_rules, ()) == record
+    assert with_granted_rights(record, effective_rules, ()) == record
     assert (
-        with_rights_that_hold(held, effective_rules, ()) == record
+        with_granted_rights(held, effective_rules, ()) == record
     )  # as after a run in another home folder
 
 
 def test_a_limit_that_holds_in_part_can_still_be_granted_whole() -> None:
     effective_rules = EffectiveRules(budget=Budget(tokens=500))
     claimed = Budget(usd=5, tokens=10**6, own=True)
-    held = with_rights_that_hold(RECORD.model_copy(update={"budget": claimed}), effective_rules, ())
+    held = with_granted_rights(RECORD.model_copy(update={"budget": claimed}), effective_rules, ())
     assert held.budget == Budget(usd=5, tokens=500, own=True)
 
-    again = with_rights_that_hold(held, effective_rules, ())
+    again = with_granted_rights(held, effective_rules, ())
     assert again == held
     assert grant_claims(again, effective_rules).budget == claimed
 
@@ -225,7 +225,7 @@ def test_what_an_administrator_fixed_cannot_be_granted() -> None:
         update={"mode": "bypass", "mode_own": True, "budget": Budget(own=True)}
     )
 
-    held = grant_claims(with_rights_that_hold(record, effective_rules, ()), effective_rules)
+    held = grant_claims(with_granted_rights(record, effective_rules, ()), effective_rules)
 
     assert held.claimed == Claims(mode="bypass", budget=Budget(own=True))
 
@@ -235,8 +235,8 @@ def test_what_tightens_is_not_given_up_for_a_claim() -> None:
         update={"mode": "plan", "mode_own": True, "claimed": Claims(mode="bypass")}
     )
 
-    assert with_claims_again(record).mode == "plan"
-    assert with_rights_that_hold(record, EffectiveRules(), ()).mode == "plan"
+    assert with_all_claims(record).mode == "plan"
+    assert with_granted_rights(record, EffectiveRules(), ()).mode == "plan"
 
 
 async def test_a_mode_chosen_since_stands_for_what_was_held_back(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.waiting import LAST_RESORT_SECONDS, until
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.prompts.answers import format_of
@@ -52,7 +52,9 @@ def answers(**given: Any) -> ModelAnswer:
 
 
 def states(messages: tuple[Message, ...]) -> list[Any]:
-    return [part.state for one in messages for part in one.parts if isinstance(part, ToolPart)]
+    return [
+        part.state for message in messages for part in message.parts if isinstance(part, ToolPart)
+    ]
 
 
 def infos(session: LiveSession) -> list[AssistantMessage]:
@@ -81,22 +83,22 @@ async def test_the_answer_has_the_form(tmp_path: Path) -> None:
     )
 
     assert (answer.structured, answer.error, answer.stopped_by) == (GENTOO, None, "finished")
-    assert [one.structured for one in infos(session)] == [None, GENTOO]
+    assert [info.structured for info in infos(session)] == [None, GENTOO]
     assert infos(session)[-1].finish == "stop"
     first = session.snapshot().messages[0].info
     assert isinstance(first, UserMessage)
     assert first.format == {"type": "json_schema", "schema": SCHEMA, "retryCount": 1}
     assert len(model.requests) == 2
-    [spec] = [one for one in model.requests[0].tools if one.name == TOOL]
+    [spec] = [tool for tool in model.requests[0].tools if tool.name == TOOL]
     assert spec.parameters == SCHEMA
     assert model.requests[0].parameters["tool_choice"] == "required"
     assert TOOL in model.requests[0].messages[0]["content"]
     found = rebuild_all(here.store, session.id, await here.records(session))
-    assert all(one.matches for one in found)
+    assert all(rebuilt_request.matches for rebuilt_request in found)
 
     later = await ask(session, "And now in words.")
     assert later.structured is None
-    assert TOOL not in {one.name for one in model.requests[2].tools}
+    assert TOOL not in {tool.name for tool in model.requests[2].tools}
     assert TOOL not in model.requests[2].messages[0]["content"]
     assert "tool_choice" not in model.requests[2].parameters
     [given] = [
@@ -219,7 +221,7 @@ async def test_what_is_said_into_the_turn_does_not_lift_the_form(tmp_path: Path)
 
     assert answer.structured == GENTOO
     assert (await steered[0]).structured == GENTOO
-    assert TOOL in {one.name for one in model.requests[1].tools}
+    assert TOOL in {tool.name for tool in model.requests[1].tools}
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ async def test_no_other_tool_needs_to_be_offered_and_none_may_deny_it(tmp_path: 
     _, _, answer, model = await asked(tmp_path, answers(**GENTOO), tools=())
 
     assert answer.structured == GENTOO
-    assert [one.name for one in model.requests[0].tools] == [TOOL]
+    assert [tool.name for tool in model.requests[0].tools] == [TOOL]
 
 
 async def test_it_survives_reopening_and_the_export_for_opencode(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_each_kind_is_sent_as_what_it_is(tmp_path: Path) -> None:
     sources = [part.source for part in parts[1:9]]
     objects = ["bytes", "Figure", "Axes", "Picture"]
     kernel = {"type": "resource", "client_name": "kernel"}
-    assert sources[:4] == [ResourceSource(**kernel, uri=f"object:{one}") for one in objects]
+    assert sources[:4] == [ResourceSource(**kernel, uri=f"object:{name}") for name in objects]
     assert sources[4:7] == [FileSource(type="file", path=str(path))] * 2 + [None]
     assert sources[7] == ResourceSource(**kernel, uri="object:bytearray")
 
@@ -125,7 +125,7 @@ def test_a_picture_that_a_prompt_names_is_sent_however_long(tmp_path: Path, side
     with isolated_session(model, folder=tmp_path, settings=VISION) as session:
         session.prompt("What is on @photo.png?")
         session.prompt("And now?")
-        assert all(session.rebuild(one).matches for one in session.requests())
+        assert all(session.rebuild(request).matches for request in session.requests())
 
     assert sent(model, 0) == sent(model, 1) == [png(side)]
 

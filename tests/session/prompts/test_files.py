@@ -10,7 +10,7 @@ from tests.harness.subagent_session import make_subagent_harness
 from tests.model.valid_bodies import PNG
 
 from palimpsest.model.script import calls, fails, says
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES

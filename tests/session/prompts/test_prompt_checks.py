@@ -154,7 +154,7 @@ def test_a_script_goes_on_with_the_session_of_its_folder(tmp_path: Path) -> None
     again.close()
     once_more = run(tmp_path)
     assert open_session(once_more).id == found.id
-    assert again_asked.turn_id in {one.id for one in open_session(once_more).messages}
+    assert again_asked.turn_id in {message.id for message in open_session(once_more).messages}
     once_more.close()
 
 

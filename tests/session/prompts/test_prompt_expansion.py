@@ -51,8 +51,12 @@ def test_shell_commands_are_cut_out_of_the_words() -> None:
 def test_files_stand_behind_an_at_sign() -> None:
     text = "See @a.py, @src/b.md. and (@./c/d.txt), not me@mail.org nor `@x.py`, nor @explore."
     found = files_in(text, {"explore"})
-    assert [one.path for one in found] == ["a.py", "src/b.md", "./c/d.txt"]
-    assert [text[one.start : one.end] for one in found] == ["@a.py", "@src/b.md", "@./c/d.txt"]
+    assert [mention.path for mention in found] == ["a.py", "src/b.md", "./c/d.txt"]
+    assert [text[mention.start : mention.end] for mention in found] == [
+        "@a.py",
+        "@src/b.md",
+        "@./c/d.txt",
+    ]
 
 
 def test_a_prompt_that_names_a_command_is_one() -> None:
@@ -64,7 +68,7 @@ def test_a_prompt_that_names_a_command_is_one() -> None:
 
 def test_agents_are_named_behind_an_at_sign() -> None:
     found = agent_mentions("Ask @explore, not a@general or @nobody.", {"explore", "general"})
-    assert [(one.name, one.start, one.end) for one in found] == [("explore", 4, 12)]
+    assert [(mention.name, mention.start, mention.end) for mention in found] == [("explore", 4, 12)]
 
 
 def test_a_prompt_that_begins_with_an_agent_is_for_it() -> None:

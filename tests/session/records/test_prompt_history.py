@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from palimpsest.session.records.prompt_history import LONGEST, PAGE, prompt_page
+from palimpsest.session.records.prompt_history import MAX_PROMPT_CHARS, PAGE, prompt_page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
@@ -56,7 +56,7 @@ def test_goes_on_where_the_page_before_ended() -> None:
 
 
 def test_leaves_out_a_prompt_that_is_too_long_for_a_page() -> None:
-    page = prompt_page(SESSIONS[:1], lambda _: ["short", "x" * (LONGEST + 1)], "now")
+    page = prompt_page(SESSIONS[:1], lambda _: ["short", "x" * (MAX_PROMPT_CHARS + 1)], "now")
 
     assert page.prompts == ("short",)
 

@@ -40,7 +40,7 @@ def sizes(**log_bytes: int) -> DiskUsage:
 
 
 def due(found: tuple[SessionTree, ...]) -> list[str]:
-    return [one.summary.id for one in found]
+    return [tree.summary.id for tree in found]
 
 
 def never(_session_id: str) -> bool:
@@ -80,7 +80,7 @@ def test_the_oldest_go_first_until_the_limits_hold(
     found = prune_plan(ROWS, SIZES, limits, NOW, never, never)
 
     assert due(found.due) == goes
-    assert found.freed == sum(one.bytes for one in found.due)
+    assert found.freed_bytes == sum(tree.bytes for tree in found.due)
 
 
 def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
@@ -95,18 +95,18 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
         row("fork", 1, forked_from=place),
         row("free", 90),
     )
-    weights = {one.id: one.id == "held" for one in rows}
+    weights = {of_row.id: of_row.id == "held" for of_row in rows}
     found = prune_plan(
         rows,
         DiskUsage(tuple(SessionSize(n, 1, 0, used) for n, used in weights.items()), 0, 0, 0, 0, 0),
         RetentionLimits(days=30),
         NOW,
-        lambda one: one == "open",
-        lambda one: one == "pinned",
+        lambda session_id: session_id == "open",
+        lambda session_id: session_id == "pinned",
     )
 
     assert due(found.due) == ["free"]
-    assert {one.summary.id: one.stays for one in found.spared} == {
+    assert {tree.summary.id: tree.reason_to_keep for tree in found.spared} == {
         "open": "in use",
         "held": "in use",
         "shared": "shared",
@@ -123,11 +123,11 @@ def test_children_go_with_their_session_and_keep_it() -> None:
         rows, sizes(parent=1, child=2, alone=4), RetentionLimits(days=30), NOW, never, never
     )
 
-    assert [one.ids for one in found.due] == [("alone",)]
+    assert [tree.ids for tree in found.due] == [("alone",)]
 
 
 def test_sizes_are_read_as_people_write_them() -> None:
-    assert [parse_size(one) for one in ("1GB", "1.5 mb", "300", "20kB")] == [
+    assert [parse_size(size) for size in ("1GB", "1.5 mb", "300", "20kB")] == [
         10**9,
         1_500_000,
         300,
@@ -164,13 +164,13 @@ async def test_a_dry_run_deletes_nothing_and_a_real_one_only_what_it_named(
     await new.journal.flush()
 
     looked = await harness.workspace.plan(RetentionLimits(days=30))
-    there = {one.id for one in harness.workspace.sessions()}
+    there = {session.id for session in harness.workspace.sessions()}
     found, gone = await harness.workspace.prune(RetentionLimits(days=30))
 
     assert due(looked.due) == due(found.due) == due(gone) == [old.id]
-    assert [one.stays for one in looked.spared] == ["something in it is pinned"]
+    assert [tree.reason_to_keep for tree in looked.spared] == ["something in it is pinned"]
     assert there == {old.id, pinned.id, new.id}
-    assert {one.id for one in harness.workspace.sessions()} == {pinned.id, new.id}
+    assert {session.id for session in harness.workspace.sessions()} == {pinned.id, new.id}
     assert not (tmp_path / ".palimpsest" / "sessions" / old.id).exists()
 
 
@@ -183,7 +183,7 @@ async def test_the_folder_is_weighed_to_the_byte(harness: SessionHarness, tmp_pa
 
     found, summaries = await harness.workspace.storage()
 
-    assert [one.id for one in summaries] == [session.id]
+    assert [summary.id for summary in summaries] == [session.id]
     [size] = found.sessions
     logs = (tmp_path / ".palimpsest" / "sessions" / session.id).iterdir()
     assert size.log_bytes == sum(path.stat().st_size for path in logs)

@@ -58,7 +58,7 @@ async def child(harness: SessionHarness, parent: LiveSession) -> LiveSession:
 
 async def titles(harness: SessionHarness, words: str = "", **more: object) -> list[str]:
     found = await harness.workspace.page(Query(words, **more))  # type: ignore[arg-type]
-    return [one.title for one in found.sessions]
+    return [session.title for session in found.sessions]
 
 
 async def test_sessions_are_found_by_title_notebook_and_what_was_asked(kernel: Kernel) -> None:
@@ -80,7 +80,7 @@ async def test_children_are_listed_with_their_session_only(kernel: Kernel) -> No
 
     assert await titles(harness) == ["Work"]
     assert len(await titles(harness, children=True)) == 2
-    assert [one.id for one in await harness.workspace.children(parent.id)] == [made.id]
+    assert [summary.id for summary in await harness.workspace.children(parent.id)] == [made.id]
 
 
 async def test_what_was_put_away_is_kept_and_not_gone_on_with(kernel: Kernel) -> None:
@@ -140,20 +140,20 @@ async def test_a_session_that_a_fork_needs_is_hidden_until_the_fork_is_gone(
     await harness.workspace.delete(parent.id)
 
     assert await titles(harness) == ["First (fork #1)"]
-    assert [one.info.role for one in fork.snapshot().messages] == ["user", "assistant"]
+    assert [message.info.role for message in fork.snapshot().messages] == ["user", "assistant"]
     await ask(fork, "On from here")
     await harness.workspace.delete(fork.id)
-    assert [one.name for one in (tmp_path / ".palimpsest" / "sessions").iterdir()] == []
+    assert [folder.name for folder in (tmp_path / ".palimpsest" / "sessions").iterdir()] == []
 
 
 async def test_forks_are_numbered_and_belong_to_the_notebook_that_asks(kernel: Kernel) -> None:
     harness = kernel()
     parent = await said(harness, "First")
-    one = await harness.workspace.fork(parent.id, notebook="b.ipynb")
-    two = await harness.workspace.fork(one.id)
+    first = await harness.workspace.fork(parent.id, notebook="b.ipynb")
+    two = await harness.workspace.fork(first.id)
 
     found = {row.id: (row.title, row.notebook) for row in harness.workspace.sessions()}
-    assert found[one.id] == ("First (fork #1)", "b.ipynb")
+    assert found[first.id] == ("First (fork #1)", "b.ipynb")
     assert found[two.id] == ("First (fork #2)", "b.ipynb")
     assert (await harness.session("b.ipynb")).id == two.id
     assert (await harness.session("a.ipynb")).id == parent.id
@@ -175,7 +175,7 @@ async def test_another_kernel_is_respected_and_nothing_of_it_is_deleted(kernel: 
         with pytest.raises(SessionHeld, match="Another kernel"):
             await work
 
-    assert {one.id for one in other.workspace.sessions()} == {parent.id, made.id}
+    assert {session.id for session in other.workspace.sessions()} == {parent.id, made.id}
 
 
 def rows(count: int) -> list[SessionSummary]:
@@ -193,11 +193,11 @@ def test_pages_follow_each_other_whatever_comes_or_goes_between() -> None:
 
     first = paged(Query(limit=30))
     summaries.insert(0, SessionSummary("ses_new", "New", None, 99, 99))
-    summaries[:] = [one for one in summaries if one.id != "ses_0020"]
+    summaries[:] = [summary for summary in summaries if summary.id != "ses_0020"]
     second = paged(Query(limit=30, cursor=first.cursor))
     third = paged(Query(limit=30, cursor=second.cursor))
 
-    seen = [one.id for one in (*first.sessions, *second.sessions, *third.sessions)]
+    seen = [summary.id for summary in (*first.sessions, *second.sessions, *third.sessions)]
     assert seen == [f"ses_{n:04}" for n in range(69, -1, -1) if n != 20]
     assert (first.total, third.cursor) == (70, None)
     assert paged(Query(limit=10, number=3)).sessions[0].id == "ses_0050"

@@ -120,7 +120,7 @@ def test_the_panels_prompts_belong_to_no_cell_and_end_a_turn() -> None:
     )
     turns = recorded_turns(SESSION, talk)
 
-    assert [one.id for one in turns] == ["msg_1"]
+    assert [turn.id for turn in turns] == ["msg_1"]
     assert answer_of(turns[0]).text == "Yes."
     assert found(talk, "By the way", None) == "new"
 
@@ -150,7 +150,7 @@ def test_a_compaction_that_a_cell_asked_for_is_found_and_an_automatic_one_is_non
     assert found(by_cell, compaction_prompt("sums"), "c", reached=3) == "msg_5"
     assert found(by_cell, compaction_prompt(None), "c") == "changed"
     own = (prompt(1, "Add.", "a"), marker(2, auto=True), reply(3), reply(4, "Whole."))
-    assert [len(one.messages) for one in recorded_turns(SESSION, own)] == [3]
+    assert [len(turn.messages) for turn in recorded_turns(SESSION, own)] == [3]
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=6))
@@ -164,12 +164,12 @@ def test_what_is_shown_in_one_run_was_asked_in_that_order(asked: list[str], run:
         verdict = find_recorded(turns, CellPrompt(f"Ask {cell}.", PromptOptions(), cell), reached)
         if isinstance(verdict, RecordedTurn):
             assert verdict.cell_id == cell
-            assert verdict.asked == max(one.asked for one in turns if one.cell_id == cell)
+            assert verdict.asked == max(turn.asked for turn in turns if turn.cell_id == cell)
             reached = verdict.asked
             shown.append(reached)
         else:
-            own = [one.asked for one in turns if one.cell_id == cell]
+            own = [turn.asked for turn in turns if turn.cell_id == cell]
             assert verdict == ("moved" if own else "new")
-            assert all(one <= reached for one in own)
+            assert all(moment <= reached for moment in own)
 
     assert shown == sorted(set(shown))

@@ -61,7 +61,9 @@ async def test_a_file_that_a_person_changed_stays_unless_it_is_named(tmp_path: P
 
 async def test_what_was_reverted_by_hand_is_not_reverted_again(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
-    third = next(one for one in session.snapshot().messages[::-1] if one.info.role == "user")
+    third = next(
+        message for message in session.snapshot().messages[::-1] if message.info.role == "user"
+    )
     await session.reverts.revert()
     (tmp_path / "a.txt").write_text("mine since\n")
 
@@ -102,12 +104,16 @@ async def test_what_was_chosen_for_the_prompt_goes_along(tmp_path: Path) -> None
     await session.retry(TurnToRetry("last"))
 
     assert text == "Look at @a.txt"
-    assert [one.filename for one in options.files] == ["a.png"]  # the mention brings its own again
+    assert [attached.filename for attached in options.files] == [
+        "a.png"
+    ]  # the mention brings its own again
     after = session.snapshot().messages[-2]
     kept = ("system", "tools", "max_steps", "agent", "model")
     assert isinstance(after.info, UserMessage)
     assert after.id != before.id
-    assert [getattr(after.info, one) for one in kept] == [getattr(before.info, one) for one in kept]
+    assert [getattr(after.info, field) for field in kept] == [
+        getattr(before.info, field) for field in kept
+    ]
     assert [part.type for part in after.parts] == [part.type for part in before.parts]
 
 
@@ -121,7 +127,9 @@ async def test_another_model_answers(tmp_path: Path) -> None:
 
 async def test_where_nobody_asked_nothing_is_sent_again(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
-    answers = tuple(one for one in session.snapshot().messages if one.info.role == "assistant")
+    answers = tuple(
+        message for message in session.snapshot().messages if message.info.role == "assistant"
+    )
 
     with pytest.raises(UserError, match="nothing can be sent again"):
         prompt_at(answers, answers[-1].id)

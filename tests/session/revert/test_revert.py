@@ -9,7 +9,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask, requested, until
 
 from palimpsest.model.script import calls, says, stalls
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.sharing.share_page import page_html
 from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
@@ -17,7 +17,7 @@ from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import (
@@ -36,7 +36,7 @@ def make_harness(
 ) -> SessionHarness:
     layout = prepare(root)
     snapshots = Snapshots(
-        root, layout.snapshots, rules=GitignoreRules, never=ALWAYS_LEFT_OUT, limits=limits
+        root, layout.snapshots, rules=GitignoreRules, never=ALWAYS_SKIPPED, limits=limits
     )
     fields = {"snapshots": snapshots} | more
     return SessionHarness(root, ScriptedModel(*answers), store=JsonlStore(layout), **fields)
@@ -88,8 +88,8 @@ async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> Non
     looked = await session.reverts.preview()
     done = await session.reverts.revert()
 
-    assert [one.excerpt for one in looked.messages] == ["three?", "write a.txt", "Third."]
-    assert [(one.file, one.action) for one in looked.files] == [("a.txt", "restore")]
+    assert [message.excerpt for message in looked.messages] == ["three?", "write a.txt", "Third."]
+    assert [(file.file, file.action) for file in looked.files] == [("a.txt", "restore")]
     assert looked.files[0].diff is not None
     assert (looked.files[0].diff.additions, looked.files[0].diff.deletions) == (1, 2)
     assert (looked.done, done.done, done.files) == (False, True, looked.files)
@@ -100,29 +100,31 @@ async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> Non
 async def test_a_prompt_keeps_the_files_as_it_found_them(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
     layout = prepare(tmp_path)
-    snapshots = Snapshots(tmp_path, layout.snapshots, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
+    snapshots = Snapshots(tmp_path, layout.snapshots, rules=GitignoreRules, never=ALWAYS_SKIPPED)
     (tmp_path / "c.txt").write_text("my own\n")
     await ask(session, "four?")
 
     messages = session.snapshot().messages
     found = [
-        [part.snapshot for part in one.parts if isinstance(part, SnapshotPart)]
-        for one in messages
-        if isinstance(one.info, UserMessage)
+        [part.snapshot for part in message.parts if isinstance(part, SnapshotPart)]
+        for message in messages
+        if isinstance(message.info, UserMessage)
     ]
     behind = [
         part.snapshot
-        for one in messages
-        for part in one.parts
+        for message in messages
+        for part in message.parts
         if isinstance(part, StepFinishPart) and part.reason == "stop"
     ]
 
-    assert [len(one) for one in found] == [1] * 4
+    assert [len(patch_list) for patch_list in found] == [1] * 4
     taken = [one for (one,) in found]
     assert taken[1:3] == behind[:2]
-    assert snapshots.changed(behind[2], taken[3]) == ("c.txt",)
+    assert snapshots.changed_paths(behind[2], taken[3]) == ("c.txt",)
     records = await made.records(session)
-    assert all(one.matches for one in rebuild_all(made.store, session.id, records))
+    assert all(
+        rebuilt_request.matches for rebuilt_request in rebuild_all(made.store, session.id, records)
+    )
 
 
 async def test_unrevert_brings_everything_back(tmp_path: Path) -> None:
@@ -172,8 +174,8 @@ async def test_the_model_does_not_see_what_was_taken_back(tmp_path: Path) -> Non
     newest = requested(await made.records(session))[-1].request
     assert "Third." not in str(shown)
     assert [text for text in words(session) if text.endswith("?")] == ["one?", "two?", "instead?"]
-    gone = {part for one in newest.items for part in one.part_ids}
-    known = {part.id for one in session.snapshot().messages for part in one.parts}
+    gone = {part for item in newest.items for part in item.part_ids}
+    known = {part.id for message in session.snapshot().messages for part in message.parts}
     assert gone <= known
     assert standing_revert(session.snapshot().session) is None
 
@@ -203,7 +205,7 @@ async def test_what_goes_back_to_its_question_takes_the_files_of_all_its_steps(
     done = await session.reverts.revert(call.id if by_part else message.id)
 
     assert len(done.messages) == 4
-    assert [one.file for one in done.files] == ["a.txt", "b.txt"]
+    assert [file.file for file in done.files] == ["a.txt", "b.txt"]
     assert files(tmp_path) == {}
     await session.reverts.unrevert()
     assert files(tmp_path) == {"a.txt": "1", "b.txt": "2"}
@@ -223,7 +225,7 @@ async def test_a_part_in_the_middle_of_an_answer_can_be_taken_back(tmp_path: Pat
     await session.reverts.cleanup()
 
     left = session.snapshot().messages
-    assert [one.id for one in left] == [left[0].id, message.id]
+    assert [message.id for message in left] == [left[0].id, message.id]
     assert call.id not in {part.id for part in left[1].parts}
     assert (await ask(session, "on")).text == "Ok."
 
@@ -314,7 +316,7 @@ async def test_a_step_and_a_turn_say_what_they_changed(tmp_path: Path) -> None:
     (diff,) = asked.summary["diffs"]
     assert (diff["file"], diff["additions"], diff["deletions"]) == ("a.txt", 1, 1)
     assert "-one\n+two" in diff["patch"]
-    newest = {one["file"]: (one["additions"], one["deletions"]) for one in whole[-1].diff}
+    newest = {diff["file"]: (diff["additions"], diff["deletions"]) for diff in whole[-1].diff}
     assert newest == {"a.txt": (2, 1), "b.txt": (1, 0)}
     info = session.snapshot().session
     assert info is not None
@@ -327,13 +329,13 @@ async def test_the_diff_of_a_turn_and_of_the_session(tmp_path: Path) -> None:
     whole = await session.reverts.diff()
     newest = await session.reverts.diff("last")
 
-    assert [(one.file, one.additions, one.deletions) for one in whole] == [
+    assert [(diff.file, diff.additions, diff.deletions) for diff in whole] == [
         ("a.txt", 2, 1),
         ("b.txt", 1, 0),
     ]
-    assert [(one.file, one.additions, one.deletions) for one in newest] == [("a.txt", 2, 1)]
+    assert [(diff.file, diff.additions, diff.deletions) for diff in newest] == [("a.txt", 2, 1)]
     await session.reverts.revert()
-    assert [one.file for one in await session.reverts.diff("last")] == ["b.txt"]
+    assert [diff.file for diff in await session.reverts.diff("last")] == ["b.txt"]
 
 
 async def test_the_sessions_own_notebook_is_the_pages(tmp_path: Path) -> None:
@@ -346,7 +348,7 @@ async def test_the_sessions_own_notebook_is_the_pages(tmp_path: Path) -> None:
 
     done = await session.reverts.revert()
 
-    assert [one.file for one in done.files] == ["b.ipynb"]
+    assert [file.file for file in done.files] == ["b.ipynb"]
     assert (tmp_path / "a.ipynb").read_text() == "1\n"
 
 
@@ -473,7 +475,7 @@ async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_too(
     await asyncio.sleep(0)  # it has begun, and reads files in a thread
     answer = await ask(session, "instead?")
     await taking_back
-    await session.reverts.settle()
+    await session.reverts.make_final()
 
     assert answer.text == "Fourth."
     assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
@@ -513,10 +515,10 @@ async def test_what_a_whitelist_does_not_ignore_is_reverted(
     session = await made.session()
     await ask(session, "change it", yes=True)
 
-    assert [one.file for one in await session.reverts.diff()] == ["lesson/a.py"]
+    assert [diff.file for diff in await session.reverts.diff()] == ["lesson/a.py"]
     done = await session.reverts.revert()
 
-    assert [(one.file, one.action) for one in done.files] == [("lesson/a.py", "restore")]
+    assert [(file.file, file.action) for file in done.files] == [("lesson/a.py", "restore")]
     assert (tmp_path / "lesson/a.py").read_text() == "one\n"
 
 
@@ -545,7 +547,7 @@ async def test_a_file_of_which_no_snapshot_is_kept_is_named_when_its_change_stay
     done = await session.reverts.revert()
 
     left_out = "it was left out of the snapshot by an ignore rule"
-    assert {one.file: (one.action, one.reason) for one in looked.files} == {
+    assert {file.file: (file.action, file.reason) for file in looked.files} == {
         "a.log": ("impossible", left_out),
         "out/b.txt": ("impossible", left_out),
         ".cache/c.txt": ("impossible", "it lies in a folder that is never kept or brought back"),

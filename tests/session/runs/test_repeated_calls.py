@@ -8,7 +8,7 @@ from tests.builders import Builder
 from palimpsest.session.runs.tool_gate import (
     PERIODS,
     ROUNDS,
-    fingerprint,
+    call_fingerprint,
     newest_calls,
     repeated_calls,
 )
@@ -47,8 +47,8 @@ def test_a_circle_stays_the_same_one_while_it_goes_on(round_: list[str], times: 
 
 
 def test_the_order_of_the_input_makes_no_other_call() -> None:
-    assert fingerprint("grep", {"a": 1, "b": 2}) == fingerprint("grep", {"b": 2, "a": 1})
-    assert fingerprint("grep", {"a": 1}) != fingerprint("glob", {"a": 1})
+    assert call_fingerprint("grep", {"a": 1, "b": 2}) == call_fingerprint("grep", {"b": 2, "a": 1})
+    assert call_fingerprint("grep", {"a": 1}) != call_fingerprint("glob", {"a": 1})
 
 
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=3), max_size=8), st.booleans())
@@ -66,7 +66,7 @@ def test_the_newest_calls_tell_of_a_circle_as_all_of_the_turn_do(
             turn.append(make.user(make.text("Reminder.", synthetic=True)))
         for part in turn[-2 if joined else -1].parts:
             if part.type == "tool":
-                told.append(fingerprint(part.tool, {}))
+                told.append(call_fingerprint(part.tool, {}))
                 found = newest_calls((*before, *turn), upto=part.call_id)
                 assert found == told[-max(PERIODS) * ROUNDS :]
                 assert repeated_calls(found) == repeated_calls(told)

@@ -29,7 +29,7 @@ async def test_who_joins_gets_the_final_answer_of_the_run(tmp_path: Path) -> Non
     second = asyncio.create_task(ask(session, "second"))
     joined = await asyncio.gather(session.loop(), session.loop())
 
-    assert [one.text for one in joined] == ["Two.", "Two."]
+    assert [answer.text for answer in joined] == ["Two.", "Two."]
     assert joined[0].turn_id == (await second).turn_id
     assert (await first).text == "One."
     assert len(model.requests) == 2
@@ -83,8 +83,8 @@ async def test_a_stop_answers_who_waits_and_who_joined(tmp_path: Path) -> None:
     assert session.cancel()
     answers = await asyncio.gather(running, waiting, steering, joined)
 
-    assert [type(one.error) for one in answers] == [AbortedError] * 4
-    assert [one.text for one in answers] == ["Wait ", "", "", "Wait "]
+    assert [type(answer.error) for answer in answers] == [AbortedError] * 4
+    assert [answer.text for answer in answers] == ["Wait ", "", "", "Wait "]
     assert session.snapshot().inbox == ()
     assert session.snapshot().status.type == "idle"
 
@@ -107,11 +107,11 @@ async def test_what_needs_an_idle_session_says_that_it_is_busy(tmp_path: Path) -
     await until(lambda: model.requests)
 
     with pytest.raises(SessionBusy, match="works already"):
-        session.runner.idle()
+        session.runner.check_idle()
     session.cancel()
     await running
     await session.runner.wait_idle()
-    session.runner.idle()
+    session.runner.check_idle()
 
 
 async def test_the_status_tells_busy_and_idle_once_for_a_run(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ class Runs(RuleBasedStateMachine):
             newest = self.gate.requests[-1]
             said = ANSWERS["summary" if newest.purpose == "compaction" else kind]
             self.gate.waiting[0].set_result(said)
-            await until(lambda: not any(one.done() for one in self.gate.waiting))
+            await until(lambda: not any(waiting.done() for waiting in self.gate.waiting))
 
         self.do(self.within(let()))
 
@@ -284,11 +284,11 @@ class Runs(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def withdraw(self, data: st.DataObject) -> None:
-        inbox = [one.prompt_id for one in self.session.snapshot().inbox]
+        inbox = [prompt.prompt_id for prompt in self.session.snapshot().inbox]
         if inbox:
             name = data.draw(st.sampled_from(inbox))
             self.do(self.within(self.call(self.session.withdraw, name)))
-            assert name not in [one.prompt_id for one in self.session.snapshot().inbox]
+            assert name not in [prompt.prompt_id for prompt in self.session.snapshot().inbox]
 
     async def call(self, function: Any, *arguments: Any) -> Any:
         return function(*arguments)
@@ -327,22 +327,22 @@ class Runs(RuleBasedStateMachine):
     @rule(data=st.data())
     def fork(self, data: st.DataObject) -> None:
         messages = self.session.snapshot().messages
-        at = data.draw(st.sampled_from([None, *(one.id for one in messages)]))
+        at = data.draw(st.sampled_from([None, *(message.id for message in messages)]))
 
         async def go() -> None:
             await self.session.journal.flush()
             fork = await self.harness.workspace.fork(self.session.id, at)
             assert isinstance(fork, LiveSession)
-            found = [one.id for one in fork.snapshot().messages]
+            found = [message.id for message in fork.snapshot().messages]
             # A message before the newest checkpoint is shown from an older one, with more messages before it.
             state = self.store.load(self.session.id)
-            whole = [one.id for one in state.messages()]
+            whole = [message.id for message in state.messages()]
             # The running session keeps messages before its window in memory; one that is opened does not.
             window = live_window(state).extra.get("window")
             needed = whole if window is None else window["ids"]
             if at is not None:
                 whole = whole[: whole.index(at)]
-                needed = [one for one in needed if one in whole]
+                needed = [needed_id for needed_id in needed if needed_id in whole]
             assert found == whole[len(whole) - len(found) :]
             assert set(needed) <= set(found)
             assert fork.id != self.session.id
@@ -400,7 +400,7 @@ class Runs(RuleBasedStateMachine):
                 if isinstance(part, ToolPart):
                     assert part.state.status in {"completed", "error"}
         for name, task in self.asked.items():
-            waits = name in {one.prompt_id for one in self.session.snapshot().inbox}
+            waits = name in {prompt.prompt_id for prompt in self.session.snapshot().inbox}
             assert task.done() or waits, name
 
     @invariant()
@@ -413,7 +413,7 @@ class Runs(RuleBasedStateMachine):
                     open_calls.remove(message["tool_call_id"])
                     continue
                 assert open_calls == []
-                open_calls = [one["id"] for one in message.get("tool_calls") or ()]
+                open_calls = [call["id"] for call in message.get("tool_calls") or ()]
             assert open_calls == []
 
     def teardown(self) -> None:

@@ -13,7 +13,7 @@ from tests.waiting import LAST_RESORT_SECONDS, settled
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.memory_store import MemoryStore
@@ -226,7 +226,7 @@ async def test_stopping_the_parent_stops_what_works_for_it(tmp_path: Path) -> No
     asking = asyncio.ensure_future(ask(session, "Go."))
 
     await until(
-        lambda: "I begin" in str([one.snapshot() for one in open_children(harness, session)])
+        lambda: "I begin" in str([child.snapshot() for child in open_children(harness, session)])
     )
     session.cancel("Stopped.")
     answer = await asking
@@ -403,13 +403,13 @@ async def test_the_card_shows_what_it_does_while_it_works(tmp_path: Path) -> Non
 
     def watch(_records: Any) -> None:
         states = [part.state for part in tool_parts(session.snapshot().messages)]
-        seen.extend(dict(one.metadata) for one in states if isinstance(one, ToolRunning))
+        seen.extend(dict(state.metadata) for state in states if isinstance(state, ToolRunning))
 
     session.subscribe(watch)
     await ask(session, "Go.")
 
-    assert any(one.get("agent") == "general" for one in seen)
-    assert any("✓ read a.txt" in one.get("output", "") for one in seen)
+    assert any(metadata.get("agent") == "general" for metadata in seen)
+    assert any("✓ read a.txt" in metadata.get("output", "") for metadata in seen)
 
 
 async def test_a_person_does_not_ask_in_the_session_of_a_task(tmp_path: Path) -> None:
@@ -429,7 +429,7 @@ async def test_a_person_does_not_ask_in_the_session_of_a_task(tmp_path: Path) ->
         await opened.prompt("Hi", PromptOptions(origin=Origin(kind="panel")))
     assert await harness.session() is session
     listed = await harness.workspace.children(session.id)
-    assert [one.id for one in listed] == [child.id]
+    assert [summary.id for summary in listed] == [child.id]
     fork = await harness.workspace.fork(child.id)
     assert not fork.read_only
 
@@ -662,7 +662,7 @@ async def test_an_agent_without_skills_is_told_of_none(tmp_path: Path) -> None:
 
 def writers() -> int:
     """Count the writer threads of journals in this process."""
-    return sum(one.name.startswith("palimpsest-journal-") for one in threading.enumerate())
+    return sum(thread.name.startswith("palimpsest-journal-") for thread in threading.enumerate())
 
 
 async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: Path) -> None:
@@ -690,7 +690,7 @@ async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -
     (kept,) = await harness.workspace.children(session.id)
     opened = await harness.workspace.open(kept.id, "a.ipynb")
     seen: list[str] = []
-    opened.subscribe(lambda records: seen.extend(str(one.event) for one in records))
+    opened.subscribe(lambda records: seen.extend(str(record.event) for record in records))
 
     model.main.script(calls("task", **task("alpha", task_id=kept.id)), says("Again."))
     await ask(session, "Once more.")
@@ -723,7 +723,7 @@ async def test_closing_while_a_task_works_ends_both(tmp_path: Path) -> None:
     session = await harness.session()
     asking = asyncio.create_task(ask(session, "Go."))
     await until(
-        lambda: "I begin" in str([one.snapshot() for one in open_children(harness, session)])
+        lambda: "I begin" in str([child.snapshot() for child in open_children(harness, session)])
     )
 
     await asyncio.wait_for(harness.workspace.close(), LAST_RESORT_SECONDS)
@@ -766,7 +766,10 @@ async def test_what_was_taken_back_in_a_task_is_gone_when_it_goes_on(tmp_path: P
     assert isinstance(part.state, ToolCompleted), part.state
     (child,) = await children(harness, session)
     said = [
-        one.text for m in child.snapshot().messages for one in m.parts if isinstance(one, TextPart)
+        text_part.text
+        for m in child.snapshot().messages
+        for text_part in m.parts
+        if isinstance(text_part, TextPart)
     ]
     assert said[-1] == "Two."
     assert not any("One." in text for text in said)

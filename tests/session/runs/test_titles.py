@@ -11,7 +11,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.runs.title_writer import small_model
@@ -59,8 +59,8 @@ async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) 
     assert title(session) == "Penguins by island"
     await ask(session, "And by year?")
     await session.title_writer.wait()
-    [first, *others] = [one.request for one in requested(await here.records(session))]
-    kinds = sorted([first.purpose, *(one.purpose for one in others)])
+    [first, *others] = [event.request for event in requested(await here.records(session))]
+    kinds = sorted([first.purpose, *(other.purpose for other in others)])
     assert kinds == ["step", "step", "title"]
 
 
@@ -74,19 +74,25 @@ async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
 
     rebuilt = list(rebuild_all(here.store, session.id, records))
 
-    assert [one.matches for one in rebuilt] == [True, True, True]
-    [asked] = [one for one in rebuilt if one.record.purpose == "title"]
+    assert [rebuilt_request.matches for rebuilt_request in rebuilt] == [True, True, True]
+    [asked] = [
+        rebuilt_request for rebuilt_request in rebuilt if rebuilt_request.record.purpose == "title"
+    ]
     assert asked.request.parameters["temperature"] == 0.5
     assert asked.request.tools == ()
     assert asked.request.messages[-1]["content"].endswith(
         "<conversation>\nHow many penguins?\n</conversation>"
     )
-    steps = [one.record for one in rebuilt if one.record.purpose == "step"]
+    steps = [
+        rebuilt_request.record
+        for rebuilt_request in rebuilt
+        if rebuilt_request.record.purpose == "step"
+    ]
     assert steps[1].same == len(steps[0].items)
     answers = [m.info.tokens for m in session.snapshot().messages if m.info.role == "assistant"]
     found = session.snapshot().session
     assert found is not None
-    assert found.tokens.input > sum(one.input for one in answers)
+    assert found.tokens.input > sum(answer.input for answer in answers)
 
 
 async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path: Path) -> None:
@@ -132,7 +138,7 @@ async def test_titles_can_be_switched_off(tmp_path: Path) -> None:
     session = await here.session()
     await ask(session, "hello")
     await session.title_writer.wait()
-    assert [one.purpose for one in model.requests] == ["step"]
+    assert [request.purpose for request in model.requests] == ["step"]
 
 
 def test_a_small_model_of_the_same_provider_writes_titles() -> None:
@@ -161,9 +167,9 @@ async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None
     await session.title_writer.wait()
 
     [asked] = [
-        one
-        for one in rebuild_all(here.store, session.id, await here.records(session))
-        if one.record.purpose == "title"
+        rebuilt_request
+        for rebuilt_request in rebuild_all(here.store, session.id, await here.records(session))
+        if rebuilt_request.record.purpose == "title"
     ]
     assert asked.matches
     assert asked.request.messages[0] == {"role": "system", "content": "Shout the title."}

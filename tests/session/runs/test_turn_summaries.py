@@ -16,7 +16,7 @@ from palimpsest.frontends.operation_text.command_output import PolicySection
 from palimpsest.frontends.operation_text.session_list import list_lines
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
-from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all
+from palimpsest.recordings.reconstruction.requests import Rebuilt, rebuild_all
 from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.effective_rules import EffectiveRules
@@ -119,13 +119,13 @@ async def test_a_turn_and_the_session_are_noted_after_the_answer(tmp_path: Path)
         "body": "About penguins, then gentoos.",
         "message_id": second.id,
     }
-    told = [one.messages[-1]["content"] for one in pair.asked]
+    told = [request.messages[-1]["content"] for request in pair.asked]
     assert "[User]: How many penguins?\n\n[Assistant]: Answer 0." in told[0]
     assert "<before>" not in told[0]
     assert "<before>\nAbout penguins.\n</before>" in told[1]
     assert "Answer 0." not in told[1]
-    turns = [one.request.turns for one in requested(await here.records(session))]
-    assert [one for one in turns if one] == [(first.id,), (second.id,)]
+    turns = [event.request.turns for event in requested(await here.records(session))]
+    assert [turn for turn in turns if turn] == [(first.id,), (second.id,)]
 
 
 async def test_the_request_is_rebuilt_and_its_cost_is_the_sessions(tmp_path: Path) -> None:
@@ -140,15 +140,21 @@ async def test_the_request_is_rebuilt_and_its_cost_is_the_sessions(tmp_path: Pat
 
     found = await rebuilt(here, session)
 
-    assert [one.matches for one in found] == [True] * 5
-    notes = [one for one in found if one.record.purpose == PURPOSE]
-    assert [one.request.messages for one in notes] == [one.messages for one in pair.asked]
-    assert [one.request.tools for one in notes] == [(), ()]
+    assert [rebuilt_request.matches for rebuilt_request in found] == [True] * 5
+    notes = [
+        rebuilt_request for rebuilt_request in found if rebuilt_request.record.purpose == PURPOSE
+    ]
+    assert [note.request.messages for note in notes] == [request.messages for request in pair.asked]
+    assert [note.request.tools for note in notes] == [(), ()]
     assert len(notes[0].request.messages[-1]["content"]) < 2_000
-    steps = [one.record for one in found if one.record.purpose == "step"]
+    steps = [
+        rebuilt_request.record
+        for rebuilt_request in found
+        if rebuilt_request.record.purpose == "step"
+    ]
     assert steps[2].same == len(steps[1].items) + steps[1].same
     answers = [m.info.tokens for m in session.snapshot().messages if m.info.role == "assistant"]
-    spent = sum((one.input + one.output for one in answers), 0)
+    spent = sum((answer.input + answer.output for answer in answers), 0)
     assert record(session).tokens.input + record(session).tokens.output > spent
 
 
@@ -159,7 +165,7 @@ async def test_nobody_is_asked_unless_it_is_switched_on(tmp_path: Path) -> None:
     await ask(session, "hello")
     await session.turn_summaries.wait()
 
-    assert [one.purpose for one in model.requests] == ["step"]
+    assert [request.purpose for request in model.requests] == ["step"]
     assert of_prompts(session) == [None]
 
 
@@ -228,12 +234,16 @@ async def test_the_newest_turn_is_asked_for_where_turns_pass_faster(tmp_path: Pa
     held.go.set()
     await session.turn_summaries.wait()
 
-    assert [one and one["title"] for one in of_prompts(session)] == ["One", None, "Three"]
+    assert [summary and summary["title"] for summary in of_prompts(session)] == [
+        "One",
+        None,
+        "Three",
+    ]
     assert len(pair.asked) == 2
     told = pair.asked[1].messages[-1]["content"]
     assert "<not-told-yet>\n[User]: two?\n\n[Assistant]: Answer 1.\n</not-told-yet>" in told
     assert "<newest-turn>\n[User]: three?" in told
-    assert all(one.matches for one in await rebuilt(here, session))
+    assert all(rebuilt_request.matches for rebuilt_request in await rebuilt(here, session))
 
 
 async def test_closing_gives_it_up(tmp_path: Path) -> None:
@@ -305,7 +315,7 @@ async def test_words_and_changed_files_stand_side_by_side(tmp_path: Path) -> Non
     assert first is not None
     assert second is not None
     assert (first["title"], first["body"], len(first["diffs"])) == ("A", "B.", 1)
-    assert [one["file"] for one in second["diffs"]] == ["b.txt"]
+    assert [diff["file"] for diff in second["diffs"]] == ["b.txt"]
     prompt = session.snapshot().messages[0].id
     counts = {"additions": 2, "deletions": 0, "files": 2}
     assert record(session).summary == {**counts, "body": "C.", "message_id": prompt}
@@ -327,8 +337,8 @@ async def test_a_compaction_is_no_turn_and_a_failed_turn_has_no_words(tmp_path: 
     await session.retry()
     await session.turn_summaries.wait()
 
-    assert [one["title"] for one in of_prompts(session) if one] == ["A", "D"]
-    assert all(one.matches for one in await rebuilt(here, session))
+    assert [summary["title"] for summary in of_prompts(session) if summary] == ["A", "D"]
+    assert all(rebuilt_request.matches for rebuilt_request in await rebuilt(here, session))
 
 
 async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> None:
@@ -345,7 +355,7 @@ async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> N
     held.go.set()
     await session.turn_summaries.wait()
 
-    told = [one.messages[-1]["content"] for one in pair.asked]
+    told = [request.messages[-1]["content"] for request in pair.asked]
     assert "one?" in told[0]
     assert KEY not in told[0]
     assert "nobody needs" not in told[1]
@@ -391,7 +401,7 @@ async def test_the_small_model_is_asked(tmp_path: Path) -> None:
     await ask(session, "hello")
     await session.turn_summaries.wait()
 
-    assert [one.model for one in pair.asked] == small
+    assert [request.model for request in pair.asked] == small
 
 
 async def test_a_page_that_is_made_by_itself_holds_the_words(tmp_path: Path) -> None:
@@ -431,8 +441,8 @@ async def test_an_export_for_opencode_has_the_fields_that_it_asks_for(tmp_path: 
 
     made = await here.workspace.sharing.export(session.id, "opencode", tmp_path / "out")
 
-    files = [json.loads(one.read_bytes()) for one in made.path.rglob("*.json")]
-    summaries = [one.get("summary") for one in files if isinstance(one, dict)]
+    files = [json.loads(file.read_bytes()) for file in made.path.rglob("*.json")]
+    summaries = [file.get("summary") for file in files if isinstance(file, dict)]
     prompt = session.snapshot().messages[0].id
     assert {"title": "A", "body": "Did B.", "diffs": []} in summaries
     counts = {"additions": 0, "deletions": 0, "files": 0}

@@ -32,8 +32,8 @@ def test_a_session_becomes_steps_with_calls_outputs_and_sums(tmp_path: Path) -> 
     assert sources[:4] == ["user", "agent", "system", "agent"]
     asked, called, reduced, _answered = made["steps"][:4]
     assert [part["type"] for part in asked["message"]] == ["text", "image"]
-    assert [one["name"] for one in asked["extra"]["attachments"]] == ["sample.csv"]
-    names = [one["function_name"] for one in called["tool_calls"]]
+    assert [attachment["name"] for attachment in asked["extra"]["attachments"]] == ["sample.csv"]
+    names = [call["function_name"] for call in called["tool_calls"]]
     assert names == ["read", "python", "edit", "bash"]
     assert called["metrics"] == {
         "prompt_tokens": 2000,
@@ -55,9 +55,9 @@ def test_a_session_becomes_steps_with_calls_outputs_and_sums(tmp_path: Path) -> 
         ],
     }
     compaction = next(
-        one
-        for one in made["steps"]
-        if one["message"].__class__ is str and "summary" in one["message"]
+        step
+        for step in made["steps"]
+        if step["message"].__class__ is str and "summary" in step["message"]
     )
     assert compaction["observation"]["results"][0]["content"].startswith("## Goal")
 

@@ -39,7 +39,7 @@ def make_harness(
 
 
 def pages(folder: Path) -> list[str]:
-    return [one.read_text(encoding="utf-8") for one in folder.glob("*.html")]
+    return [page.read_text(encoding="utf-8") for page in folder.glob("*.html")]
 
 
 def block(folder: Path) -> None:
@@ -59,7 +59,7 @@ async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path
     await ask(session, "first")
     sharing = made.workspace.sharing
 
-    assert await sharing.shared(session.id) is None
+    assert await sharing.shared_page(session.id) is None
     path = await sharing.share(session.id[:24])
     await ask(session, "second")
 
@@ -67,7 +67,7 @@ async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path
     assert "One." in path.read_text(encoding="utf-8")
     assert "Two." not in path.read_text(encoding="utf-8"), "it is a copy of its moment"
     assert share_of(session)["url"] == f".palimpsest/share/{path.name}"
-    assert await sharing.share(session.id) == path == await sharing.shared(session.id)
+    assert await sharing.share(session.id) == path == await sharing.shared_page(session.id)
     assert "Two." in path.read_text(encoding="utf-8")
     assert await sharing.unshare(session.id)
     assert share_of(session) is None
@@ -89,7 +89,7 @@ async def test_a_page_follows_every_turn_where_the_setting_says_so(
     (page,) = pages(folder)
     assert "Two." in page
     events = [record.event for record in made.store.read(session.id)]
-    told = [one.session.share for one in events if isinstance(one, SessionUpdated)]
+    told = [event.session.share for event in events if isinstance(event, SessionUpdated)]
     assert len({str(share) for share in told if share is not None}) == 1, "its name stays"
 
 
@@ -188,7 +188,7 @@ async def test_a_fork_and_its_parent_have_pages_of_their_own(tmp_path: Path, fol
     path = await sharing.share(session.id)
 
     fork = await made.workspace.fork(session.id)
-    assert await sharing.shared(fork.id) is None
+    assert await sharing.shared_page(fork.id) is None
     assert not await sharing.unshare(fork.id)
     assert await sharing.share(fork.id) != path
     assert len(pages(folder)) == 2
@@ -228,7 +228,7 @@ async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> No
         sharing.imports.import_from, "opencode_storage", ImportControl()
     )
 
-    assert [one.outcome for one in report.sessions] == ["same"]
+    assert [session.outcome for session in report.sessions] == ["same"]
     (problem,) = report.problems
     assert "is open in a kernel" in problem.what
     await made.workspace.close()

@@ -30,9 +30,9 @@ def test_what_is_saved_follows_the_setting(tmp_path: Path, density: Density) -> 
     page = page.replace("\N{NO-BREAK SPACE}", " ")
     parts = ["First thought.", "Second thought.", "Third thought.", "words of a", "words of b"]
     steps = ["step 1 ·", "step 2 ·", "step 3 ·"]
-    for one in [*parts, *steps, "They hold words."]:
-        assert one in page
-    assert [one for one in parts if one not in book] == []
+    for passage in [*parts, *steps, "They hold words."]:
+        assert passage in page
+    assert [part for part in parts if part not in book] == []
     folds = density == "quiet"
     for made in (page, book):
         assert ("<details" in made and "looked at 2 files" in made) == folds

@@ -72,7 +72,7 @@ def test_a_notebook_holds_calls_as_cells_with_their_outputs(tmp_path: Path) -> N
     (code,) = [cell for cell in made.cells if cell.cell_type == "code"]
     assert code.source.startswith("import pandas as pd\n")
     assert code.execution_count == 1
-    assert [one.output_type for one in code.outputs] == ["execute_result", "display_data"]
+    assert [output.output_type for output in code.outputs] == ["execute_result", "display_data"]
     assert code.outputs[0].data["text/plain"] == "<Axes: >"
     assert code.outputs[1].data["image/png"].startswith("iVBOR")
     words = "\n".join(cell.source for cell in made.cells if cell.cell_type == "markdown")
@@ -110,7 +110,7 @@ def test_outputs_of_a_cell_are_of_their_kinds(tmp_path: Path) -> None:
 
     cells = [cell for cell in book(told, tmp_path).cells if cell.cell_type == "code"]
 
-    assert [[dict(one) for one in cell.outputs] for cell in cells] == [
+    assert [[dict(output) for output in cell.outputs] for cell in cells] == [
         [
             {"output_type": "stream", "name": "stdout", "text": "hello\n"},
             {"output_type": "stream", "name": "stderr", "text": "warned\n"},
@@ -207,10 +207,10 @@ def test_no_key_is_exported_for_programs(tmp_path: Path, place: str, form: str) 
     path = export(told, tmp_path, form).path
     files = [path] if path.is_file() else path.rglob("*.json")
 
-    text = "\n".join(one.read_text(encoding="utf-8") for one in files)
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     urls = [piece.partition('"')[0] for piece in text.split(";base64,")[1:]]
     whole = [text, *(base64.b64decode(url).decode("latin-1") for url in urls)]
-    assert not any(KEY in one or VALUE in one for one in whole)
+    assert not any(KEY in text or VALUE in text for text in whole)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -280,7 +280,7 @@ def test_a_title_of_any_signs_makes_a_name(tmp_path: Path) -> None:
 def test_a_picture_that_is_too_much_for_a_page_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.session.sharing.share_page.FILE_BYTES", 10)
+    monkeypatch.setattr("palimpsest.session.sharing.share_page.MAX_ATTACHMENT_BYTES", 10)
     told = (
         SampleSession()
         .answer()
@@ -292,7 +292,7 @@ def test_a_picture_that_is_too_much_for_a_page_is_named(
         )
     )
 
-    (cell,) = [one for one in book(told, tmp_path).cells if one.cell_type == "code"]
+    (cell,) = [cell for cell in book(told, tmp_path).cells if cell.cell_type == "code"]
 
     assert "too many for this page" in json.dumps(cell.outputs)
 

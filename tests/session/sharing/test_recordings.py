@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.harness.session import SessionHarness, ask
-from tests.review.importers.sample_files import sample
+from tests.recordings.formats.sample_files import sample
 
 from palimpsest.model.script import says
-from palimpsest.review.importers.built_in import REGISTRY
-from palimpsest.review.timeline.journal_timeline import timeline_of
+from palimpsest.recordings.formats.built_in import REGISTRY
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.records.session_search import Query
 from palimpsest.store.exchange.importer import ImportControl
@@ -67,7 +67,7 @@ async def test_a_recording_is_listed_with_its_origin_and_found_by_its_words(
 
     found = await made.workspace.page(Query("long conversation"))
 
-    assert {one.id: one.imported_from for one in found.sessions} == {
+    assert {session.id: session.imported_from for session in found.sessions} == {
         recording: "claude-code",
         fork.id: "",
     }
@@ -86,7 +86,9 @@ async def test_a_recording_is_forked_at_a_request_as_review_counts_them(tmp_path
         recording, request=2, model="scripted/model", notebook="b.ipynb"
     )
     assert isinstance(fork, LiveSession)
-    assert [one.id for one in made.store.load(fork.id).messages()] == [one.id for one in earlier]
+    assert [message.id for message in made.store.load(fork.id).messages()] == [
+        message.id for message in earlier
+    ]
     assert newest.info.role == "assistant"
     answer = await fork.loop()
 

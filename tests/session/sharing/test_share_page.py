@@ -336,8 +336,8 @@ def test_a_long_text_comes_from_where_the_store_keeps_it(store: JsonlStore) -> N
 
 
 def test_what_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share_page, "FILE_BYTES", 3_000)
-    monkeypatch.setattr(share_page, "ALL_BYTES", 4_000)
+    monkeypatch.setattr(share_page, "MAX_ATTACHMENT_BYTES", 3_000)
+    monkeypatch.setattr(share_page, "MAX_ATTACHMENTS_BYTES", 4_000)
     told = SampleSession().prompt("Look")
     for name, size in (("one", 2_500), ("big", 5_000), ("two", 2_500), ("last", 900)):
         url = data_url("application/zip", b"\x00" * size)
@@ -374,7 +374,7 @@ def test_the_page_has_a_name_that_nobody_guesses_and_is_for_the_user_alone(
     assert len(record["secret"]) == 32
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert sorted(one.suffix for one in path.parent.iterdir()) == [".html", ".html"], (
+    assert sorted(file.suffix for file in path.parent.iterdir()) == [".html", ".html"], (
         "no scratch file"
     )
 
@@ -435,7 +435,7 @@ def test_a_page_that_fails_half_way_leaves_the_old_one(
         write_page(store, session.id, path, {})
 
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir() if one.suffix == ".tmp"] == []
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
 
 
 @pytest.mark.slow

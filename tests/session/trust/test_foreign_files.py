@@ -56,7 +56,7 @@ def test_no_request_of_a_hostile_clone_holds_a_key_or_a_byte_from_outside(
         session = session_of(app)
         session.prompt("Look at @data.txt, @.env, @AGENTS.md and @sub/deep/a.txt")
         session.prompt("/deploy now")
-        sent = "\n".join(str((one.messages, one.tools)) for one in model.requests)
+        sent = "\n".join(str((request.messages, request.tools)) for request in model.requests)
         notices = [
             words
             for message in session.messages
@@ -69,7 +69,7 @@ def test_no_request_of_a_hostile_clone_holds_a_key_or_a_byte_from_outside(
     assert len(model.requests) == 7
     assert "WORDS-OF-THE-PROJECT" in sent
     assert "Do it well." in sent
-    assert [one for one in canaries if one in sent] == []
+    assert [canary for canary in canaries if canary in sent] == []
     assert len(notices) == 1
     for name in (
         "/clone/AGENTS.md", ".env", "guide.md", "secrets.toml", "deploy.md",

@@ -15,7 +15,7 @@ from palimpsest.public.session_object import Session
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
+from palimpsest.store.file_snapshots.trees import TreeEntry, encode_root, encode_tree
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
@@ -42,7 +42,7 @@ def plant(made: SessionHarness | App, session: LiveSession, *names: str) -> None
     assert isinstance(shots, Snapshots)
     shots.objects.begin()
     entry = TreeEntry("file", 0o755, shots.objects.put(HOOK), len(HOOK))
-    tree = shots.objects.put(encode(dict.fromkeys(names, entry)))
+    tree = shots.objects.put(encode_tree(dict.fromkeys(names, entry)))
     evil = shots.objects.put(encode_root(tree, [], cut=False))
     shots.objects.commit()
     parts = (part for message in session.log.state.messages() for part in message.parts)
@@ -68,9 +68,9 @@ async def test_a_revert_writes_nothing_that_leads_out(tmp_path: Path, name: str)
     back = await session.reverts.unrevert(overwrite=[name, "b.txt"])
 
     assert picture(tmp_path) == before
-    for one in (*looked.files, *done.files):
-        assert (one.action, one.diff) == ("impossible", None)
-        assert "is not used: it names" in (one.reason or "")
+    for file in (*looked.files, *done.files):
+        assert (file.action, file.diff) == ("impossible", None)
+        assert "is not used: it names" in (file.reason or "")
     assert "CANARY" not in str((looked, done, back))
     assert root.exists()
 
@@ -97,7 +97,7 @@ async def test_an_undo_of_a_revert_reads_and_writes_nothing_that_leads_out(
     back = await session.reverts.unrevert(overwrite=[name])
 
     assert picture(tmp_path) == before
-    assert [(one.action, one.diff) for one in back.files] == [("impossible", None)]
+    assert [(file.action, file.diff) for file in back.files] == [("impossible", None)]
 
 
 def test_a_protected_file_waits_to_be_named(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_protected_file_waits_to_be_named(tmp_path: Path) -> None:
     finally:
         app.close()
 
-    assert [(one.file, one.action) for one in done.files] == [("conftest.py", "conflict")]
+    assert [(file.file, file.action) for file in done.files] == [("conftest.py", "conflict")]
     assert not (tmp_path / "conftest.py").exists()
 
 

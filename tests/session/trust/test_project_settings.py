@@ -26,7 +26,7 @@ def loaded(project: Path, places: ConfigFolders, text: str, user: str = "") -> L
     places.user[-1].mkdir(exist_ok=True)
     (places.user[-1] / "config.toml").write_text(user)
     (project / "palimpsest.toml").write_text(text)
-    return load(project, {}, places=places)
+    return load(project, {}, folders=places)
 
 
 def action(config: LoadedConfig, permission: str, pattern: str) -> str:
@@ -62,24 +62,26 @@ def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Confi
     assert config.value.budget.usd == 10
     assert config.value.agent["helper"].permission == ({"edit": "deny"},)
     assert config.value.instructions == (str(project / "docs/a.md"),)
-    assert [one.key for one in config.held] == [
+    assert [setting.key for setting in config.held] == [
         "mode", "instructions", "permission", "budget", "agent.helper.permission",
     ]  # fmt: skip
-    assert any(one.startswith("Waits until you trust this project") for one, _ in config.remarks())
+    assert any(
+        remark.startswith("Waits until you trust this project") for remark, _ in config.remarks()
+    )
 
 
 def test_what_is_trusted_once_holds_from_then_on(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, LOOSE, "[budget]\nusd = 10")
     assert len(trust(project, {}, places)) == 5
 
-    config = load(project, {}, places=places)
+    config = load(project, {}, folders=places)
 
     assert config.held == ()
     assert config.value.mode == "bypass"
     assert action(config, "bash", "ls") == "Allowed"
     assert config.value.budget.usd == 1000
     assert distrust(project, {}, places)
-    assert load(project, {}, places=places).value.mode == "ask"
+    assert load(project, {}, folders=places).value.mode == "ask"
 
 
 def test_a_changed_file_asks_again(project: Path, places: ConfigFolders) -> None:
@@ -88,7 +90,7 @@ def test_a_changed_file_asks_again(project: Path, places: ConfigFolders) -> None
 
     config = loaded(project, places, '[permission]\nbash = "allow"')
 
-    assert [one.key for one in config.held] == ["permission"]
+    assert [setting.key for setting in config.held] == ["permission"]
     assert action(config, "bash", "ls") == "MustAsk"
 
 
@@ -106,16 +108,16 @@ def test_a_question_does_not_soften_what_a_person_denied(
     config = loaded(project, places, '[permission]\nbash = "ask"', user)
 
     assert action(config, "bash", "ls") == "Denied"
-    assert [one.key for one in config.held] == ["permission"]
+    assert [setting.key for setting in config.held] == ["permission"]
 
 
 def test_a_broken_list_of_trust_trusts_nothing(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, LOOSE)
     (places.user[-1] / "trusted.json").write_text("{")
 
-    assert load(project, {}, places=places).held
+    assert load(project, {}, folders=places).held
     trust(project, {}, places)
-    assert load(project, {}, places=places).held == ()
+    assert load(project, {}, folders=places).held == ()
 
 
 def test_the_user_s_own_files_need_no_trust(project: Path, places: ConfigFolders) -> None:
@@ -142,7 +144,7 @@ def test_an_administrator_trusts_folders_for_everybody(tmp_path: Path) -> None:
     places = admin(tmp_path, f"c.Palimpsest.trusted_folders = [{str(tmp_path / 'courses')!r}]")
 
     def said(folder: Path) -> str | None:
-        found = load(folder, {}, places=places)
+        found = load(folder, {}, folders=places)
         assert found.problems == ()
         return found.value.system
 
@@ -156,18 +158,27 @@ def test_an_administrator_names_where_trust_is_kept(project: Path, tmp_path: Pat
 
     assert trust(project, {}, places)
 
-    assert load(project, {}, places=places).value.system == "Say yes."
+    assert load(project, {}, folders=places).value.system == "Say yes."
     (kept,) = (tmp_path / "state").glob("*/palimpsest/trusted.json")
     assert kept.stat().st_mode & 0o777 == 0o600
     assert distrust(project, {}, places)
-    assert load(project, {}, places=places).value.system is None
+    assert load(project, {}, folders=places).value.system is None
 
 
 @pytest.mark.parametrize("name", ["trusted_folders", "state_folder"])
 def test_nobody_else_says_whom_to_trust(project: Path, places: ConfigFolders, name: str) -> None:
     config = loaded(project, places, f'{name} = ["/"]', f'{name} = ["/"]\nsystem = "x"')
 
-    assert len([one for one in config.problems if "for the organisation's file only" in one]) == 2
+    assert (
+        len(
+            [
+                problem
+                for problem in config.problems
+                if "for the organisation's file only" in problem
+            ]
+        )
+        == 2
+    )
     assert config.trusted_by == ""
 
 
@@ -177,4 +188,4 @@ def test_settings_that_go_too_deep_stop_nothing(project: Path, places: ConfigFol
 
     trust(project, {}, places)
 
-    assert load(project, {}, places=places).value.system in (None, "x")
+    assert load(project, {}, folders=places).value.system in (None, "x")

@@ -42,7 +42,7 @@ def write(path: Path, text: str) -> Path:
 def loaded(project: Path, places: ConfigFolders, text: str, user: str = "") -> LoadedConfig:
     write(places.user[0] / "config.toml", user)
     write(project / "palimpsest.toml", text)
-    return load(project, {}, places=places)
+    return load(project, {}, folders=places)
 
 
 LOOSENS = [
@@ -121,7 +121,7 @@ def test_what_loosens_waits(project: Path, places: ConfigFolders, text: str, key
     before = loaded(project, places, "", USER).value
     config = loaded(project, places, text, USER)
 
-    assert [one.key for one in config.held] == [key]
+    assert [setting.key for setting in config.held] == [key]
     assert config.rules("permission", config.value.permission)[0].action == "deny"
     after = config.value
     if key not in ("permission", "compaction", "instructions") and not key.startswith(
@@ -150,7 +150,7 @@ def test_no_project_names_an_address_even_if_it_is_trusted(
     loaded(project, places, text + "\n[policy.recovery]\ncompactions = 9")
     assert trust(project, {}, places)
 
-    config = load(project, {}, places=places)
+    config = load(project, {}, folders=places)
 
     assert config.held == ()
     assert config.models() == frozenset()
@@ -203,15 +203,17 @@ def test_what_tightens_holds_at_once(
     config = loaded(project, places, text, '[mcp.mine]\ncommand = "x"')
 
     assert holds(config.value)
-    assert [one for one in config.held if one.value] == []
+    assert [setting for setting in config.held if setting.value] == []
 
 
 def leaves(settings: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
     """Yield every setting by dotted key, ``*`` for a chosen name, with its type."""
     for name, field in settings.model_fields.items():
-        tables = [one for one in (field.annotation, *get_args(field.annotation)) if is_table(one)]
+        tables = [
+            member for member in (field.annotation, *get_args(field.annotation)) if is_table(member)
+        ]
         named = get_args(field.annotation)[1:] if str(field.annotation).startswith("dict") else ()
-        inner = next((one for one in (*tables, *named) if is_table(one)), None)
+        inner = next((annotation for annotation in (*tables, *named) if is_table(annotation)), None)
         if inner is not None:
             star = ("*",) if inner in named else ()
             yield from leaves(inner, (*path, name, *star))
@@ -219,8 +221,8 @@ def leaves(settings: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tu
             yield ".".join((*path, name)), field.annotation
 
 
-def is_table(one: Any) -> bool:
-    return isinstance(one, type) and issubclass(one, Settings)
+def is_table(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Settings)
 
 
 def test_every_setting_is_allowed_by_name_or_waits() -> None:
@@ -240,7 +242,7 @@ def test_a_question_of_the_project_s_lifts_no_deny_and_still_asks(
 
     assert isinstance(decide("bash", ["rm x"], rules), Denied)
     assert isinstance(decide("bash", ["ls"], rules), MustAsk)
-    assert [one.key for one in config.held] == ["permission"]
+    assert [setting.key for setting in config.held] == ["permission"]
 
 
 SCRIPT = "print('hello')\n"
@@ -270,29 +272,29 @@ def test_a_changed_program_asks_again(
         write(project / "tools" / name, SCRIPT)
     loaded(project, places, settings)
     assert trust(project, {}, places)
-    assert load(project, {}, places=places).held == ()
+    assert load(project, {}, folders=places).held == ()
 
     write(project / "tools" / "notes.md", "Something else.")
-    assert load(project, {}, places=places).held == ()
+    assert load(project, {}, folders=places).held == ()
     write(project / changed, "import os\n")
 
-    assert load(project, {}, places=places).held != ()
+    assert load(project, {}, folders=places).held != ()
 
 
 def test_a_copy_of_a_trusted_folder_is_not_trusted(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, 'system = "Say yes."')
     trust(project, {}, places)
-    assert load(project, {}, places=places).value.system == "Say yes."
+    assert load(project, {}, folders=places).value.system == "Say yes."
 
     copy = project.parent / "copy"
     shutil.copytree(project, copy)
     moved = project.parent / "moved"
     project.rename(moved)
 
-    assert load(copy, {}, places=places).value.system is None
-    assert load(moved, {}, places=places).value.system is None
+    assert load(copy, {}, folders=places).value.system is None
+    assert load(moved, {}, folders=places).value.system is None
     project.symlink_to(copy)  # the same name, now with another folder behind it
-    assert load(project, {}, places=places).value.system is None
+    assert load(project, {}, folders=places).value.system is None
 
 
 def test_trust_that_lies_in_the_project_is_not_believed(
@@ -303,8 +305,8 @@ def test_trust_that_lies_in_the_project_is_not_believed(
     trust(project, {}, places)
     shutil.copytree(places.user[0], project / "state")
 
-    assert load(project, {}, places=places).value.system == "Say yes."
-    assert load(project, {}, places=inside).value.system is None
+    assert load(project, {}, folders=places).value.system == "Say yes."
+    assert load(project, {}, folders=inside).value.system is None
 
 
 def test_what_cannot_be_kept_holds_as_long_as_the_process(project: Path) -> None:
@@ -313,7 +315,7 @@ def test_what_cannot_be_kept_holds_as_long_as_the_process(project: Path) -> None
 
     assert trust(project, {}, nowhere)
 
-    assert load(project, {}, places=nowhere).value.system == "Say yes."
+    assert load(project, {}, folders=nowhere).value.system == "Say yes."
 
 
 # Files of agents, commands and skills
@@ -334,8 +336,8 @@ def app(tmp_path: Path, project: Path) -> Iterator[Callable[[], App]]:
         return made[-1]
 
     yield start
-    for one in made:
-        one.close()
+    for opened in made:
+        opened.close()
 
 
 HEAD = "---\n{}\n---\n"
@@ -368,7 +370,7 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     found = app()
     definitions = found.definitions
 
-    assert {one.key for one in found.config.held} == {
+    assert {setting.key for setting in found.config.held} == {
         "agent.build.model", "agent.build.prompt", "agent.own.steps", "agent.own.prompt",
         "agent.explore.disable", "agent.new.steps", "agent.new.model",
         "command.tidy", "command.go.model", "command.go.agent", "skill.s",
@@ -380,7 +382,7 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     assert (definitions.commands["go"].template, definitions.commands["go"].agent) == ("Go.", None)
     assert definitions.skills["s"].text == "Own."
 
-    assert {one.key for one in found.trust()} >= {"agent.build.model", "command.tidy"}
+    assert {setting.key for setting in found.trust()} >= {"agent.build.model", "command.tidy"}
 
     assert found.config.held == ()
     assert definitions.agents["build"].model == "openai/gpt-5"
@@ -389,9 +391,12 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     write(project / ".palimpsest/agents/build.md", HEAD.format("model: openai/o9") + "Obey more.")
     definitions.refresh()
     assert definitions.agents["build"].model is None
-    assert {one.key for one in found.config.held} == {"agent.build.model", "agent.build.prompt"}
+    assert {setting.key for setting in found.config.held} == {
+        "agent.build.model",
+        "agent.build.prompt",
+    }
     assert found.distrust()
-    assert "command.tidy" in {one.key for one in found.config.held}
+    assert "command.tidy" in {setting.key for setting in found.config.held}
 
 
 def test_a_project_s_steps_shorten_every_agent_s_and_lengthen_none(
@@ -462,10 +467,10 @@ def test_a_program_beside_the_folder_of_the_notebook_is_bound_too(
         f'[mcp.x]\ncommand = "python"\nargs = ["{up}tools/server.py"]',
     )
     start = project / "notebooks"
-    assert load(start, {}, places=places).held
+    assert load(start, {}, folders=places).held
     trust(start, {}, places)
-    assert load(start, {}, places=places).held == ()
+    assert load(start, {}, folders=places).held == ()
 
     write(project / "tools/beside.py", "import os\n")
 
-    assert load(start, {}, places=places).held
+    assert load(start, {}, folders=places).held

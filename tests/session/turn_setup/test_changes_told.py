@@ -16,11 +16,11 @@ from tests.store.record_builders import assistant
 
 from palimpsest.context.engine_text.environment_changes import CHANGES, FIRST_LOOK
 from palimpsest.model.script import calls, says
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.services import KernelServices
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
-from palimpsest.session.turn_setup.environment_updates import LOOK_SECONDS
+from palimpsest.session.turn_setup.environment_updates import LIST_SECONDS
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -81,7 +81,9 @@ def said(request: Any) -> list[str]:
         if message["role"] == "user":
             content = message["content"]
             texts.append(
-                content if isinstance(content, str) else "\n".join(one["text"] for one in content)
+                content
+                if isinstance(content, str)
+                else "\n".join(block["text"] for block in content)
             )
     return texts
 
@@ -89,7 +91,7 @@ def said(request: Any) -> list[str]:
 async def check_rebuilt(harness: SessionHarness, session: LiveSession, requests: int) -> None:
     rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert len(rebuilt) == requests
-    assert all(one.matches for one in rebuilt)
+    assert all(rebuilt_request.matches for rebuilt_request in rebuilt)
 
 
 async def test_midnight_is_told_with_the_next_prompt_and_never_in_front(tmp_path: Path) -> None:
@@ -101,14 +103,16 @@ async def test_midnight_is_told_with_the_next_prompt_and_never_in_front(tmp_path
     await ask(session, "two")
     await ask(session, "three")
 
-    first, second, third, last = (said(one) for one in model.requests)
+    first, second, third, last = (said(request) for request in model.requests)
     assert first == ["one"]
     assert second[0] == "one"
     assert second[1].startswith("two")
     assert second[1].count("<note>It is ") == 1
     assert third == second
     assert last == [*second, "three"]
-    systems = {str([m for m in one.messages if m["role"] == "system"]) for one in model.requests}
+    systems = {
+        str([m for m in request.messages if m["role"] == "system"]) for request in model.requests
+    }
     assert len(systems) == 1
     await check_rebuilt(harness, session, 4)
 
@@ -123,7 +127,7 @@ async def test_variables_are_told_at_first_and_when_the_user_changed_them(tmp_pa
     kernel.variables = {"x": "5"}
     await ask(session, "three")
 
-    first, second, third = (said(one) for one in model.requests)
+    first, second, third = (said(request) for request in model.requests)
     assert first[0] == f"one\n\n<variables>\n{FIRST_LOOK}\n- x: int, 1\n- y: int, 2\n</variables>"
     assert second == [first[0], "two"]
     assert third[:2] == second
@@ -156,7 +160,7 @@ async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
 
     assert said(model.requests[0]) == ["one"]
     assert f"{FIRST_LOOK}\n- x: int, 1" in said(model.requests[1])[1]
-    assert LOOK_SECONDS < 1
+    assert LIST_SECONDS < 1
 
 
 async def test_a_turn_that_was_never_sent_makes_no_kernel_new(tmp_path: Path) -> None:
@@ -255,7 +259,7 @@ async def _wander(tmp_path: Path, moves: list[str]) -> None:
             case _:
                 model.script(*([calls("list")] if move == "tool" else []), says("Done."))
                 await ask(session, f"Move {number}", agent=agent)
-    bodies = [[m for m in one.messages if m["role"] != "system"] for one in model.requests]
+    bodies = [[m for m in request.messages if m["role"] != "system"] for request in model.requests]
     for before, after in itertools.pairwise(bodies):
         assert after[: len(before)] == before
     await check_rebuilt(harness, session, len(bodies))
@@ -290,7 +294,7 @@ async def test_the_value_of_a_variable_that_a_prompt_names_goes_along(
     await ask(session, prompt)
     await ask(session, "and now?")
 
-    first, second, third = (said(one)[-1] for one in model.requests)
+    first, second, third = (said(request)[-1] for request in model.requests)
     assert first.endswith(f"{FIRST_LOOK}\n- x: int\n- y: int\n</variables>")
     assert second.endswith(f"{CHANGES}\n- x: int, 1\n</variables>")
     assert third == "and now?"

@@ -10,7 +10,7 @@ from palimpsest.app.loaded_config import trust
 from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.script import says
-from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
+from palimpsest.recordings.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.config.context_policy import session_key, users_of, with_history_limit
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
@@ -81,8 +81,11 @@ async def test_the_live_loop_sends_the_turns_that_the_key_allows(tmp_path: Path)
     assert together == ["Question 2?", "Question 3?", "And I?"]
     assert users_of(session.snapshot().messages, "bob") == {"ann", "bob"}
     rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
-    assert all(one.matches for one in rebuilt)
-    assert [policy_of(harness.store, one.record).history_limit for one in rebuilt] == [2] * 4 + [3]
+    assert all(rebuilt_request.matches for rebuilt_request in rebuilt)
+    assert [
+        policy_of(harness.store, rebuilt_request.record).history_limit
+        for rebuilt_request in rebuilt
+    ] == [2] * 4 + [3]
 
 
 async def test_without_a_limit_everything_is_sent(tmp_path: Path) -> None:

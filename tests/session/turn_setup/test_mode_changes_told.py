@@ -7,7 +7,7 @@ import pytest
 
 from palimpsest.context.engine_text.reminders import BUILD_BESIDE_NEWEST, PLAN_BESIDE_NEWEST
 from palimpsest.context.presets import PRESETS
-from palimpsest.review.reconstruction.decision_points import DecisionPoint
+from palimpsest.recordings.reconstruction.decision_points import DecisionPoint
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.messages import Messages
 
@@ -28,13 +28,13 @@ def talk(
             assert session.prompt(words, agent=agent).stopped_by == "finished"
         assert all(session.rebuild(request).matches for request in session.requests())
         told = session.redecide().occasions
-        assert [one for one in told if not one.same] == []
+        assert [occasion for occasion in told if not occasion.same] == []
         messages = session.messages
     return [said(request) for request in model.requests], told, messages
 
 
 def said(request: object) -> list[str]:
-    return [one["content"] for one in request.messages if one["role"] == "user"]  # type: ignore[attr-defined]
+    return [message["content"] for message in request.messages if message["role"] == "user"]  # type: ignore[attr-defined]
 
 
 PLANNED = (("Look.", "build"), ("Plan it.", "plan"), ("More.", "plan"), ("Do it.", "build"))
@@ -63,7 +63,7 @@ def test_the_recorded_form_says_it_beside_the_newest_prompt_alone(preset: str) -
         ["Look.", "Plan it.", f"More.\n\n{PLAN_BESIDE_NEWEST}"],
         ["Look.", "Plan it.", "More.", f"Do it.\n\n{BUILD_BESIDE_NEWEST}"],
     ]
-    assert [one.decider for one in told if one.decider == "remind"] == ["remind"] * 2
+    assert [occasion.decider for occasion in told if occasion.decider == "remind"] == ["remind"] * 2
     # What was added beside the older prompts stays in the log.
     kept = [part.text for m in messages for part in m.parts if part.type == "text"]
     assert kept.count(PLAN_BESIDE_NEWEST) == 2

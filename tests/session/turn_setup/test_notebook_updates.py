@@ -32,7 +32,7 @@ class RecordedRuns:
     def show(self, *sources: str, deleted: tuple[str, ...] = (), **by_id: str) -> None:
         """Let a page show cells ``id-1`` and so on with these sources, and others by their ids."""
         numbered = {f"id-{n}": source for n, source in enumerate(sources, 1)}
-        cells = [PageCell(id=one, source=held) for one, held in (numbered | by_id).items()]
+        cells = [PageCell(id=cell_id, source=held) for cell_id, held in (numbered | by_id).items()]
         self.pages = [PageNotebook(path="a.ipynb", cells=tuple(cells), deleted=deleted)]
 
     def add(self, source: str, printed: str = "", **more: Any) -> None:
@@ -56,7 +56,7 @@ class RecordedRuns:
 def opened(
     tmp_path: Path, runs: RecordedRuns, *answers: str, **more: Any
 ) -> tuple[SessionHarness, ScriptedModel]:
-    model = ScriptedModel(*(says(one) for one in answers))
+    model = ScriptedModel(*(says(answer) for answer in answers))
     harness = SessionHarness(tmp_path, model, notebook=runs, few=False, kernel_tools=True, **more)
     return harness, model
 
@@ -82,7 +82,7 @@ async def test_a_cell_is_told_once_and_its_request_can_be_rebuilt(tmp_path: Path
     await ask(session, "Third")
 
     told = parts(session)
-    assert [[one.number for one in part.cells] for part in told] == [[1], [2]]
+    assert [[cell.number for cell in part.cells] for part in told] == [[1], [2]]
     assert "MARK-1" in str(model.requests[0].messages)
     assert str(model.requests[1].messages).count("MARK-1") == 1
     await rebuilt(harness, session, model)
@@ -115,7 +115,7 @@ async def test_the_setting_says_which_cells_are_told(tmp_path: Path) -> None:
 
         await ask(session, "First")
 
-        assert [one.number for part in parts(session) for one in part.cells] == expected
+        assert [cell.number for part in parts(session) for cell in part.cells] == expected
 
 
 async def test_the_note_keeps_to_its_tokens(tmp_path: Path) -> None:
@@ -204,12 +204,12 @@ async def test_a_note_is_cleared_like_an_output(tmp_path: Path) -> None:
         for number in range(5):
             runs.add(f"loop({number})", f"{turn}-{number} word " * 2_000)
         await ask(session, f"Question {turn}")
-        if any(one.action == "clear" for one in session.decisions()):
+        if any(decision.action == "clear" for decision in session.decisions()):
             break
 
-    cleared = {one.part_id for one in session.decisions() if one.action == "clear"}
+    cleared = {decision.part_id for decision in session.decisions() if decision.action == "clear"}
     assert cleared
-    assert cleared <= {one.id for one in parts(session)}
+    assert cleared <= {part.id for part in parts(session)}
     assert len(str(model.requests[-1].messages)) < len(str(model.requests[-2].messages))
     await rebuilt(harness, session, model)
     found = await session.archive.find(min(cleared))
@@ -259,7 +259,7 @@ async def test_an_edited_and_a_deleted_cell_are_told_once(tmp_path: Path) -> Non
     runs.show("x = 1", draft="z = 'WRITTEN'", deleted=("id-2",))
     await ask(session, "Fourth")
 
-    told = [[(one.cell_id, one.state) for one in part.edits] for part in parts(session)]
+    told = [[(edit.cell_id, edit.state) for edit in part.edits] for part in parts(session)]
     assert told == [
         [],
         [("id-1", "edited"), ("draft", "edited"), ("id-2", "deleted")],
@@ -285,9 +285,9 @@ async def test_a_cell_that_was_edited_and_then_run_is_told_as_a_run_alone(tmp_pa
     await ask(session, "Second")
 
     first, second = parts(session)
-    assert [one.state for one in first.edits] == ["edited"]
+    assert [edit.state for edit in first.edits] == ["edited"]
     assert second.edits == ()
-    assert [one.number for one in second.cells] == [2]
+    assert [cell.number for cell in second.cells] == [2]
 
 
 async def test_a_session_that_is_opened_again_tells_no_edit_twice(tmp_path: Path) -> None:

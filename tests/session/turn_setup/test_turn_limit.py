@@ -15,7 +15,7 @@ def turns(settings: dict[str, Any]) -> list[int]:
     with isolated_session(model, settings={"dm_history_limit": 3, **settings}) as session:
         for number in range(9):
             session.prompt(f"Look {number}.")
-    return [sum(one["role"] == "user" for one in sent.messages) for sent in model.requests]
+    return [sum(message["role"] == "user" for message in sent.messages) for sent in model.requests]
 
 
 def test_by_default_up_to_half_as_many_more_are_sent() -> None:

@@ -20,8 +20,8 @@ from palimpsest.testing import ScriptedModel
 def started() -> Iterator[list[App]]:
     apps: list[App] = []
     yield apps
-    for one in apps:
-        one.close()
+    for app in apps:
+        app.close()
 
 
 def app(root: Path, started: list[App], words: str, *answers: str) -> App:
@@ -73,4 +73,4 @@ def test_a_turn_asks_for_its_window_as_the_recordings_are_compared(
 
     policies = found.engine.submit(turn()).result(LAST_RESORT_SECONDS)
 
-    assert all(one == PRESETS[preset].guard for one in policies)
+    assert all(policy == PRESETS[preset].guard for policy in policies)

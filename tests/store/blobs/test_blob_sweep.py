@@ -9,7 +9,12 @@ import pytest
 from tests.store.conformance import begin
 from tests.store.record_builders import OWNER, SESSION, records, session, tool, user
 
-from palimpsest.store.blobs.blob_sweep import DAY, LEAST_SECONDS, delete_unneeded, find_unneeded
+from palimpsest.store.blobs.blob_sweep import (
+    DAY_SECONDS,
+    MIN_AGE_SECONDS,
+    delete_unneeded,
+    find_unneeded,
+)
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.errors import NotFound
@@ -25,7 +30,7 @@ def store(tmp_path: Path) -> JsonlStore:
     return JsonlStore(prepare(tmp_path))
 
 
-def put(store: JsonlStore, content: str, *, at: float = NOW - 30 * DAY) -> BlobRef:
+def put(store: JsonlStore, content: str, *, at: float = NOW - 30 * DAY_SECONDS) -> BlobRef:
     """Store a blob with an old modification time."""
     ref = store.put_blob(content.encode())
     os.utime(store.layout.blobs / ref.sha256[:2] / ref.sha256, (at, at))
@@ -43,7 +48,7 @@ def use(store: JsonlStore, name: str, ref: BlobRef) -> None:
 
 
 def names(found: object) -> list[str]:
-    return [one.sha256 for one in found]  # type: ignore[attr-defined]
+    return [blob.sha256 for blob in found]  # type: ignore[attr-defined]
 
 
 def test_what_a_session_names_is_needed(store: JsonlStore) -> None:
@@ -51,7 +56,7 @@ def test_what_a_session_names_is_needed(store: JsonlStore) -> None:
     use(store, SESSION, needed)
 
     first = find_unneeded(store.layout, NOW, 7)
-    later = find_unneeded(store.layout, NOW + 8 * DAY, 7)
+    later = find_unneeded(store.layout, NOW + 8 * DAY_SECONDS, 7)
 
     assert (names(first.due), names(first.waiting), first.needed) == ([], [unneeded.sha256], 1)
     assert names(later.due) == [unneeded.sha256]
@@ -65,7 +70,7 @@ def test_a_look_deletes_nothing(store: JsonlStore) -> None:
     unneeded = put(store, "unneeded")
     find_unneeded(store.layout, NOW, 7)
 
-    assert names(find_unneeded(store.layout, NOW + 8 * DAY, 7).due) == [unneeded.sha256]
+    assert names(find_unneeded(store.layout, NOW + 8 * DAY_SECONDS, 7).due) == [unneeded.sha256]
     assert store.get_blob(unneeded.sha256) == b"unneeded"
 
 
@@ -75,8 +80,8 @@ def test_the_time_begins_when_the_session_is_deleted(store: JsonlStore) -> None:
     store.delete(SESSION)
     noted = (store.layout.blobs / "unneeded.json").stat().st_mtime
 
-    assert names(find_unneeded(store.layout, noted + 6 * DAY, 7).waiting) == [ref.sha256]
-    assert names(find_unneeded(store.layout, noted + 8 * DAY, 7).due) == [ref.sha256]
+    assert names(find_unneeded(store.layout, noted + 6 * DAY_SECONDS, 7).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, noted + 8 * DAY_SECONDS, 7).due) == [ref.sha256]
 
 
 def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
@@ -85,28 +90,28 @@ def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
     store.fork(SESSION, session("ses_fork"))
     store.delete(SESSION)
 
-    found = find_unneeded(store.layout, NOW + 30 * DAY, 7)
+    found = find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7)
 
     assert (found.due, found.waiting, found.needed) == ((), (), 1)
     store.delete("ses_fork")
-    assert find_unneeded(store.layout, NOW + 30 * DAY, 7).needed == 0
+    assert find_unneeded(store.layout, NOW + 30 * DAY_SECONDS, 7).needed == 0
 
 
 def test_what_is_needed_again_begins_anew(store: JsonlStore) -> None:
     ref = put(store, "output")
     find_unneeded(store.layout, NOW, 7)
     use(store, SESSION, ref)
-    find_unneeded(store.layout, NOW + 8 * DAY, 7)
+    find_unneeded(store.layout, NOW + 8 * DAY_SECONDS, 7)
     store.delete(SESSION)
     (store.layout.blobs / "unneeded.json").write_text("{}")
 
-    assert names(find_unneeded(store.layout, NOW + 9 * DAY, 7).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + 9 * DAY_SECONDS, 7).waiting) == [ref.sha256]
 
 
 def test_what_was_put_again_meanwhile_stays(store: JsonlStore) -> None:
     ref = put(store, "output")
     find_unneeded(store.layout, NOW, 0)
-    due = find_unneeded(store.layout, NOW + DAY, 0).due
+    due = find_unneeded(store.layout, NOW + DAY_SECONDS, 0).due
 
     store.put_blob(b"output")
 
@@ -119,8 +124,8 @@ def test_even_without_retention_a_fresh_blob_stays(store: JsonlStore) -> None:
     ref = put(store, "output", at=NOW)
     find_unneeded(store.layout, NOW, 0)
 
-    assert names(find_unneeded(store.layout, NOW + LEAST_SECONDS / 2, 0).waiting) == [ref.sha256]
-    assert names(find_unneeded(store.layout, NOW + LEAST_SECONDS, 0).due) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS / 2, 0).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + MIN_AGE_SECONDS, 0).due) == [ref.sha256]
 
 
 def test_a_cleanup_that_was_killed_loses_nothing(store: JsonlStore) -> None:
@@ -156,7 +161,7 @@ def test_what_a_killed_deletion_left_goes_with_a_later_cleanup(
 
     delete_unneeded(store.layout, ())
     assert left.exists(), "it was taken away a moment ago, and may be put back"
-    later = time.time() + LEAST_SECONDS + 1
+    later = time.time() + MIN_AGE_SECONDS + 1
     monkeypatch.setattr(time, "time", lambda: later)
     delete_unneeded(store.layout, ())
 

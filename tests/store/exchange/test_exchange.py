@@ -15,13 +15,13 @@ from palimpsest.store.exchange.import_sources import in_order
 from palimpsest.store.exchange.importer import ImportReport, import_sessions
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.exchange.opencode_format import (
-    differences,
     info_json,
+    json_differences,
     part_json,
     read_info,
     read_part,
     read_session,
-    restored,
+    with_kept_differences,
 )
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -72,7 +72,7 @@ def bring(store: Store, path: Path) -> ImportReport:
 
 
 def outcomes(report: ImportReport) -> list[tuple[str, str]]:
-    return [(one.id, one.outcome) for one in report.sessions]
+    return [(session.id, session.outcome) for session in report.sessions]
 
 
 def files(folder: Path) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def test_a_storage_folder_goes_in_and_out_to_the_letter(
     store: Store, source: Path, tmp_path: Path
 ) -> None:
     report = bring(store, source)
-    for one in report.sessions:
-        export_storage(store, one.id, tmp_path / "out", same)
+    for session in report.sessions:
+        export_storage(store, session.id, tmp_path / "out", same)
 
     given = files(source)
     empty = {f"session_diff/{SECOND}.json": []}
@@ -131,10 +131,10 @@ def test_an_exported_session_goes_in_and_out_to_the_letter(store: Store, tmp_pat
         out = exported(store, f"ses_{number}")
         expected = [
             {
-                "info": one["info"] | {"sessionID": f"ses_{number}"},
-                "parts": [part | {"sessionID": f"ses_{number}"} for part in one["parts"]],
+                "info": exported["info"] | {"sessionID": f"ses_{number}"},
+                "parts": [part | {"sessionID": f"ses_{number}"} for part in exported["parts"]],
             }
-            for one in messages
+            for exported in messages
         ]
         assert out["info"] == info, name
         assert out["messages"] == expected, name
@@ -203,7 +203,7 @@ def test_a_part_of_a_type_that_nobody_knows_goes_in_and_out(store: Store, tmp_pa
     report = bring(store, written(tmp_path / "given.json", given))
     out = exported(store, "ses_one")
 
-    assert ["hologram" in one.what for one in report.problems] == [True, True]
+    assert ["hologram" in problem.what for problem in report.problems] == [True, True]
     assert out["messages"] == given["messages"]
     other = MemoryStore()
     bring(other, written(tmp_path / "out.json", out))
@@ -236,7 +236,7 @@ def test_a_newer_export_of_ours_keeps_what_this_version_does_not_know(
     out = exported(store, "ses_one")
 
     assert outcomes(report) == [("ses_one", "new")]
-    assert sorted(one.what for one in report.problems) == [
+    assert sorted(problem.what for problem in report.problems) == [
         "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in.",
         "It is of the type 'hologram', which this version does not know; it is kept for an export, and not shown.",
     ]
@@ -274,7 +274,7 @@ def test_what_is_taken_back_goes_out_marked_as_theirs_is(store: Store, tmp_path:
     out = exported(store, "ses_one")
 
     assert out["info"]["revert"] == {"messageID": "msg_2"}
-    assert [one["info"]["id"] for one in out["messages"]] == ["msg_1", "msg_2"]
+    assert [message["info"]["id"] for message in out["messages"]] == ["msg_1", "msg_2"]
     elsewhere = MemoryStore()
     assert outcomes(bring(elsewhere, folder)) == [("ses_one", "new")]
     there = elsewhere.load("ses_one").session
@@ -343,12 +343,12 @@ def append(store: Store, session_id: str, event: Any) -> None:
 
 def test_the_same_again_brings_nothing(store: Store, source: Path) -> None:
     bring(store, source)
-    before = {one.id: list(store.read(one.id)) for one in store.list()}
+    before = {summary.id: list(store.read(summary.id)) for summary in store.list()}
 
     again = bring(store, source)
 
     assert outcomes(again) == [(FIRST, "same"), (SECOND, "same")]
-    assert {one.id: list(store.read(one.id)) for one in store.list()} == before
+    assert {summary.id: list(store.read(summary.id)) for summary in store.list()} == before
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
@@ -363,14 +363,14 @@ def test_an_import_that_was_killed_is_finished_by_the_next(
             writer.append([Record(seq=1, ts=now(), event=SessionCreated(session=other))])
             writer.close()
     elsewhere = MemoryStore(store.project_id)
-    for one in store.list():
-        writer = elsewhere.acquire(one.id, this_owner("test"), create=True)
-        writer.append(list(store.read(one.id)))
+    for summary in store.list():
+        writer = elsewhere.acquire(summary.id, this_owner("test"), create=True)
+        writer.append(list(store.read(summary.id)))
     whole = bring(elsewhere, source)
     for identifier, _ in outcomes(whole):
         # The checkpoint after the imported records is not part of them: an import without one is complete.
         read = elsewhere.read(identifier)
-        records = [one for one in read if not isinstance(one.event, Checkpoint)]
+        records = [record for record in read if not isinstance(record.event, Checkpoint)]
         writer = store.acquire(identifier, this_owner("import-that-is-killed"), create=True)
         writer.append(records[: max(1, int(len(records) * share))])
         writer.close()
@@ -378,10 +378,10 @@ def test_an_import_that_was_killed_is_finished_by_the_next(
     report = bring(store, source)
 
     assert outcomes(report) == outcomes(whole)
-    assert {one.id for one in store.list()} == {one.id for one in elsewhere.list()}
-    for one in elsewhere.list():
-        assert [each.event for each in store.read(one.id)][:-1] == [
-            each.event for each in elsewhere.read(one.id)
+    assert {summary.id for summary in store.list()} == {summary.id for summary in elsewhere.list()}
+    for summary in elsewhere.list():
+        assert [each.event for each in store.read(summary.id)][:-1] == [
+            each.event for each in elsewhere.read(summary.id)
         ][:-1]
     assert {outcome for _, outcome in outcomes(bring(store, source))} == {"same"}
 
@@ -412,11 +412,11 @@ def test_a_session_that_was_gone_on_with_is_left_alone(store: Store, tmp_path: P
 
     ((copied, outcome),) = outcomes(report)
     assert outcome == "copy"
-    assert [one.id for one in store.load("ses_one").messages()] == ["msg_1", "msg_ours"]
-    assert [one.id for one in store.load(copied).messages()] == ["msg_1", "msg_2"]
-    assert {part.session_id for one in store.load(copied).messages() for part in one.parts} == {
-        copied
-    }
+    assert [message.id for message in store.load("ses_one").messages()] == ["msg_1", "msg_ours"]
+    assert [message.id for message in store.load(copied).messages()] == ["msg_1", "msg_2"]
+    assert {
+        part.session_id for message in store.load(copied).messages() for part in message.parts
+    } == {copied}
     assert outcomes(bring(store, path)) == [(copied, "same")]
 
 
@@ -526,7 +526,7 @@ def test_ids_that_wrapped_do_not_order_messages() -> None:
     later = {"id": identifier("msg", after, "C"), "time": {"created": after}}
     assert later["id"] < asked["id"]
 
-    ordered = in_order([(one, ()) for one in (later, answered, asked)])
+    ordered = in_order([(message, ()) for message in (later, answered, asked)])
 
     assert [info for info, _ in ordered] == [asked, answered, later]
 
@@ -675,9 +675,9 @@ OBJECTS = st.dictionaries(st.sampled_from("abcd"), JSON, max_size=4)
 @hypothesis.given(ours=OBJECTS, theirs=OBJECTS)
 def test_what_is_kept_makes_ours_theirs_again(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     """For any two objects, the list of differences leads from one to the other."""
-    kept = json.loads(json.dumps(differences(ours, theirs)))
+    kept = json.loads(json.dumps(json_differences(ours, theirs)))
 
-    made = restored(copy.deepcopy(ours), kept)
+    made = with_kept_differences(copy.deepcopy(ours), kept)
 
     assert plain(made) == plain(theirs)
-    assert differences(made, theirs) == []
+    assert json_differences(made, theirs) == []

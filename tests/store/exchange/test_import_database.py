@@ -49,22 +49,30 @@ def database_of(storage: Path, path: Path) -> Path:
     with closing(sqlite3.connect(path)) as database:
         database.executescript(SCHEMA)
         for file in storage.glob("session/*/*.json"):
-            one = loaded(file)
-            counts = one["summary"]
+            stored = loaded(file)
+            counts = stored["summary"]
             database.execute(
                 "INSERT INTO session (id, project_id, directory, title, version, summary_additions,"
                 " summary_deletions, summary_files, time_created, time_updated) VALUES (?,?,?,?,?,?,?,?,?,?)",
-                (one["id"], one["projectID"], one["directory"], one["title"], one["version"], counts["additions"],
-                 counts["deletions"], counts["files"], one["time"]["created"], one["time"]["updated"]),
+                (stored["id"], stored["projectID"], stored["directory"], stored["title"], stored["version"], counts["additions"],
+                 counts["deletions"], counts["files"], stored["time"]["created"], stored["time"]["updated"]),
             )  # fmt: skip
         for file in storage.glob("message/*/*.json"):
-            one = loaded(file)
-            row = one.pop("id"), one.pop("sessionID"), one["time"]["created"], 0, json.dumps(one)
+            stored = loaded(file)
+            row = (
+                stored.pop("id"),
+                stored.pop("sessionID"),
+                stored["time"]["created"],
+                0,
+                json.dumps(stored),
+            )
             database.execute("INSERT INTO message VALUES (?,?,?,?,?)", row)
         for file in storage.glob("part/*/*.json"):
-            one = loaded(file)
-            ids = one.pop("id"), one.pop("messageID"), one.pop("sessionID")
-            database.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", (*ids, 0, 0, json.dumps(one)))
+            stored = loaded(file)
+            ids = stored.pop("id"), stored.pop("messageID"), stored.pop("sessionID")
+            database.execute(
+                "INSERT INTO part VALUES (?,?,?,?,?,?)", (*ids, 0, 0, json.dumps(stored))
+            )
         database.commit()
     return path
 
@@ -92,16 +100,16 @@ def test_a_database_gives_the_sessions_of_the_storage_folder(tmp_path: Path) -> 
     import_sessions(stored, storage, now)
 
     assert report.problems == ()
-    assert sorted(one.outcome for one in report.sessions) == ["new", "new"]
+    assert sorted(session.outcome for session in report.sessions) == ["new", "new"]
     assert (path.read_bytes(), sorted(tmp_path.iterdir())) == (content, beside)
-    for one in report.sessions:
-        export_storage(store, one.id, tmp_path / "one", lambda value: value)
-        export_storage(stored, one.id, tmp_path / "other", lambda value: value)
+    for session in report.sessions:
+        export_storage(store, session.id, tmp_path / "one", lambda value: value)
+        export_storage(stored, session.id, tmp_path / "other", lambda value: value)
     for folder in ("message", "part", "session"):
         made = {p.name: loaded(p) for p in (tmp_path / "one" / folder).rglob("*.json")}
         assert made == {p.name: loaded(p) for p in (tmp_path / "other" / folder).rglob("*.json")}
     again = import_sessions(store, path, now)
-    assert {one.outcome for one in again.sessions} == {"same"}
+    assert {session.outcome for session in again.sessions} == {"same"}
 
 
 def test_a_database_that_grew_updates_its_session(tmp_path: Path) -> None:
@@ -123,7 +131,7 @@ def test_a_database_that_grew_updates_its_session(tmp_path: Path) -> None:
 
     report = import_sessions(store, path, now)
 
-    assert {one.id: one.outcome for one in report.sessions}[session] == "updated"
+    assert {imported.id: imported.outcome for imported in report.sessions}[session] == "updated"
     assert words(store, session)[-1] == "And now?"
 
 
@@ -136,7 +144,7 @@ def test_a_broken_row_costs_only_itself(tmp_path: Path) -> None:
 
     report = import_sessions(store, path, now)
 
-    assert [one.where for one in report.problems] == [
+    assert [problem.where for problem in report.problems] == [
         "opencode.db, part prt_11111111aaaaPlanText04"
     ]
     assert len(words(store, "ses_11111111aaaaMockOpenCode01")) == 1
@@ -157,10 +165,10 @@ def test_a_database_of_opencode_itself_gives_what_it_exports(real: Path) -> None
     report = import_sessions(store, real / "opencode.db", now)
     import_sessions(exported, real / "export.json", now)
 
-    [one] = report.sessions
+    [imported] = report.sessions
     assert report.problems == ()
-    assert len(words(store, one.id)) == 2
-    first, second = store.load(one.id), exported.load(one.id)
+    assert len(words(store, imported.id)) == 2
+    first, second = store.load(imported.id), exported.load(imported.id)
     for mine, theirs in zip(first.messages(), second.messages(), strict=True):
         assert mine.info == theirs.info
         # OpenCode orders parts by their ids, and those of this invented session do not rise.
@@ -248,7 +256,7 @@ def test_what_does_not_run_when_rows_are_read_does_no_harm(tmp_path: Path, addit
 
     report = import_sessions(MemoryStore(), path, now)
 
-    assert [one.outcome for one in report.sessions] == ["new", "new"]
+    assert [session.outcome for session in report.sessions] == ["new", "new"]
     assert report.problems == ()
 
 
@@ -298,7 +306,7 @@ def test_a_schema_that_is_no_text_ends_with_a_sentence(tmp_path: Path) -> None:
 def test_a_session_that_builds_too_much_costs_only_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_json, "MOST_BUILT_BYTES", 1_000_000)
+    monkeypatch.setattr(bounded_json, "MAX_BUILT_BYTES", 1_000_000)
     path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
     large = '{"type": "text", "text": "x", "metadata": {"a": [' + "{}," * 50_000 + "{}]}}"
     with closing(sqlite3.connect(path)) as database:

@@ -17,7 +17,7 @@ from tests.sample_size import sample_size
 from palimpsest.store.blobs import blob_storage
 from palimpsest.store.blobs.blob_storage import sweep_packs
 from palimpsest.store.file_snapshots import snapshots as store_snapshots
-from palimpsest.store.file_snapshots.file_diffs import diffs, file_diff, joined
+from palimpsest.store.file_snapshots.file_diffs import file_diff, join_diffs, snapshot_diffs
 from palimpsest.store.file_snapshots.file_restore import (
     FileRestore,
     perform_restores,
@@ -25,8 +25,8 @@ from palimpsest.store.file_snapshots.file_restore import (
     wanted_file,
 )
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
-from palimpsest.store.file_snapshots.trees import reachable
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.store.file_snapshots.trees import add_reachable
+from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
 
@@ -35,7 +35,7 @@ def snapshots(root: Path, limits: SnapshotLimits | None = None) -> Snapshots:
         root,
         root / ".palimpsest" / "snapshots",
         rules=GitignoreRules,
-        never=ALWAYS_LEFT_OUT,
+        never=ALWAYS_SKIPPED,
         limits=limits,
     )
 
@@ -55,8 +55,10 @@ def back(
     shots: Snapshots, before: str, after: str, overwrite: tuple[str, ...] = ()
 ) -> list[FileRestore]:
     """Undo the changes between two snapshots; return the planned restores."""
-    one, other = shots.read(before), shots.read(after)
-    files = [wanted_file(path, one, other.get(path)) for path in shots.changed(before, after)]
+    older, newer = shots.read(before), shots.read(after)
+    files = [
+        wanted_file(path, older, newer.get(path)) for path in shots.changed_paths(before, after)
+    ]
     moves = plan_moves(shots, files)
     perform_restores(shots, moves, overwrite)
     return list(moves)
@@ -66,8 +68,8 @@ def picture(root: Path) -> dict[str, object]:
     """Return all files and links with content and mode."""
     found: dict[str, object] = {}
     for folder, names, files in os.walk(root):
-        names[:] = [name for name in names if name not in ALWAYS_LEFT_OUT]
-        for name in [*files, *(one for one in names if (Path(folder) / one).is_symlink())]:
+        names[:] = [name for name in names if name not in ALWAYS_SKIPPED]
+        for name in [*files, *(link for link in names if (Path(folder) / link).is_symlink())]:
             path = Path(folder) / name
             key = path.relative_to(root).as_posix()
             if path.is_symlink():
@@ -279,7 +281,11 @@ def test_a_project_that_is_too_large_is_never_read_and_looked_at_once(
 
     assert looks.read == []
     assert len(looks.listed) == len(set(looks.listed))
-    assert (shots.objects._held, shots.objects._waiting, shots._hashes) == (0, {}, {})
+    assert (shots.objects._uncommitted_bytes, shots.objects._uncommitted, shots._hashes) == (
+        0,
+        {},
+        {},
+    )
 
 
 def test_a_project_that_was_too_large_is_looked_at_again_when_its_rules_change(
@@ -302,13 +308,17 @@ def test_a_project_that_grows_too_large_is_forgotten(project: Path) -> None:
     with pytest.raises(SnapshotsOff):
         shots.take()
 
-    assert (shots.objects._held, shots.objects._waiting, shots._hashes) == (0, {}, {})
+    assert (shots.objects._uncommitted_bytes, shots.objects._uncommitted, shots._hashes) == (
+        0,
+        {},
+        {},
+    )
 
 
 def test_a_large_snapshot_holds_a_bounded_part_of_it_in_memory(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blob_storage, "MOST_HELD_BYTES", 1_000)
+    monkeypatch.setattr(blob_storage, "MAX_UNCOMMITTED_BYTES", 1_000)
     held: list[int] = []
     for number in range(20):
         (project / f"{number}.txt").write_bytes(os.urandom(300))
@@ -317,7 +327,7 @@ def test_a_large_snapshot_holds_a_bounded_part_of_it_in_memory(
 
     def counted(content: bytes) -> str:
         name = put(content)
-        held.append(sum(map(len, shots.objects._waiting.values())))
+        held.append(sum(map(len, shots.objects._uncommitted.values())))
         return name
 
     monkeypatch.setattr(shots.objects, "put", counted)
@@ -336,7 +346,7 @@ def test_an_empty_folder_that_was_deleted_comes_back(project: Path) -> None:
     (project / "src" / "empty").rmdir()
     after = shots.take()
 
-    assert shots.changed(before, after) == ("out/deep", "src/empty")
+    assert shots.changed_paths(before, after) == ("out/deep", "src/empty")
     back(shots, before, after)
 
     assert (project / "out" / "deep").is_dir()
@@ -361,7 +371,8 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_rest_is_done(
     after = shots.take()
     one, other = shots.read(before), shots.read(after)
     moves = plan_moves(
-        shots, [wanted_file(path, one, other.get(path)) for path in shots.changed(before, after)]
+        shots,
+        [wanted_file(path, one, other.get(path)) for path in shots.changed_paths(before, after)],
     )
     replace = Path.replace
 
@@ -414,7 +425,7 @@ def test_a_change_with_the_same_size_and_time_is_seen(project: Path) -> None:
     (project / "a.txt").write_text("two\none\nthree\n")
     os.utime(project / "a.txt", ns=(was.st_atime_ns, was.st_mtime_ns))
 
-    assert shots.changed(before, shots.take()) == ("a.txt",)
+    assert shots.changed_paths(before, shots.take()) == ("a.txt",)
 
 
 def test_files_that_did_not_change_are_not_read_again(
@@ -447,7 +458,7 @@ def test_a_cleanup_takes_what_no_snapshot_needs_and_nothing_else(project: Path) 
         shots.take()
     (project / "a.txt").write_text("third")
     name, needed = shots.take(), set[str]()
-    reachable(shots.objects, name, needed)
+    add_reachable(shots.objects, name, needed)
     folder = project / ".palimpsest" / "snapshots"
     later = time.time() + 7_200
 
@@ -483,9 +494,11 @@ def test_says_what_became_of_each_file(project: Path) -> None:
     (project / "c.txt").write_text("new\n")
     (project / "run.sh").unlink()
 
-    found = diffs(shots, before, shots.take())
+    found = snapshot_diffs(shots, before, shots.take())
 
-    assert [(one.file, one.status, one.additions, one.deletions, one.note) for one in found] == [
+    assert [
+        (diff.file, diff.status, diff.additions, diff.deletions, diff.note) for diff in found
+    ] == [
         ("a.txt", "modified", 2, 1, None),
         ("c.txt", "added", 1, 0, None),
         ("run.sh", "deleted", 0, 1, None),
@@ -504,7 +517,7 @@ def test_line_numbers_are_those_of_the_whole_file(project: Path) -> None:
     lines[49] = "changed"
     (project / "a.txt").write_text("\n".join(lines))
 
-    (found,) = diffs(shots, before, shots.take())
+    (found,) = snapshot_diffs(shots, before, shots.take())
 
     assert "@@ -47,7 +47,7 @@" in (found.patch or "")
 
@@ -516,11 +529,11 @@ def test_two_changes_of_a_file_are_told_as_one(project: Path) -> None:
     second = shots.take()
     (project / "a.txt").write_text("one\ntwo\nthree\nfour\n")
     third = shots.take()
-    older, newer = diffs(shots, first, second)[0], diffs(shots, second, third)[0]
+    older, newer = snapshot_diffs(shots, first, second)[0], snapshot_diffs(shots, second, third)[0]
 
-    both = joined(older, newer, shots)
+    both = join_diffs(older, newer, shots)
 
-    assert both == diffs(shots, first, third)[0]
+    assert both == snapshot_diffs(shots, first, third)[0]
     entry = shots.read(first).get("a.txt")
     assert file_diff(shots, "a.txt", entry, entry) is None
 
@@ -600,8 +613,8 @@ def test_a_difference_shows_no_cell_that_is_kept_from_the_agent(project: Path, n
     first, second = save("HUSH = 1", "open = 1"), save("HUSH = 2", "open = 2")
     third, broken = save("HUSH = 3", "open = 2"), save("HUSH = 3", "open = 3", "]")
     (both,), (hidden,), (end,) = (
-        diffs(shots, one, other)
-        for one, other in ((first, second), (second, third), (third, broken))
+        snapshot_diffs(shots, before, other)
+        for before, other in ((first, second), (second, third), (third, broken))
     )
 
     assert '+   "source": "open = 2"' in (both.patch or "")

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.store.file_snapshots.file_diffs import diffs
+from palimpsest.store.file_snapshots.file_diffs import snapshot_diffs
 from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import (
     Tree,
     TreeEntry,
     UnsafeTree,
-    encode,
+    add_reachable,
     encode_root,
-    reachable,
+    encode_tree,
 )
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 from palimpsest.tools.file_access.paths import protection_of
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem
@@ -36,7 +36,7 @@ def shots(root: Path) -> Snapshots:
         root,
         root / ".palimpsest/snapshots",
         rules=GitignoreRules,
-        never=ALWAYS_LEFT_OUT,
+        never=ALWAYS_SKIPPED,
         protection=protection_of,
     )
 
@@ -45,7 +45,7 @@ def planted(made: Snapshots, name: str, **more: TreeEntry) -> str:
     """Add a snapshot whose tree has one file with this name."""
     made.objects.begin()
     file = TreeEntry("file", 0o755, made.objects.put(CONTENT), len(CONTENT))
-    tree = made.objects.put(encode({name: file, **more}))
+    tree = made.objects.put(encode_tree({name: file, **more}))
     snapshot = made.objects.put(encode_root(tree, [], cut=False))
     made.objects.commit()
     return snapshot
@@ -147,7 +147,7 @@ def test_the_lines_of_a_file_of_keys_are_counted_and_not_shown(root: Path, name:
     (root / name).write_text("CANARY\n")
     (root / "b.txt").write_text("shown\n")
 
-    found = {one.file: one for one in diffs(made, before, made.take())}
+    found = {diff.file: diff for diff in snapshot_diffs(made, before, made.take())}
 
     assert "+shown" in (found["b.txt"].patch or "")
     assert "CANARY" not in str(found)
@@ -168,7 +168,7 @@ def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "sub/b c.py", ".gitignore", "..a", "a..", "C:x", "ä/ö"])
 def test_other_names_are_good(name: str) -> None:
-    assert path_problem(name, ALWAYS_LEFT_OUT) is None
+    assert path_problem(name, ALWAYS_SKIPPED) is None
 
 
 FILE = ["file", 420, "0" * 64, 3]
@@ -198,7 +198,7 @@ def test_what_is_no_tree_is_refused_in_a_sentence(root: Path, head: object, body
     with pytest.raises(NotFound):
         made.read(snapshot)
     needed: set[str] = set()
-    reachable(made.objects, snapshot, needed)
+    add_reachable(made.objects, snapshot, needed)
     assert snapshot in needed
 
 
@@ -211,16 +211,18 @@ def test_bytes_that_are_no_tree_are_refused_in_a_sentence(root: Path, content: b
 
     with pytest.raises(NotFound):
         made.read(snapshot)
-    reachable(made.objects, snapshot, set())
+    add_reachable(made.objects, snapshot, set())
 
 
 def test_a_tree_that_unfolds_without_end_is_refused_at_once(root: Path) -> None:
     made = shots(root)
     made.objects.begin()
-    inner = made.objects.put(encode({"a": TreeEntry("file", 420, made.objects.put(CONTENT), 3)}))
+    inner = made.objects.put(
+        encode_tree({"a": TreeEntry("file", 420, made.objects.put(CONTENT), 3)})
+    )
     names = [f"folder-{number}" for number in range(200)]
     for _ in range(40):
-        inner = made.objects.put(encode({n: TreeEntry("folder", 0, inner) for n in names}))
+        inner = made.objects.put(encode_tree({n: TreeEntry("folder", 0, inner) for n in names}))
     snapshot = made.objects.put(encode_root(inner, [], cut=False))
     made.objects.commit()
 

@@ -85,7 +85,7 @@ def check_use(pristine: Pristine, gone: set[str], *, writes: bool) -> None:
         assert again.load(SESSION).messages()[-1].id == "msg_new"
         assert again.open_live(SESSION).messages()[-1].id == "msg_new"
         check_kept(again, pristine.messages, gone, pristine.live)
-        assert [one.id for one in again.list()] == [SESSION]
+        assert [summary.id for summary in again.list()] == [SESSION]
 
 
 @pytest.mark.slow

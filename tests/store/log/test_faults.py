@@ -289,7 +289,7 @@ def test_a_segment_whose_header_comes_late_is_never_passed_over(
             taken.writer.close()
         done.set()
 
-    own = store.segments.own
+    own = store.segments.own_ranges
 
     def own_then_let_go(session_id: str, *, below: int | None = None) -> list[SegmentRange]:
         found = own(session_id, below=below)
@@ -301,7 +301,7 @@ def test_a_segment_whose_header_comes_late_is_never_passed_over(
     slow = threading.Thread(target=slowly, name="slow")
     slow.start()
     assert slow_header.reached.wait(LAST_RESORT_SECONDS)
-    monkeypatch.setattr(store.segments, "own", own_then_let_go)
+    monkeypatch.setattr(store.segments, "own_ranges", own_then_let_go)
     writer = store.acquire(SESSION, this_owner("kernel-a"), steal=True)
     slow.join(LAST_RESORT_SECONDS)
     writer.append(records([assistant("msg_new")], first=store.load(SESSION).seq + 1))
@@ -546,7 +546,7 @@ def test_a_log_whose_first_line_is_damaged_or_gone_is_read(tmp_path: Path, first
     again = open_here(tmp_path)
 
     assert again.load(SESSION).messages() == before
-    assert [one.id for one in again.list()] == [SESSION]
+    assert [summary.id for summary in again.list()] == [SESSION]
     assert [(problem.where, problem.what) for problem in again.problems(SESSION)] == [
         ("ses_a/log-1.jsonl, byte 0", "The first line is no header."),
         ("ses_a/log-2.jsonl, byte 0", "The first line is no header."),

@@ -52,7 +52,7 @@ class Disk:
             raise WriteFailed("The disk is full.", written=len(kept))
         self.synced += sync
 
-    def missing(self) -> str:
+    def missing_reason(self) -> str:
         return ""
 
     def position(self) -> tuple[str, int]:

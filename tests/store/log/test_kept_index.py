@@ -42,7 +42,7 @@ def written(store: JsonlStore, script: Sequence[Event], first: int = 1) -> int:
     """Append events in a segment of their own; returns the number of the next record."""
     with_owner = Owner(host="test", pid=0, kernel_id="test")
     writer = store.acquire(SESSION, with_owner, create=first == 1)
-    found = [Record(seq=at, ts=at, event=one) for at, one in enumerate(script, first)]
+    found = [Record(seq=at, ts=at, event=event) for at, event in enumerate(script, first)]
     writer.append(found)
     writer.close()
     return first + len(found)
@@ -62,7 +62,7 @@ def whole_pages(store: JsonlStore) -> Iterator[tuple[str, int, object]]:
 
 def told(state: State) -> object:
     left = close_interrupted(state, 9), code_at_the_end(state), live_window(state).seq
-    return left, whole_state(state), state.compacted, state.holding("subtask")
+    return left, whole_state(state), state.compacted, state.messages_with_part("subtask")
 
 
 @settings(deadline=None, max_examples=sample_size(10, 400))
@@ -119,11 +119,11 @@ def test_a_page_reads_only_its_own_lines(tmp_path: Path) -> None:
     fork = store.fork(SESSION, session("ses_2"), seq=7)
 
     page = store.open_messages(SESSION, NAMES[3], 1)
-    assert [one.id for one in page.page(1, NAMES[3]) or ()] == [NAMES[2]]
+    assert [message.id for message in page.page(1, NAMES[3]) or ()] == [NAMES[2]]
     assert len(page.slots()) == len(NAMES[1:4])
     opened = store.open_live(fork.id)
     assert [slot.block is None for slot in opened.slots()] == [False] * 3
-    assert opened.unsettled() == opened.messages()[:0]
+    assert opened.unsettled_messages() == opened.messages()[:0]
 
 
 @pytest.mark.parametrize("damage", ["byte", "shortened", "index", "torn", "no index"])
@@ -168,8 +168,8 @@ def test_a_fork_of_what_another_kernel_cut_off_keeps_it(tmp_path: Path) -> None:
     store = JsonlStore(prepare(tmp_path))
     store.keep_index(SESSION, store.load(SESSION))
 
-    assert [one.id for one in store.load(fork.id).messages()] == NAMES
-    assert [one.id for one in store.load(SESSION).messages()] == [*NAMES[:-2], "msg_8"]
+    assert [message.id for message in store.load(fork.id).messages()] == NAMES
+    assert [message.id for message in store.load(SESSION).messages()] == [*NAMES[:-2], "msg_8"]
     assert (first.parent / kept_index.INDEX_FILE).exists()
     assert told(store.open_live(fork.id)) == told(store.load(fork.id))
 

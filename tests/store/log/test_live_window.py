@@ -24,7 +24,7 @@ from tests.store.session_state.test_state import events
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.log.segments import bisect, lines_backward, lines_forward
+from palimpsest.store.log.segments import find_record_offset, lines_backward, lines_forward
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.context_values.decisions import Decision
@@ -225,14 +225,14 @@ def test_a_generated_session_opens_the_same_live_and_whole(store: JsonlStore) ->
 @pytest.mark.slow
 def test_lines_are_found_from_both_ends_and_by_number(store: JsonlStore) -> None:
     generate(store, "ses_long", turns=30)
-    piece = store.segments.own("ses_long")[0]
+    piece = store.segments.own_ranges("ses_long")[0]
     ahead = list(lines_forward(piece))
 
     assert list(lines_backward(piece)) == ahead[::-1]
     assert piece.path.read_bytes()[piece.start :] == b"".join(line + b"\n" for _, line in ahead)
     for index in range(0, len(ahead), 97):
-        assert bisect(piece, index + 1) == ahead[index][0]
-    assert bisect(piece, len(ahead) + 1) is None
+        assert find_record_offset(piece, index + 1) == ahead[index][0]
+    assert find_record_offset(piece, len(ahead) + 1) is None
 
 
 @settings(max_examples=sample_size(25, 500), deadline=None)

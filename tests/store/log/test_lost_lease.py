@@ -168,7 +168,7 @@ def test_a_session_that_is_robbed_while_it_is_read_whole_stays_this_kernels_own(
             other.close()
         return store.load(book.session_id)
 
-    book.widen(load)
+    book.load_whole(load)
     book.append(assistant("msg_2"))
     assert book.flush_sync()
     book.close()
@@ -183,15 +183,15 @@ def test_a_fork_that_is_begun_while_its_parent_is_deleted_keeps_it(
 ) -> None:
     store, other = open_here(tmp_path), open_here(tmp_path)
     begin(store)
-    needed = store._needed
+    needed = store._is_needed_by_fork
 
     def forked_behind(session_id: str) -> bool:
         found = needed(session_id)
-        monkeypatch.setattr(store, "_needed", needed)
+        monkeypatch.setattr(store, "_is_needed_by_fork", needed)
         other.fork(SESSION, session("ses_f"))
         return found
 
-    monkeypatch.setattr(store, "_needed", forked_behind)
+    monkeypatch.setattr(store, "_is_needed_by_fork", forked_behind)
     store.delete(SESSION)
 
     assert names(other, "ses_f") == ["msg_1", "msg_2"]
@@ -211,7 +211,7 @@ def test_nothing_is_left_of_a_fork_whose_parent_was_faster_gone(
         return found
 
     monkeypatch.setattr(other, "_place", deleted_behind)
-    monkeypatch.setattr(jsonl_store, "PUT_BACK_SECONDS", 0.05)
+    monkeypatch.setattr(jsonl_store, "RESTORE_SECONDS", 0.05)
     with pytest.raises(NotFound, match="was deleted a moment ago"):
         other.fork(SESSION, session("ses_f"))
 
@@ -225,14 +225,14 @@ def test_a_list_that_is_made_while_a_session_is_deleted_is_without_it(
     store, other = open_here(tmp_path), open_here(tmp_path)
     begin(store)
     begin(store, (SessionCreated(session=session("ses_b")),), "ses_b")
-    own = other.segments.own
+    own = other.segments.own_ranges
 
     def deleted_before(session_id: str, **more: int) -> list[SegmentRange]:
         if session_id == "ses_b":
             store.delete(session_id)
         return own(session_id, **more)
 
-    monkeypatch.setattr(other.segments, "own", deleted_before)
+    monkeypatch.setattr(other.segments, "own_ranges", deleted_before)
     assert [line.id for line in other.list()] == [SESSION]
 
 

@@ -58,12 +58,14 @@ def test_the_newest_are_told_while_the_rest_is_read(
     go = stall(store, monkeypatch, after=10)
 
     found, missing = store.recent(10)
-    assert [one.id for one in found] == [f"ses_{number:03}" for number in range(COUNT - 1, 49, -1)]
+    assert [summary.id for summary in found] == [
+        f"ses_{number:03}" for number in range(COUNT - 1, 49, -1)
+    ]
     assert missing == COUNT - 10
     assert store.recent(10) == (found, missing)  # nobody waits for the thread that reads the rest
 
     go.set()
-    assert [one.id for one in store.list()][:10] == [one.id for one in found]
+    assert [summary.id for summary in store.list()][:10] == [summary.id for summary in found]
     assert store.recent(10)[1] == 0
 
 
@@ -71,7 +73,7 @@ def test_what_was_read_is_kept_when_a_kernel_is_killed_half_way(
     store: JsonlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(store)
-    monkeypatch.setattr(indexing, "PASS_SECONDS", 0)
+    monkeypatch.setattr(indexing, "SAVE_SECONDS", 0)
     go = stall(store, monkeypatch, after=30)
     lister = threading.Thread(target=store.list)
     lister.start()
@@ -109,7 +111,7 @@ def test_what_is_no_session_is_passed_over(store: JsonlStore) -> None:
     (sessions / "ses_linked" / "log-1.jsonl").symlink_to(sessions / SESSION / "log-1.jsonl")
     (sessions / "..hidden").mkdir()
 
-    listed = {one.id for one in store.list()}
+    listed = {summary.id for summary in store.list()}
     assert SESSION in listed
     assert listed <= {SESSION, "ses_link"}
 
@@ -130,8 +132,8 @@ def test_an_index_that_is_a_folder_stops_nobody(store: JsonlStore) -> None:
     begin(store)
     store.layout.index.mkdir()
 
-    assert [one.id for one in store.list()] == [SESSION]
-    assert [one.id for one in store.recent(5)[0]] == [SESSION]
+    assert [summary.id for summary in store.list()] == [SESSION]
+    assert [summary.id for summary in store.recent(5)[0]] == [SESSION]
 
 
 @pytest.mark.soak

@@ -54,7 +54,9 @@ def kept(project: Path) -> Path:
 def logs(folder: Path, name: str = "log") -> dict[str, bytes]:
     """Return the contents of logs by path, with the prefix ``name`` replaced by ``log``."""
     found = folder.glob(f"sessions/*/{name}-*.jsonl")
-    return {f"{one.parent.name}/{one.name.replace(name, 'log')}": one.read_bytes() for one in found}
+    return {
+        f"{path.parent.name}/{path.name.replace(name, 'log')}": path.read_bytes() for path in found
+    }
 
 
 def forget_layout(project: Path, version: int | None) -> None:
@@ -72,8 +74,8 @@ def run(*arguments: str) -> "subprocess.Popen[str]":
 
 
 def test_the_table_has_a_step_for_every_layout_and_a_sentence_for_every_step() -> None:
-    assert [one.number for one in STEPS] == list(range(1, LAYOUT_VERSION + 1))
-    assert all(one.sentence and not one.sentence.endswith(".") for one in STEPS)
+    assert [step.number for step in STEPS] == list(range(1, LAYOUT_VERSION + 1))
+    assert all(step.sentence and not step.sentence.endswith(".") for step in STEPS)
 
 
 @pytest.mark.parametrize("version", [0, None], ids=["it says 0", "it says nothing"])
@@ -100,7 +102,7 @@ def test_a_folder_of_layout_0_is_checked_named_and_listed_anew(
         "project_id": "p" if version is None else "p0",  # the id in its sessions
     }
     assert logs(kept(project)) == before
-    assert {one.id for one in store.list()} == {SESSION, "ses_b"}
+    assert {summary.id for summary in store.list()} == {SESSION, "ses_b"}
 
 
 def test_the_second_opening_runs_nothing_and_says_nothing(project: Path) -> None:
@@ -153,7 +155,7 @@ def test_layout_0_goes_all_the_way_with_a_copy_of_each_step(project: Path) -> No
 
     layout = prepare(project, steps())
 
-    assert sorted(one.name for one in kept(project).glob("before-*")) == [
+    assert sorted(path.name for path in kept(project).glob("before-*")) == [
         "before-layout-1",
         f"before-layout-{NUMBER}",
     ]
@@ -171,14 +173,14 @@ def test_who_puts_the_copy_back_has_the_older_layout(project: Path) -> None:
     before = logs(kept(project))
     prepare(project, steps())
     copy = kept(project) / f"before-layout-{NUMBER}"
-    for one in copy.iterdir():
-        there = kept(project) / one.name
+    for entry in copy.iterdir():
+        there = kept(project) / entry.name
         shutil.rmtree(there) if there.is_dir() else there.unlink()
-        one.rename(there)
+        entry.rename(there)
 
     store, warning = open_store(project)
     assert (logs(kept(project)), warning) == (before, None)
-    assert {one.id for one in store.list()} == {SESSION, "ses_b"}
+    assert {summary.id for summary in store.list()} == {SESSION, "ses_b"}
     prepare(project, steps())
     assert logs(kept(project) / f"before-layout-{NUMBER}-2") == before
 
@@ -195,29 +197,29 @@ def test_killed_at_any_file_operation_the_old_or_the_new_is_whole(
         assert ran.wait(500) == 0
     stages = set()
 
-    for one in sorted(folder.iterdir(), key=lambda path: int(path.name)):
-        root = kept(one)
+    for project_folder in sorted(folder.iterdir(), key=lambda path: int(path.name)):
+        root = kept(project_folder)
         found = read_layout(root)
         stages.add(found.migration.stage if found.migration is not None else found.version)
         if found.version == LAYOUT_VERSION:
             older = tmp_path / "older"
-            shutil.copytree(one, older)
+            shutil.copytree(project_folder, older)
             store, _ = open_store(older)
             assert {each.id for each in store.list()} == {SESSION, "ses_b"}
             assert logs(kept(older)) == before
             shutil.rmtree(older)
         else:
             with pytest.raises(LayoutTooNew):
-                prepare(one)
+                prepare(project_folder)
             copies = logs(root / f"before-layout-{NUMBER}")
             assert {**logs(root), **copies} == before
-        prepare(one, steps())
+        prepare(project_folder, steps())
         assert read_layout(root).migration is None
         assert logs(root, "events") == before
         assert logs(root / f"before-layout-{NUMBER}") == before
         assert (root / "index.json").read_bytes() == index
         assert not list(root.glob(".layout-*"))
-        assert prepare(one, steps(change=_never)).notice == ""
+        assert prepare(project_folder, steps(change=_never)).notice == ""
 
     assert {"copying", "moving out", "moving in", NUMBER} <= stages
 
@@ -268,7 +270,7 @@ def test_a_full_disk_leaves_the_old_layout_and_the_next_opening_goes_on(tmp_path
         (kept(tmp_path) / "sessions" / SESSION / "kept.bin").write_bytes(os.urandom(600_000))
         before = logs(kept(tmp_path))
         _, warning = open_store(tmp_path, steps())
-        left = [one.name for one in kept(tmp_path).iterdir() if "layout-" in one.name]
+        left = [path.name for path in kept(tmp_path).iterdir() if "layout-" in path.name]
         found = read_layout(kept(tmp_path))
         after = logs(kept(tmp_path))
         subprocess.run(["mount", "-o", "remount,size=4m", str(tmp_path)], check=True)
@@ -358,7 +360,7 @@ def test_who_waits_too_long_and_who_is_older_is_told(
             open_before.acquire(SESSION, OWNER)
 
     busy = f"is being brought to another layout by process {other.pid} on"
-    assert [busy in str(one) for one in (second, older, refused.value)] == [True] * 3
+    assert [busy in str(problem) for problem in (second, older, refused.value)] == [True] * 3
     assert read_layout(kept(project)).version == NUMBER
     assert not list(kept(project).glob("sessions/*/log-*")), "nothing came into the new layout"
 

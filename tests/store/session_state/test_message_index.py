@@ -14,7 +14,11 @@ from palimpsest.store.session_state.interrupted_work import (
     is_settled,
 )
 from palimpsest.store.session_state.live_window import live_window
-from palimpsest.store.session_state.message_index import SOUGHT, MessageIndex, message_index
+from palimpsest.store.session_state.message_index import (
+    INDEXED_PART_TYPES,
+    MessageIndex,
+    message_index,
+)
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import (
@@ -106,7 +110,7 @@ def lines_of(script: Sequence[Event]) -> list[bytes]:
 
 
 def index_of(script: Sequence[Event], content: bytes) -> MessageIndex | None:
-    messages = {one.id: one for one in fold(records(script)).messages()}
+    messages = {message.id: message for message in fold(records(script)).messages()}
     return message_index(content, 1, messages, is_settled, least=1)
 
 
@@ -145,8 +149,12 @@ def test_an_indexed_window_says_what_its_lines_say(
     assert close_interrupted(indexed, 9) == close_interrupted(plain, 9)
     assert code_at_the_end(indexed) == code_at_the_end(plain)
     assert spent(indexed) == spent(plain)
-    for kind in SOUGHT:
-        assert indexed.holding(kind) == plain.holding(kind) == searched(plain, kind)
+    for kind in INDEXED_PART_TYPES:
+        assert (
+            indexed.messages_with_part(kind)
+            == plain.messages_with_part(kind)
+            == searched(plain, kind)
+        )
     assert live_window(indexed).seq == live_window(plain).seq
     assert indexed.newest_message() == (plain.messages() or (None,))[-1]
     name = data.draw(st.sampled_from(["", *NAMES]))
@@ -161,11 +169,13 @@ def spent(state: State) -> object:
 
 def searched(state: State, kind: str) -> Messages:
     """Return what the search over all messages finds, which the fold keeps as it goes."""
-    return tuple(one for one in state.messages() if any(part.type == kind for part in one.parts))
+    return tuple(
+        message for message in state.messages() if any(part.type == kind for part in message.parts)
+    )
 
 
 def page_of(messages: Messages, count: int, before: str) -> Messages:
-    names = [one.id for one in messages]
+    names = [message.id for message in messages]
     if before and before not in names:
         return ()
     end = names.index(before) if before else len(names)
@@ -189,7 +199,7 @@ def test_an_index_of_other_bytes_is_not_used(script: list[Event], data: st.DataO
 
 
 @settings(deadline=None)
-@given(scripts(), st.sampled_from(SOUGHT))
+@given(scripts(), st.sampled_from(INDEXED_PART_TYPES))
 def test_a_type_that_an_older_version_did_not_seek_is_looked_for(
     script: list[Event], kind: str
 ) -> None:
@@ -200,7 +210,7 @@ def test_a_type_that_an_older_version_did_not_seek_is_looked_for(
     older = {name: ids for name, ids in index.holders.items() if name != kind}
     state = opened(lines, index.model_copy(update={"holders": older}))
 
-    assert state.holding(kind) == searched(opened(lines, None), kind)
+    assert state.messages_with_part(kind) == searched(opened(lines, None), kind)
 
 
 def test_only_the_messages_that_are_asked_for_are_read() -> None:
@@ -209,11 +219,15 @@ def test_only_the_messages_that_are_asked_for_are_read() -> None:
     lines[1] = lines[1].replace(b'"text":"Why?"', b'"text":    77')
     content = b"".join(line + b"\n" for line in lines)
     index = message_index(
-        content, 1, {one.id: one for one in fold(records(script)).messages()}, is_settled, least=1
+        content,
+        1,
+        {message.id: message for message in fold(records(script)).messages()},
+        is_settled,
+        least=1,
     )
     state = opened(lines, index)
 
-    assert [one.id for one in state.page(2) or ()] == NAMES[-2:]
+    assert [message.id for message in state.page(2) or ()] == NAMES[-2:]
     assert close_interrupted(state, 1) == []
     assert state.unreadable == []  # the line of the first message was not looked at
     assert len(state.messages()) == len(NAMES)

@@ -28,7 +28,7 @@ EVERY = 5
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JsonlStore:
-    monkeypatch.setattr(live_window, "HELD_MESSAGES", HELD)
+    monkeypatch.setattr(live_window, "MAX_EARLIER_MESSAGES", HELD)
     return JsonlStore(prepare(tmp_path))
 
 
@@ -95,7 +95,7 @@ def test_nothing_is_lost_by_it(store: JsonlStore) -> None:
     assert len(whole.messages()) == 2 * TURNS + 2 * (TURNS // EVERY)
     assert [m for m in whole.messages() if m.id in names] == list(journal.state.messages())
     assert journal.state.message("msg_u0") == whole.message("msg_u0")  # pinned messages stay
-    journal.widen(lambda: store.load(SESSION))
+    journal.load_whole(lambda: store.load(SESSION))
     assert journal.state.messages() == whole.messages()
     assert journal.state.decisions == whole.decisions
     journal.close()
@@ -107,7 +107,7 @@ def test_a_compaction_writes_a_checkpoint_that_a_killed_kernel_leaves(store: Jso
     work(journal)  # without closing it
 
     kinds = [record.event for record in store.read(SESSION, only=("session.checkpoint",))]
-    assert len([one for one in kinds if isinstance(one, Checkpoint)]) == TURNS // EVERY
+    assert len([kind for kind in kinds if isinstance(kind, Checkpoint)]) == TURNS // EVERY
     opened = JsonlStore(store.layout).open_live(SESSION)
     assert [message.id for message in opened.messages()][:3] == [
         "msg_u0",

@@ -17,7 +17,7 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import fold
 from palimpsest.store.session_state.step_requests import (
     REFRESH,
-    SHORT,
+    SHORTENED_MARK,
     expand_request,
     shorten_request,
 )
@@ -95,8 +95,8 @@ def test_all_but_the_first_are_short(store: JsonlStore) -> None:
     write(store, MANY)
 
     first, *others = lines(store)
-    assert SHORT not in first
-    assert all(SHORT in line and len(line) < len(first) / 2 for line in others)
+    assert SHORTENED_MARK not in first
+    assert all(SHORTENED_MARK in line and len(line) < len(first) / 2 for line in others)
 
 
 def test_who_reads_is_given_whole_requests_from_anywhere(store: JsonlStore) -> None:
@@ -133,8 +133,8 @@ def test_after_a_checkpoint_one_is_whole_so_that_the_window_needs_nothing_before
     write(store, written)
 
     *_, whole, short = lines(store)
-    assert SHORT not in whole
-    assert SHORT in short
+    assert SHORTENED_MARK not in whole
+    assert SHORTENED_MARK in short
     assert store.open_live(SESSION).request == fold(written).request
     assert store.open_live(SESSION).items == fold(written).items
 
@@ -156,9 +156,9 @@ def test_what_a_writer_wrote_too_late_goes_whole_into_the_fork(store: JsonlStore
         late.append(MANY[4:])
     other.close()
 
-    kept = [one.event for one in store.read(refused.value.fork.id)]
-    assert [one for one in kept if isinstance(one, StepRequested)] == [
-        one.event for one in MANY if isinstance(one.event, StepRequested)
+    kept = [record.event for record in store.read(refused.value.fork.id)]
+    assert [event for event in kept if isinstance(event, StepRequested)] == [
+        record.event for record in MANY if isinstance(record.event, StepRequested)
     ]
     refused.value.writer.close()
 
@@ -180,7 +180,7 @@ def test_one_damaged_line_costs_no_more_than_so_many(store: JsonlStore) -> None:
     (log,) = store.layout.session(SESSION).glob("log-*.jsonl")
     log.write_bytes(log.read_bytes().replace(b'"id":"req_2","', b'"id":req_2","', 1))
 
-    left = [one for one in store.read(SESSION) if isinstance(one.event, StepRequested)]
+    left = [record for record in store.read(SESSION) if isinstance(record.event, StepRequested)]
     assert left == written[REFRESH + 2 :]
     assert "is like request 2, which cannot be read" in store.problems(SESSION)[1].what
     assert store.load(SESSION).request == fold(written).request
@@ -234,12 +234,12 @@ REQUESTS = st.builds(
 def test_whatever_is_written_short_is_read_back_exactly(
     base: StepRequested, then: StepRequested
 ) -> None:
-    one, other = (
+    earlier, other = (
         event.request.model_dump(mode="json", exclude_none=True) for event in (base, then)
     )
 
-    short = shorten_request(other, one, 7)
+    short = shorten_request(other, earlier, 7)
 
     if short is not None:
-        assert expand_request(json.loads(json.dumps(short)), one) == other
-        assert StepRequest.model_validate(expand_request(short, one)) == then.request
+        assert expand_request(json.loads(json.dumps(short)), earlier) == other
+        assert StepRequest.model_validate(expand_request(short, earlier)) == then.request

@@ -226,7 +226,7 @@ def test_a_snapshot_does_not_change_with_the_state() -> None:
     reply = PermissionReplied(ask_id="per_1", reply=Reply(answer="once"))
     state.apply(Record(seq=100, ts=1, event=reply))
 
-    assert [one.id for one in snapshot.asks] == ["per_1"]
+    assert [ask.id for ask in snapshot.asks] == ["per_1"]
     assert state.asks == {}
 
 

@@ -136,16 +136,16 @@ def test_a_heavy_pattern_is_not_matched_against_a_long_text() -> None:
 
 
 HEAVY: list[tuple[dict[str, Any], Any]] = [
-    (of(type="array", uniqueItems=True), [{"a": one} for one in range(20_000)]),
-    (of(type="array", uniqueItems=True), [[one, "a", None] for one in range(20_000)]),
+    (of(type="array", uniqueItems=True), [{"a": number} for number in range(20_000)]),
+    (of(type="array", uniqueItems=True), [[number, "a", None] for number in range(20_000)]),
     (of(type="array", items={"enum": list(range(20_000 - 20))}), [-1] * 20_000),
-    (of(type="array", items={"enum": [{"a": one} for one in range(9_000)]}), [{"a": -1}] * 9_000),
+    (of(type="array", items={"enum": [{"a": number} for number in range(9_000)]}), [{"a": -1}] * 9_000),
     (of(type="array", items={"allOf": [{"minimum": 0}] * 3_000}), [1] * sample_size(2_000, 20_000)),
     (of(type="array", items={"oneOf": [{"type": "string"}] * 3_000}), [1] * 20_000),
     (of(type="array", contains={"type": "string"}), [1] * sample_size(30_000, 250_000)),
-    (of(type="array", items={"required": [str(one) for one in range(9_000)]}), [{}] * 9_000),
-    (of(patternProperties={f"k{one}": {} for one in range(5_000)}), {f"z{one}": 1 for one in range(5_000)}),
-    (of(propertyNames={"anyOf": [{"pattern": f"k{one}$"} for one in range(5_000)]}), {f"z{one}": 1 for one in range(5_000)}),
+    (of(type="array", items={"required": [str(number) for number in range(9_000)]}), [{}] * 9_000),
+    (of(patternProperties={f"k{number}": {} for number in range(5_000)}), {f"z{number}": 1 for number in range(5_000)}),
+    (of(propertyNames={"anyOf": [{"pattern": f"k{number}$"} for number in range(5_000)]}), {f"z{number}": 1 for number in range(5_000)}),
     (nested("not", 50), "text"),
     (nested("anyOf", 25), "text"),
     (nested("unevaluatedProperties", 50), {"a": {"a": {}}}),
@@ -155,7 +155,7 @@ HEAVY: list[tuple[dict[str, Any], Any]] = [
     (of(maximum=10**4_000), 10**4_000),
     (of(**{"$dynamicRef": "#x", "$dynamicAnchor": "x"}), "text"),
     (of(**{"$id": "http://example.org/x", "$anchor": "y", "$dynamicRef": "http://example.org/x#y"}), 1),
-    (of(dependentSchemas={str(one): {"not": {}} for one in range(5_000)}), {str(one): 1 for one in range(5_000)}),
+    (of(dependentSchemas={str(number): {"not": {}} for number in range(5_000)}), {str(number): 1 for number in range(5_000)}),
     (of(**{"if": {"pattern": "^(a+)+$"}, "then": False}), "a" * 50 + "!"),
     (of(type=5, items=7, properties=[], required="x", pattern=3), "text"),
 ]  # fmt: skip
@@ -188,12 +188,12 @@ def test_what_is_too_much_is_valid_for_a_server_and_said_to_a_model_that_answers
         (doubling(28), "is nested deeper than 60|has more than"),
         (doubling(14), "has more than 20,000 values when written out"),
         (of(description="x" * 10_000_000), "is longer than 200,000 characters when written out"),
-        (of(enum=[str(one) for one in range(100_000)]), "has more than 20,000 values"),
+        (of(enum=[str(number) for number in range(100_000)]), "has more than 20,000 values"),
         (of(enum=["x" * 300_000]), "is longer than 200,000 characters"),
         (of(default={"x" * 300_000: 1}), "is longer than 200,000 characters"),
         (nested("not", 5_000), "is nested deeper than 60"),
         (nested("allOf", 5_000), "is nested deeper than 60"),
-        ({"type": "object", "properties": {"p" * 50 + str(one): {} for one in range(9_000)}}, "is longer than"),
+        ({"type": "object", "properties": {"p" * 50 + str(number): {} for number in range(9_000)}}, "is longer than"),
     ],
 )  # fmt: skip
 def test_what_is_written_out_of_a_schema_is_counted(schema: dict[str, Any], words: str) -> None:
@@ -207,7 +207,9 @@ def test_a_users_own_form_is_bounded_too() -> None:
     assert "cannot be checked" in schema_problem(of(**{"$dynamicRef": "#x"}))
     largest = {
         "type": "object",
-        "properties": {f"p{one}": {"type": "string"} for one in range(sample_size(800, 6_000))},
+        "properties": {
+            f"p{number}": {"type": "string"} for number in range(sample_size(800, 6_000))
+        },
     }
     assert within_bounds(lambda: schema_problem(largest)) == ""
     properties = of(type="string") | {"required": ["pattern"]}

@@ -10,7 +10,7 @@ import pytest
 from tests.harness.tools import ToolHarness
 from tests.waiting import until
 
-from palimpsest.tools.execution.bash import readable
+from palimpsest.tools.execution.bash import without_control_characters
 from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.execution.shell_runner import parents
 from palimpsest.tools.tool import Abort
@@ -253,7 +253,7 @@ async def test_a_widened_rule_answers_for_no_text_that_is_not_plain(harness: Too
     assert harness.user.asked == []
 
     await harness.call("bash", command="echo $(date)")
-    assert [one.patterns for one in harness.user.asked] == [("echo $(date)",)]
+    assert [question.patterns for question in harness.user.asked] == [("echo $(date)",)]
 
 
 async def test_a_rule_for_one_command_does_not_allow_what_hangs_on_it(harness: ToolHarness) -> None:
@@ -290,7 +290,7 @@ async def test_writing_outside_the_project_asks_for_the_folder(harness: ToolHarn
 def test_terminal_output_becomes_readable() -> None:
     raw = "\x1b[31mred\x1b[0m\r\n10%\r50%\r100%\r\nlink \x1b]8;;http://x\x07text\x1b]8;;\x07\a"
 
-    assert readable(raw) == "red\n100%\nlink text"
+    assert without_control_characters(raw) == "red\n100%\nlink text"
 
 
 async def test_ansi_is_kept_for_people_and_not_for_the_model(harness: ToolHarness) -> None:

@@ -64,7 +64,7 @@ async def test_a_link_swapped_in_while_the_question_is_open_is_not_followed(
 
     assert "CANARY" not in shown
     assert (outside / "a.txt").read_text() == "one CANARY\n"
-    assert [one.name for one in outside.iterdir()] == ["a.txt"]
+    assert [path.name for path in outside.iterdir()] == ["a.txt"]
 
 
 async def test_a_new_file_is_not_made_through_a_link_swapped_in(
@@ -109,7 +109,7 @@ def test_a_file_keeps_its_mode_and_folders_are_made(tmp_path: Path) -> None:
 
     assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("b", 0o751)
     assert (tmp_path / "new/deep/c.txt").read_text() == "c"
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["new", "run.sh"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "run.sh"]
 
 
 AS_NOBODY = """

@@ -47,11 +47,11 @@ def planted(root: Path, choose: random.Random) -> list[Path]:
     for _ in range(3):
         level = [base / os.fsdecode(name) for base in level for name in choose.sample(NAMES, 4)]
         folders += level
-    for one in folders:
-        one.mkdir(exist_ok=True)
-    for one in folders:
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+    for folder in folders:
         for name in choose.sample(NAMES, 7):
-            place = one / os.fsdecode(name)
+            place = folder / os.fsdecode(name)
             if not place.exists():
                 place.touch()
     (root / "link").symlink_to("keep")
@@ -67,7 +67,7 @@ def git(root: Path, *words: str) -> bytes:
 
 
 def walked(root: Path) -> set[bytes]:
-    return {os.fsencode(one.path.relative_to(root)) for one in walk(root, root)}
+    return {os.fsencode(entry.path.relative_to(root)) for entry in walk(root, root)}
 
 
 def shown_by_git(root: Path) -> set[bytes]:
@@ -115,7 +115,7 @@ def test_a_whitelist_shows_what_it_names(tmp_path: Path, rules: str) -> None:
         place.touch()
     (tmp_path / ".gitignore").write_text(rules, encoding="utf-8", newline="")
 
-    found = [one.path.relative_to(tmp_path).as_posix() for one in walk(tmp_path, tmp_path)]
+    found = [entry.path.relative_to(tmp_path).as_posix() for entry in walk(tmp_path, tmp_path)]
 
     assert sorted(found) == WHITELISTS[rules]
 
@@ -124,7 +124,10 @@ def test_a_file_beyond_the_limits_hides_nothing_since_its_last_lines_may_show_al
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.txt"
-    for content in ("*\n" + "x" * 1_000_000, "*\n" + "\n".join(f"n{one}" for one in range(6_000))):
+    for content in (
+        "*\n" + "x" * 1_000_000,
+        "*\n" + "\n".join(f"n{number}" for number in range(6_000)),
+    ):
         (tmp_path / ".gitignore").write_text(content)
 
         assert not GitignoreRules(tmp_path).covers(path, is_dir=False)

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from tests.harness.tools import ToolHarness
 
 from palimpsest.session.definitions.agents import BUILT_IN, rules_within
-from palimpsest.tools.file_access.paths import ResolvedPath, confine, is_protected, protection_of
+from palimpsest.tools.file_access.paths import (
+    ResolvedPath,
+    is_protected,
+    protection_of,
+    resolve_path,
+)
 from palimpsest.tools.permission_rules.modes import ANSWERS
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
@@ -31,7 +36,7 @@ def test_a_link_out_of_the_project_is_outside(tmp_path: Path) -> None:
     root.mkdir()
     (root / "door").symlink_to(outside)
 
-    place = confine("door/secret.txt", root, root)
+    place = resolve_path("door/secret.txt", root, root)
 
     assert not place.inside
     assert place.path == outside / "secret.txt"
@@ -43,7 +48,7 @@ def test_roads_out_of_the_project_are_seen(tmp_path: Path, path: str) -> None:
     root = tmp_path / "project"
     root.mkdir()
 
-    assert not confine(path, root, root).inside
+    assert not resolve_path(path, root, root).inside
 
 
 def test_a_project_reached_through_a_link_is_still_itself(tmp_path: Path) -> None:
@@ -51,7 +56,7 @@ def test_a_project_reached_through_a_link_is_still_itself(tmp_path: Path) -> Non
     real.mkdir()
     (tmp_path / "link").symlink_to(real)
 
-    place = confine("a.txt", tmp_path / "link", tmp_path / "link")
+    place = resolve_path("a.txt", tmp_path / "link", tmp_path / "link")
 
     assert place.inside
     assert place.shown == "a.txt"
@@ -61,13 +66,13 @@ def test_a_name_that_begins_like_the_project_is_not_inside_it(tmp_path: Path) ->
     root = tmp_path / "project"
     root.mkdir()
 
-    assert not confine("../project-two/a", root, root).inside
+    assert not resolve_path("../project-two/a", root, root).inside
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "a\ud800b"])
 def test_what_is_no_path_is_refused_in_words(tmp_path: Path, path: str) -> None:
     with pytest.raises(UserError, match="is not a path"):
-        confine(path, tmp_path, tmp_path)
+        resolve_path(path, tmp_path, tmp_path)
 
 
 async def test_reading_outside_asks_for_the_folder(harness: ToolHarness, tmp_path: Path) -> None:

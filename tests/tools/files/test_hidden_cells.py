@@ -112,7 +112,7 @@ async def test_nothing_of_a_hidden_cell_is_told(harness: ToolHarness, kind: str)
 
     told = await everything(harness, name)
 
-    assert not [one for one in UNTOLD if one in told]
+    assert not [phrase for phrase in UNTOLD if phrase in told]
     assert "open_one = 1" in told
 
 
@@ -135,7 +135,7 @@ async def test_lines_after_a_hidden_cell_keep_their_numbers(harness: ToolHarness
 
     found = await harness.call("grep", pattern="open_one")
 
-    number = 1 + next(at for at, one in enumerate(text.split("\n")) if "open_one" in one)
+    number = 1 + next(at for at, line in enumerate(text.split("\n")) if "open_one" in line)
     assert f"  {number}: " in found.output
 
 

@@ -8,7 +8,7 @@ from tests.harness.tools import ToolHarness
 
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.files.read_tool import MOST_INSTRUCTION_BYTES, nested
+from palimpsest.tools.files.read_tool import MOST_INSTRUCTION_BYTES, instruction_files_between
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 NOTE = "<note>\nInstructions from: sub/AGENTS.md (for work in this folder)\nUse metres.\n</note>"
@@ -21,15 +21,15 @@ def test_looks_in_folders_below_the_working_one_only(tmp_path: Path) -> None:
     (tmp_path / "work/sub/CLAUDE.md").write_text("the second name")
 
     def found(path: str) -> list[str]:
-        paths = nested(tmp_path / path, tmp_path, tmp_path / "work")
-        return [str(one.relative_to(tmp_path)) for one in paths]
+        paths = instruction_files_between(tmp_path / path, tmp_path, tmp_path / "work")
+        return [str(found_path.relative_to(tmp_path)) for found_path in paths]
 
     assert found("work/a.py") == []
     assert found("a.py") == []
     assert found("work/sub/deep/a.py") == ["work/sub/AGENTS.md", "work/sub/deep/AGENTS.md"]
     assert found("other/a.py") == ["other/AGENTS.md"]
     assert found("work/sub/AGENTS.md") == []
-    assert nested(Path("/elsewhere/a.py"), tmp_path, tmp_path) == ()
+    assert instruction_files_between(Path("/elsewhere/a.py"), tmp_path, tmp_path) == ()
 
 
 async def test_stand_before_the_file(harness: ToolHarness) -> None:
@@ -51,7 +51,7 @@ async def test_are_shown_by_one_of_several_calls(harness: ToolHarness) -> None:
         *(harness.call("read", path=f"sub/{name}.txt") for name in "abc")
     )
 
-    assert sum("Use metres." in one.output for one in outcomes) == 1
+    assert sum("Use metres." in outcome.output for outcome in outcomes) == 1
 
 
 async def test_a_long_one_is_cut_and_says_so(harness: ToolHarness) -> None:

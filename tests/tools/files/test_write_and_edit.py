@@ -241,7 +241,7 @@ CODE = "def f(x):\n    if x:\n        return 1\n    return 2\n"
 def test_tolerances_find_what_was_meant(old: str, new: str, how: str, expected: str) -> None:
     found = find_edit(CODE, old, new)
 
-    assert found.how == how
+    assert found.tolerance == how
     [span] = found.spans
     assert CODE[: span.start] + span.new + CODE[span.end :] == expected
 
@@ -249,7 +249,7 @@ def test_tolerances_find_what_was_meant(old: str, new: str, how: str, expected: 
 def test_the_first_tolerance_that_finds_anything_decides() -> None:
     found = find_edit("a \na\n", "a \n", "b\n")
 
-    assert (found.how, len(found.spans)) == ("exact", 1)
+    assert (found.tolerance, len(found.spans)) == ("exact", 1)
 
 
 @given(

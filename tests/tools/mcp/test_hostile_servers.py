@@ -62,9 +62,13 @@ async def test_names_that_would_be_one_call_each_the_tool_that_is_meant(tmp_path
             called.add(json.loads(outcome.output)[0]["name"])
 
     assert called == {"a.dd", "a dd", "Read", "read"}
-    approvals = {one.bound_to for one in harness.user.asked}
+    approvals = {question.bound_to for question in harness.user.asked}
     assert len(approvals) == 4
-    assert {one.permission for one in harness.user.asked} == {"x_a_dd", "x_Read", "x_read"}
+    assert {question.permission for question in harness.user.asked} == {
+        "x_a_dd",
+        "x_Read",
+        "x_read",
+    }
 
 
 async def test_a_deny_of_a_name_holds_for_the_tools_that_would_share_it(tmp_path: Path) -> None:
@@ -127,7 +131,7 @@ async def test_a_schema_that_is_too_large_costs_a_sentence_and_one_tool(tmp_path
     ]  # fmt: skip
     async with serving(tmp_path, listed) as (found, harness, said):
         assert found.status()[0].tools == ("x_fine",)
-        assert [one.split(" is left out, because its schema ")[0] for one in said] == [
+        assert [sentence.split(" is left out, because its schema ")[0] for sentence in said] == [
             f"The tool {name!r} of the MCP server 'x'" for name in ("deep", "long", "wide")
         ]
         spec = harness.registry.spec(harness.registry.resolve("x_fine"))  # type: ignore[arg-type]
@@ -152,7 +156,7 @@ async def test_what_nobody_asked_for_changes_nothing(tmp_path: Path, behaviour: 
         assert time.process_time() - began < 20
         assert json.loads(first.output)[0]["name"] == behaviour
         answers = json.loads(after.output)[1]
-        assert all("error" in one for one in answers)  # of sampling, roots and elicitation
+        assert all("error" in answer for answer in answers)  # of sampling, roots and elicitation
         assert len(answers) == (3 if behaviour == "asks" else 0)
         assert found.status()[0].state == "connected"
 
@@ -174,7 +178,7 @@ async def test_a_server_that_reports_a_change_and_lists_nothing_is_given_up(
     async with serving(tmp_path, tools("a")) as (found, harness, _said):
         monkeypatch.setattr(client, "LIST_SECONDS", 0.5)
         (tmp_path / "tools.json").write_text(json.dumps({"tools": [], "hangs": True}))
-        found._servers[0]._changed()
+        found._servers[0]._on_list_changed()
 
         said = await found.step_began()
 

@@ -22,7 +22,7 @@ from palimpsest.tools.mcp.message_bounds import (
     EVENT,
     LINE,
     MESSAGE_BYTES,
-    Messages,
+    MessageSplitter,
     MessageTooLarge,
     value_count,
 )
@@ -44,13 +44,13 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"bc", b"\n\n", b""])))
 def test_pieces_become_the_messages_that_the_whole_would(pieces: list[bytes]) -> None:
     for end in (LINE, EVENT):
-        taken = Messages(end)
-        found = [one for piece in pieces for one in taken.feed(piece)]
+        taken = MessageSplitter(end)
+        found = [line for piece in pieces for line in taken.feed(piece)]
 
         assert b"".join([*found, taken.rest()]) == b"".join(pieces)
-        assert all(end.search(one) for one in found)
-    lines = Messages(LINE)
-    found = [one for piece in pieces for one in lines.feed(piece)]
+        assert all(end.search(line) for line in found)
+    lines = MessageSplitter(LINE)
+    found = [line for piece in pieces for line in lines.feed(piece)]
     assert [*found, lines.rest()] == re.split(b"(?<=\n)", b"".join(pieces))
 
 
@@ -61,27 +61,29 @@ def test_pieces_become_the_messages_that_the_whole_would(pieces: list[bytes]) ->
     )
 )
 def test_no_value_goes_uncounted(value: Any) -> None:
-    def counted(one: Any) -> int:
-        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    def counted(value: Any) -> int:
+        inner = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        )
         return 1 + sum(map(counted, inner))
 
     assert counted(value) <= 1 + 2 * value_count(json.dumps(value).encode())
 
 
-def fill(taken: Messages) -> None:
+def fill(taken: MessageSplitter) -> None:
     for _ in range(MESSAGE_BYTES):
         list(taken.feed(b"x" * 65_536))
 
 
 def test_nothing_is_held_beyond_the_bound_and_time_is_in_proportion() -> None:
     for end in (LINE, EVENT, None):
-        taken = Messages(end)
+        taken = MessageSplitter(end)
         began = time.process_time()
 
         with pytest.raises(MessageTooLarge):
             fill(taken)
 
-        assert len(taken._held) <= MESSAGE_BYTES + 65_536
+        assert len(taken._incomplete) <= MESSAGE_BYTES + 65_536
         assert time.process_time() - began < 5
 
 

@@ -182,7 +182,7 @@ async def test_a_name_that_begins_with_a_digit_comes_back_as_it_is() -> None:
         request = ModelRequest(model=info, messages=messages, tools=(spec,))
         events = [event async for event in LitellmModel().stream(request)]
 
-    assert [one.tool for one in events if isinstance(one, ToolInputStarted | ToolCalled)] == [
+    assert [event.tool for event in events if isinstance(event, ToolInputStarted | ToolCalled)] == [
         "2nd_x",
         "2nd_x",
     ]

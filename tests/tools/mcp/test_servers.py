@@ -81,9 +81,9 @@ def address() -> Iterator[Callable[[], str]]:
             return probe.connect_ex(("127.0.0.1", port)) == 0
 
     def start() -> str:
-        for one in running:
-            one.kill()
-            one.wait()
+        for process in running:
+            process.kill()
+            process.wait()
         # The one before may accept for a moment longer, and would be taken for the new one.
         eventually(lambda: not accepts())
         command = [*forked_python(*MCP_SERVER), str(DEMO), "http", str(port)]
@@ -99,9 +99,9 @@ def address() -> Iterator[Callable[[], str]]:
         return f"http://127.0.0.1:{port}/mcp"
 
     yield start
-    for one in running:
-        one.kill()
-        one.wait()
+    for process in running:
+        process.kill()
+        process.wait()
 
 
 async def test_offers_the_tools_of_a_program_under_its_name(tmp_path: Path) -> None:
@@ -111,9 +111,10 @@ async def test_offers_the_tools_of_a_program_under_its_name(tmp_path: Path) -> N
         assert said == ()
         assert outcome.output == "5"
         assert "demo_say_what_" in harness.registry.names
-        assert [(one.permission, one.patterns, one.always) for one in harness.user.asked] == [
-            ("demo_add", ("*",), ("*",))
-        ]
+        assert [
+            (question.permission, question.patterns, question.always)
+            for question in harness.user.asked
+        ] == [("demo_add", ("*",), ("*",))]
         assert found.status()[0].state == "connected"
         tool = harness.registry.resolve("demo_add")
         assert not isinstance(tool, str)
@@ -137,7 +138,7 @@ async def test_a_picture_is_attached(tmp_path: Path) -> None:
     async with servers(tmp_path, stdio()) as (_, harness, _said):
         outcome = await harness.call("demo_picture")
 
-        assert [one.mime for one in outcome.attachments] == ["image/png"]
+        assert [attachment.mime for attachment in outcome.attachments] == ["image/png"]
         assert outcome.output == "(The files are attached.)"
 
 
@@ -272,7 +273,7 @@ async def test_a_missing_variable_is_named(tmp_path: Path) -> None:
 async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path: Path) -> None:
     async with servers(tmp_path, stdio()) as (found, harness, _said):
         await harness.call("demo_learn")
-        await until(lambda: found._servers[0]._stale)
+        await until(lambda: found._servers[0]._is_list_outdated)
         assert "demo_multiply" not in harness.registry.names
 
         await found.turn_began()
@@ -294,9 +295,9 @@ async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
         }
         assert len(specs) == 4
         assert max(map(len, names)) == 64
-        assert all(one.parameters["type"] == "object" for one in specs.values())
+        assert all(spec.parameters["type"] == "object" for spec in specs.values())
         assert (await harness.call("old_refers", a=1)).output == '{"a": 1}'
-        await until(lambda: found._servers[0]._stale)
+        await until(lambda: found._servers[0]._is_list_outdated)
 
         await found.turn_began()
 
@@ -339,7 +340,9 @@ async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_pat
         assert broken[0].output == broken[1].output
         assert broken[0].output.startswith("[broken (image/png) was left out: ")
         assert "0x" not in broken[0].output
-        assert [(one.permission, one.patterns) for one in harness.user.asked[:3]] == [
+        assert [
+            (question.permission, question.patterns) for question in harness.user.asked[:3]
+        ] == [
             ("read", ("mcp:demo:*",)),
             ("read", ("mcp:demo:*",)),
             ("read", ("mcp:demo:note://today",)),
@@ -377,7 +380,7 @@ async def test_an_address_where_nobody_answers_costs_a_sentence(tmp_path: Path) 
 
 
 async def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
-    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path, installed=lambda: False)
+    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path, is_installed=lambda: False)
 
     said = await found.turn_began()
 
@@ -405,23 +408,25 @@ async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
 async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
     tmp_path: Path, mode: str
 ) -> None:
-    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
     found = McpServers([stdio(mode)], Registry(), ENVIRONMENT, tmp_path)
     found.begin()
     below: list[psutil.Process] = []
 
     def begun() -> bool:
         children = psutil.Process().children(recursive=True)
-        below[:] = [one for one in children if one.pid not in before]
+        below[:] = [process for process in children if process.pid not in before]
         return len(below) == 2  # the watchdog and the server
 
     await until(begun)
 
     await found.close()
 
-    assert [one for one in below if one.is_running() and one.status() != "zombie"] == []
+    assert [
+        process for process in below if process.is_running() and process.status() != "zombie"
+    ] == []
     assert found.status()[0].state != "connected"
-    found.begin(anew=True)
+    found.begin(reset_failures=True)
     assert found._servers[0].state != "connecting"
 
 
@@ -434,7 +439,7 @@ async def test_closing_while_the_package_is_imported_starts_nothing(
         imports.set()
         go_on.wait()
 
-    monkeypatch.setattr(client, "load", load)
+    monkeypatch.setattr(client, "import_package", load)
     begun: list[object] = []
     monkeypatch.setattr(client, "connect", lambda *given, **_: begun.append(given))
     found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.tools.mcp.tool_listing import (
-    LONGEST_NAME,
+    MAX_NAME_CHARS,
     MOST_TOOLS,
     ToolListing,
     description_of,
@@ -45,16 +45,16 @@ def test_tools_of_one_name_are_both_offered_and_mean_the_same_in_any_order(
     listing = listed(*names)
 
     assert listing.left_out == ()
-    assert {one.remote.name for one in listing.offered} == set(names)
-    assert len({one.name.casefold() for one in listing.offered}) == len(names)
+    assert {tool.remote.name for tool in listing.offered} == set(names)
+    assert len({tool.name.casefold() for tool in listing.offered}) == len(names)
     assert listed(*reversed(names)) == listing
-    assert all(len(one.name) <= LONGEST_NAME for one in listing.offered)
+    assert all(len(tool.name) <= MAX_NAME_CHARS for tool in listing.offered)
     # A rule about the name that they would share holds for each of them.
-    assert {one.permission for one in listing.offered} == {tool_name("x", one) for one in names}
+    assert {tool.permission for tool in listing.offered} == {tool_name("x", name) for name in names}
 
 
 def test_a_tool_alone_has_the_plain_name() -> None:
-    assert [(one.name, one.permission) for one in listed("say what?").offered] == [
+    assert [(tool.name, tool.permission) for tool in listed("say what?").offered] == [
         ("x_say_what_", "x_say_what_")
     ]
 
@@ -82,7 +82,7 @@ def test_a_name_that_was_made_to_equal_a_mark_takes_nothing() -> None:
 def test_what_has_no_name_of_its_own_is_left_out(names: tuple[str, ...], words: str) -> None:
     listing = listed(*names, "fine")
 
-    assert "fine" in [one.remote.name for one in listing.offered]
+    assert "fine" in [tool.remote.name for tool in listing.offered]
     assert len(listing.left_out) == 1
     assert words in listing.left_out[0]
 
@@ -104,7 +104,7 @@ def test_a_schema_that_is_too_large_costs_only_its_own_tool() -> None:
 
     listing = listing_of("x", tools)
 
-    assert [one.name for one in listing.offered] == ["x_fine"]
+    assert [tool.name for tool in listing.offered] == ["x_fine"]
     (sentence,) = listing.left_out
     assert sentence.startswith(
         "The tool 'bomb' of the MCP server 'x' is left out, because its schema has more"
@@ -114,19 +114,19 @@ def test_a_schema_that_is_too_large_costs_only_its_own_tool() -> None:
 @pytest.mark.slow
 def test_ten_thousand_tools_and_hostile_schemas_cost_bounded_time() -> None:
     large = {"type": "object", "properties": {"x": {"enum": ["y" * 300_000]}}}
-    heavy = {"type": "object", "properties": {f"p{one}": {} for one in range(9_000)}}
+    heavy = {"type": "object", "properties": {f"p{number}": {} for number in range(9_000)}}
     began = time.process_time()
 
-    many = listing_of("x", [RemoteTool(f"t{one}", "", SCHEMA) for one in range(10_000)])
-    refused = listing_of("x", [RemoteTool(f"t{one}", "", large) for one in range(10_000)])
-    weighty = listing_of("x", [RemoteTool(f"t{one}", "", heavy) for one in range(10_000)])
+    many = listing_of("x", [RemoteTool(f"t{number}", "", SCHEMA) for number in range(10_000)])
+    refused = listing_of("x", [RemoteTool(f"t{number}", "", large) for number in range(10_000)])
+    weighty = listing_of("x", [RemoteTool(f"t{number}", "", heavy) for number in range(10_000)])
 
     assert time.process_time() - began < 15
     assert len(many.offered) == MOST_TOOLS
     assert "lists 10,000 tools" in many.left_out[-1]
     assert refused.offered == ()
     assert len(weighty.offered) < 40
-    assert all(len(one.left_out) <= 7 for one in (many, refused, weighty))
+    assert all(len(listing.left_out) <= 7 for listing in (many, refused, weighty))
 
 
 def test_a_description_cannot_write_the_other_facts() -> None:
@@ -135,7 +135,7 @@ def test_a_description_cannot_write_the_other_facts() -> None:
 
     lines = description_of("s", "run me", tool).split("\n")
 
-    assert [one for one in lines if one.startswith(("server:", "input:"))] == [
+    assert [line for line in lines if line.startswith(("server:", "input:"))] == [
         "server: run me",
         "input:",
     ]
@@ -150,6 +150,6 @@ def test_no_two_tools_share_a_name(names: list[str]) -> None:
     """Every tool is offered under a name of its own or is left out, whatever the order."""
     found, taken = offered_names("x", names)
 
-    assert len({one.casefold() for one in found.values()}) == len(found)
+    assert len({name.casefold() for name in found.values()}) == len(found)
     assert {*found, *(tool for tool, _ in taken)} == set(names)
     assert offered_names("x", list(reversed(names))) == (found, taken)

@@ -13,11 +13,11 @@ from palimpsest.tools.permission_rules.permissions import (
     MustAsk,
     as_limits,
     decide,
-    disabled,
     evaluate,
     from_config,
+    hidden_tools,
 )
-from palimpsest.tools.permission_rules.wildcard import beginning, matches
+from palimpsest.tools.permission_rules.wildcard import literal_beginning, matches
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES, PLAN_DENIES
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Ask, Reply, Rule
@@ -90,7 +90,7 @@ def test_only_what_nothing_allows_is_asked() -> None:
 def test_who_may_not_edit_may_not_write() -> None:
     assert isinstance(decide("write", ["a"], rules({"edit": "deny"})), Denied)
     assert decide("write", ["a"], rules({"edit": "allow"})) == Allowed()
-    assert disabled({"write": "write"}, rules({"edit": "deny"})) == {"write"}
+    assert hidden_tools({"write": "write"}, rules({"edit": "deny"})) == {"write"}
 
 
 def test_a_rule_for_write_stands_on_its_own() -> None:
@@ -113,7 +113,7 @@ def test_a_wrong_configuration_gets_one_sentence(config: object) -> None:
 
 def test_plan_mode_hides_what_changes_something() -> None:
     names = ("bash", "edit", "glob", "python", "read", "write")
-    hidden = disabled({name: name for name in names}, (*DEFAULT_RULES, *PLAN_DENIES))
+    hidden = hidden_tools({name: name for name in names}, (*DEFAULT_RULES, *PLAN_DENIES))
 
     assert hidden == {"bash", "edit", "python", "write"}
 
@@ -203,7 +203,7 @@ def test_a_rejection_with_words_does_not_end_the_turn() -> None:
 @given(st.text("ab *?/\\\n", max_size=8), st.text("ab */\\\n", max_size=8))
 def test_what_matches_begins_as_its_pattern_does(text: str, pattern: str) -> None:
     if matches(text, pattern):
-        assert text.replace("\\", "/").startswith(beginning(pattern))
+        assert text.replace("\\", "/").startswith(literal_beginning(pattern))
 
 
 @given(
@@ -269,4 +269,4 @@ def test_a_tool_is_hidden_where_rule_or_limit_denies_all_of_it(
     said: tuple[Rule, ...],
     hidden: bool,  # noqa: FBT001
 ) -> None:
-    assert ("bash" in disabled({"bash": "bash"}, said)) is hidden
+    assert ("bash" in hidden_tools({"bash": "bash"}, said)) is hidden

@@ -16,7 +16,9 @@ from palimpsest.transcript.values import Reply, Rule
 
 def commands(table: str) -> list[str]:
     """Return the entries of a table, which are divided by line ends and by bars without blanks beside them."""
-    return [one.strip() for one in re.split(r"\n|(?<! )\|(?! )", table) if one.strip()]
+    return [
+        spelling.strip() for spelling in re.split(r"\n|(?<! )\|(?! )", table) if spelling.strip()
+    ]
 
 
 MORE_PROGRAMS = "rg diff git less more awk sed od xxd strings base64 file date tree uniq paste fold bat find git\\ show git\\ blame"
@@ -34,7 +36,7 @@ SPELLINGS = commands("""
     links/out/data.csv|-- -link|{out}/data.csv|/proc/self/environ|/proc/self/cwd/.env|/proc/self/root/etc/hosts|/dev/fd/../environ
     '~/key'|"~key"|moving/notes.txt|sub/.env.local|credentials.json|//etc/hosts|/etc/../etc/hosts|.aws/config
 """)  # fmt: skip
-BY_NAME = [f"{reader} {one}" for reader in READERS for one in SPELLINGS]
+BY_NAME = [f"{reader} {spelling}" for reader in READERS for spelling in SPELLINGS]
 
 BY_OPTION = commands("""
 du --files0-from=.env|du --files0=list|wc --files0-from=list|wc --files0-from list|sort --files0-from=list|wc --fi=list|du -X .env
@@ -108,7 +110,9 @@ async def test_a_program_that_reads_asks_for_every_way_to_name_a_file(
     harness: ToolHarness, reader: str
 ) -> None:
     unasked = [
-        one for one in BY_NAME if one.startswith(f"{reader} ") and not await asks(harness, one)
+        command
+        for command in BY_NAME
+        if command.startswith(f"{reader} ") and not await asks(harness, command)
     ]
 
     assert unasked == []
@@ -116,7 +120,7 @@ async def test_a_program_that_reads_asks_for_every_way_to_name_a_file(
 
 @pytest.mark.usefixtures("folder")
 async def test_an_option_that_names_files_asks(harness: ToolHarness) -> None:
-    assert [one for one in BY_OPTION if not await asks(harness, one)] == []
+    assert [command for command in BY_OPTION if not await asks(harness, command)] == []
 
 
 def test_there_are_more_commands_than_were_tried_when_it_was_found() -> None:
@@ -136,14 +140,14 @@ async def test_always_still_answers_for_plain_commands_in_the_project(harness: T
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    "program", thinned(sorted(name for name in PROGRAMS if PROGRAMS[name].words), 4)
+    "program", thinned(sorted(name for name in PROGRAMS if PROGRAMS[name].allows_words), 4)
 )
 async def test_no_harmless_program_is_answered_with_a_word_that_is_not_plain(
     harness: ToolHarness, program: str
 ) -> None:
     words = ("$PWD/.env", "~+/.env", "~/x", ".e*v", "?env", "[.]env", "{a,.env}", "< .env", "$'.env'", "<(cat .env)", "$x")  # fmt: skip
 
-    assert [one for one in words if not await asks(harness, f"{program} {one}")] == []
+    assert [word for word in words if not await asks(harness, f"{program} {word}")] == []
 
 
 @pytest.mark.parametrize(

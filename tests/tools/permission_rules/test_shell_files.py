@@ -107,7 +107,9 @@ async def test_a_command_that_is_allowed_still_asks_for_the_file(harness: ToolHa
     assert harness.user.asked == []
     await harness.call("bash", command="cat .env; echo x > .git/hooks/pre-push", workdir=".")
 
-    assert [(one.permission, one.patterns, one.always) for one in harness.user.asked] == [
+    assert [
+        (question.permission, question.patterns, question.always) for question in harness.user.asked
+    ] == [
         ("read", (".env",), ()),
         ("write", (".git/hooks/pre-push",), ()),
     ]
@@ -164,6 +166,6 @@ async def test_reading_outside_the_project_asks_for_the_folder(harness: ToolHarn
 
     await harness.call("bash", command="wc -l ../data.csv")
 
-    assert [(one.permission, one.patterns) for one in harness.user.asked] == [
+    assert [(question.permission, question.patterns) for question in harness.user.asked] == [
         ("external_directory", (f"{harness.root.parent}/*",))
     ]

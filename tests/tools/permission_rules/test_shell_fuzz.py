@@ -60,7 +60,7 @@ def test_the_folder_sees_what_runs(tmp_path: Path) -> None:
 
     left = [sandbox.run(grammar.text()) for _ in range(60)]
 
-    assert sum(bool(one) for one in left) > 12
+    assert sum(bool(problem) for problem in left) > 12
     assert {"ran m1", "ran cat", "wrote o"} <= set().union(*left)
 
 

@@ -16,7 +16,7 @@ from palimpsest.transcript.values import Rule
 
 
 def allows(*patterns: str) -> tuple[Rule, ...]:
-    return tuple(Rule(permission="bash", pattern=one, action="allow") for one in patterns)
+    return tuple(Rule(permission="bash", pattern=pattern, action="allow") for pattern in patterns)
 
 
 def configured(**bash: str) -> tuple[Rule, ...]:
@@ -131,7 +131,7 @@ def test_a_star_answers_for_no_text_that_is_not_plain(text: str) -> None:
     ],
 )  # fmt: skip
 def test_words_and_quotes_joined_by_operators_are_plain(text: str, commands: list[str]) -> None:
-    assert [one.text for one in plain_commands(text) or ()] == commands
+    assert [command.text for command in plain_commands(text) or ()] == commands
     assert decide("bash", [text], configured(**{"echo *": "allow", "cat *": "allow", "make*": "allow", "head *": "allow", "ls *": "allow"})) == Allowed()  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def tool(registry: Registry, name: str) -> Tool:
 
 
 def names(tools: tuple[Tool, ...]) -> list[str]:
-    return [one.name for one in tools]
+    return [tool.name for tool in tools]
 
 
 def test_offers_all_tools_by_name(registry: Registry) -> None:
@@ -56,12 +56,12 @@ def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
 
 def test_without_a_kernel_nothing_needs_one() -> None:
     assert not {"python", "variables", "notebook"} & {
-        one.name for one in builtin_tools(kernel=False)
+        tool.name for tool in builtin_tools(kernel=False)
     }
 
 
 def test_specs_are_short_plain_and_stable(registry: Registry) -> None:
-    specs = [registry.spec(one) for one in registry.offered()]
+    specs = [registry.spec(tool) for tool in registry.offered()]
 
     text = json.dumps([spec.model_dump() for spec in specs])
     assert "$ref" not in text
@@ -73,9 +73,9 @@ def test_specs_are_short_plain_and_stable(registry: Registry) -> None:
 
 
 def test_every_argument_is_described(registry: Registry) -> None:
-    for one in registry.offered():
-        for name, schema in registry.spec(one).parameters["properties"].items():
-            assert schema.get("description"), f"{one.name}.{name}"
+    for tool in registry.offered():
+        for name, schema in registry.spec(tool).parameters["properties"].items():
+            assert schema.get("description"), f"{tool.name}.{name}"
 
 
 @pytest.mark.parametrize("name", ["read", "Read", "READ", " read", "functions.read"])

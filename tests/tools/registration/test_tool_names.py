@@ -36,7 +36,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_names_of_our_own_are_known() -> None:
     own = [*builtin_tools(), *resource_tools(list), TaskTool(lambda: ()), SkillTool(dict)]  # type: ignore[arg-type, list-item]
-    names = {one.name for one in own} | {one.permission for one in own}
+    names = {tool.name for tool in own} | {tool.permission for tool in own}
     names |= {rule.permission for rule in DEFAULT_RULES} - {"*"}
 
     assert names <= RESERVED_NAMES
@@ -92,8 +92,8 @@ async def test_a_server_does_not_take_a_name_of_our_own(harness: ToolHarness) ->
     assert {name: own[name] for name in before} == before
     assert type(own["read_mcp_resource"]).__name__ == "ReadResource"
     assert type(own["list_mcp_resources"]).__name__ == "ListResources"
-    others = {name: one for name, one in own.items() if type(one).__name__ == "McpTool"}
-    assert not {one.permission for one in others.values()} & RESERVED_NAMES
+    others = {name: tool for name, tool in own.items() if type(tool).__name__ == "McpTool"}
+    assert not {tool.permission for tool in others.values()} & RESERVED_NAMES
     assert {"external_directory", "private_network", "doom_loop"}.isdisjoint(others)
     assert sum("of its own" in words for words in said) >= 6
     assert again == ()

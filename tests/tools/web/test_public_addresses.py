@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.web.public_addresses import is_local_name, is_public, number_of
+from palimpsest.tools.web.public_addresses import is_local_name, is_public, parse_address
 
 IPV4_REGISTRY = """
     0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.0.0/29
@@ -37,15 +37,15 @@ def ends(network: str) -> "list[ipaddress.IPv4Address | ipaddress.IPv6Address]":
 
 @pytest.mark.parametrize("network", [*IPV4_REGISTRY.split(), *IPV6_REGISTRY.split()])
 def test_no_range_of_a_special_purpose_is_public(network: str) -> None:
-    assert [one for one in ends(network) if is_public(one)] == []
+    assert [end for end in ends(network) if is_public(end)] == []
 
 
 @pytest.mark.parametrize("network", IPV4_REGISTRY.split())
 def test_what_stands_for_such_an_address_is_not_public_either(network: str) -> None:
-    for one in ends(network):
-        mapped = ipaddress.IPv6Address(f"::ffff:{one}")
-        translated = ipaddress.IPv6Address(f"64:ff9b::{one}")
-        sixtofour = ipaddress.IPv6Address((0x2002 << 112) | (int(one) << 80) | 1)
+    for end in ends(network):
+        mapped = ipaddress.IPv6Address(f"::ffff:{end}")
+        translated = ipaddress.IPv6Address(f"64:ff9b::{end}")
+        sixtofour = ipaddress.IPv6Address((0x2002 << 112) | (int(end) << 80) | 1)
         assert not any(map(is_public, (mapped, translated, sixtofour)))
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_public_that_the_standard_library_calls_private(
     ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "127.0.0.1.", "\uff11\u2461\u2466.0.0.1", "::1", "fe80::1%eth0", "::ffff:127.0.0.1%1"],
 )  # fmt: skip
 def test_an_address_is_known_in_every_spelling(host: str) -> None:
-    number = number_of(host)
+    number = parse_address(host)
 
     assert number is not None
     assert not is_public(number)
@@ -78,10 +78,10 @@ def test_an_address_is_known_in_every_spelling(host: str) -> None:
     "host", ["localhost", "localhost.", "a.LOCAL", "wiki.corp", "nas.home.arpa", "a.internal."]
 )
 def test_names_of_this_network_are_known(host: str) -> None:
-    assert number_of(host) is None
+    assert parse_address(host) is None
     assert is_local_name(host)
 
 
 def test_other_names_are_not() -> None:
     assert not is_local_name("example.org")
-    assert number_of("example.org") is None
+    assert parse_address("example.org") is None

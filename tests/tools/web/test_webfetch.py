@@ -12,7 +12,7 @@ import pytest_asyncio
 from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.web.html_conversion import to_markdown, to_text
-from palimpsest.tools.web.http_fetch import FetchRefused, FetchTarget, decoded, target
+from palimpsest.tools.web.http_fetch import FetchRefused, FetchTarget, decode_body, resolve_target
 from palimpsest.tools.web.webfetch import WebFetchTool
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply
@@ -142,7 +142,9 @@ async def test_asks_for_the_address_and_for_the_network_it_is_in(
     await harness.call("webfetch", url=url)
 
     host = site.url.removeprefix("http://")
-    assert [(one.permission, one.patterns, one.always) for one in harness.user.asked] == [
+    assert [
+        (question.permission, question.patterns, question.always) for question in harness.user.asked
+    ] == [
         ("webfetch", (url,), (f"{site.url}/*",)),
         ("private_network", (host,), (host,)),
     ]
@@ -165,7 +167,7 @@ async def test_allowing_the_web_does_not_allow_this_machine(
 
     await harness.call("webfetch", url=site.says("/birds", PAGE))
 
-    assert [one.permission for one in harness.user.asked] == ["private_network"]
+    assert [question.permission for question in harness.user.asked] == ["private_network"]
 
 
 async def test_asks_again_where_a_page_leads_elsewhere(harness: ToolHarness, site: Site) -> None:
@@ -176,7 +178,7 @@ async def test_asks_again_where_a_page_leads_elsewhere(harness: ToolHarness, sit
     outcome = await harness.call("webfetch", url=url)
 
     assert outcome.output == "moved"
-    assert [one.title for one in harness.user.asked] == [
+    assert [question.title for question in harness.user.asked] == [
         f"Fetch {url}",
         f"Follow {url} to {site.url}/new",
     ]
@@ -231,14 +233,14 @@ async def test_a_name_is_looked_up_once_and_connected_to_where_it_was_found(
 
     assert outcome.output == "penguins"
     assert site.asked[0][1]["host"] == f"rebinds.example:{port}"
-    assert not (await target("http://rebinds.example/", lookup)).private
-    assert (await target("http://rebinds.example/", lookup)).private
+    assert not (await resolve_target("http://rebinds.example/", lookup)).is_private
+    assert (await resolve_target("http://rebinds.example/", lookup)).is_private
 
 
 @pytest.mark.parametrize("url", ["http://a.b\\.evil.example/", "http://a.b\\/x"])
 async def test_a_backslash_is_no_part_of_a_name(url: str) -> None:
     with pytest.raises(FetchRefused, match="backslash"):
-        await target(url)
+        await resolve_target(url)
 
 
 async def test_a_slash_more_is_the_same_page(harness: ToolHarness, site: Site) -> None:
@@ -417,14 +419,14 @@ async def test_knows_what_only_this_network_reaches(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
 
-    assert (await target(f"http://{host}/")).private is private
+    assert (await resolve_target(f"http://{host}/")).is_private is private
 
 
 async def test_a_proxy_looks_names_up_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:3128")
     monkeypatch.setenv("no_proxy", "localhost")
 
-    found = await target("http://nothing.invalid/a?b#c")
+    found = await resolve_target("http://nothing.invalid/a?b#c")
 
     assert found == FetchTarget(
         url="http://nothing.invalid/a?b",
@@ -432,7 +434,7 @@ async def test_a_proxy_looks_names_up_itself(monkeypatch: pytest.MonkeyPatch) ->
         netloc="nothing.invalid",
         host="nothing.invalid",
         address=None,
-        private=False,
+        is_private=False,
         proxy="http://127.0.0.1:3128",
     )
     for local in (
@@ -445,18 +447,21 @@ async def test_a_proxy_looks_names_up_itself(monkeypatch: pytest.MonkeyPatch) ->
         "\uff11\uff12\uff17.0.0.1",
     ):
         monkeypatch.setenv("no_proxy", "")
-        assert (await target(f"http://{local}/")).private
+        assert (await resolve_target(f"http://{local}/")).is_private
     monkeypatch.setenv("no_proxy", "localhost")
-    assert (await target("http://localhost/")).proxy is None
+    assert (await resolve_target("http://localhost/")).proxy is None
 
 
 async def test_an_endless_address_is_refused() -> None:
     with pytest.raises(FetchRefused, match="too long"):
-        await target("http://a.b/" + "x" * 9_000)
+        await resolve_target("http://a.b/" + "x" * 9_000)
 
 
 def test_a_cut_in_the_middle_of_a_letter_costs_one_letter() -> None:
-    assert decoded("Käse, Käse, Kä".encode()[:-1], None) == "Käse, Käse, K\N{REPLACEMENT CHARACTER}"
+    assert (
+        decode_body("Käse, Käse, Kä".encode()[:-1], None)
+        == "Käse, Käse, K\N{REPLACEMENT CHARACTER}"
+    )
 
 
 def test_very_deep_pages_become_plain_text() -> None:

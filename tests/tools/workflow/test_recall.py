@@ -9,14 +9,14 @@ from tests.harness.session import SessionHarness, ask
 from tests.harness.tools import ToolHarness
 
 from palimpsest.model.script import calls, says
-from palimpsest.review.reconstruction.redecision import redecide
-from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.recordings.reconstruction.redecision import redecide
+from palimpsest.recordings.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import from_config
-from palimpsest.tools.workflow.recall import MOST_CHARS, rows
+from palimpsest.tools.workflow.recall import MAX_CHARS, split_rows
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
@@ -51,14 +51,14 @@ async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
     yield start
     for harness in opened:
         rebuilt = [
-            one
+            request
             for summary in harness.store.list()
-            for one in rebuild_all(harness.store, summary.id, harness.store.read(summary.id))
+            for request in rebuild_all(harness.store, summary.id, harness.store.read(summary.id))
         ]
         again = [redecide(harness.store, summary.id) for summary in harness.store.list()]
         await harness.workspace.close()
-        assert all(one.matches for one in rebuilt)
-        assert [one.text for one in again if not one.same] == []
+        assert all(request.matches for request in rebuilt)
+        assert [request.text for request in again if not request.same] == []
 
 
 def parts(session: LiveSession, tool: str) -> list[ToolPart]:
@@ -179,9 +179,9 @@ async def test_what_comes_back_is_bounded(begin: Begin) -> None:
     read = await recalled(session, model, name=name, limit=500)
     found = await recalled(session, model, name=name, pattern="word")
 
-    assert len(read) < MOST_CHARS + 200
+    assert len(read) < MAX_CHARS + 200
     assert "Go on with offset 16.)" in read
-    assert len(found) < MOST_CHARS + 200
+    assert len(found) < MAX_CHARS + 200
     assert "(250 rows match, and not all are shown; narrow the search.)" in found
 
 
@@ -217,4 +217,4 @@ async def test_without_an_archive_it_says_so(tmp_path: Path) -> None:
 
 
 def test_a_line_too_long_is_told_in_rows() -> None:
-    assert [len(row) for row in rows("x" * 2_500 + "\n\nend")] == [1_000, 1_000, 500, 0, 3]
+    assert [len(row) for row in split_rows("x" * 2_500 + "\n\nend")] == [1_000, 1_000, 500, 0, 3]

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
+from palimpsest.model.wire.provider_messages import sendable_messages, to_provider, with_marks
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     MediaBlock,
@@ -117,7 +117,7 @@ def test_a_cache_mark_has_the_name_that_the_server_knows() -> None:
     mark = {"type": "ephemeral"}
 
     named = {
-        model_id: sendable(sent, info(model_id))[0]
+        model_id: sendable_messages(sent, info(model_id))[0]
         for model_id in (
             "anthropic/claude-x",
             "openrouter/anthropic/claude-x",
@@ -126,7 +126,7 @@ def test_a_cache_mark_has_the_name_that_the_server_knows() -> None:
         )
     }
 
-    assert [sorted(set(one) - {"role", "content"}) for one in named.values()] == [
+    assert [sorted(set(body) - {"role", "content"}) for body in named.values()] == [
         ["cache_control"],
         ["cache_control"],
         ["copilot_cache_control"],
@@ -146,7 +146,7 @@ def test_media_stays_in_a_result_as_far_as_the_server_takes_it() -> None:
     def pieces(model_id: str) -> list[list[str]]:
         written = to_provider(talk, info(model_id))[1:]
         return [
-            [one["type"] for one in message["content"]]
+            [block["type"] for block in message["content"]]
             if isinstance(message["content"], list)
             else ["words"]
             for message in written

@@ -57,22 +57,24 @@ WORDS = {
     "transcript/redaction/secret_patterns.py": "names of variables that hold keys",
     "transcript/redaction/token_forms.py": "the form of keys, which are scrubbed",
     "frontends/magic/line_parser.py": "an example of a model's name",
-    "model/rehearsal/plans/intents.py": "what a person asks",
-    "model/rehearsal/plans/small_talk.py": "which variables hold keys",
+    "rehearsal/prompt_kinds.py": "what a person asks",
+    "rehearsal/small_talk.py": "which variables hold keys",
     "session/definitions/agent_files.py": "the folder of another agent's definitions",
     "session/definitions/command_files.py": "the same",
     "session/definitions/definition_files.py": "the same",
     "tools/file_access/file_contents.py": "the name of a file with instructions",
     "tools/file_access/paths.py": "names of protected files",
-    "review/comparison/given_prices.py": "an example of a model's name",
-    "review/comparison/offline_prices.py": "a prefix of models in the list of prices",
+    "review/prices/given_prices.py": "an example of a model's name",
+    "review/prices/offline_prices.py": "a prefix of models in the list of prices",
     "review/comparison/own_rule.py": "which rule is the recorded agent's own",
     "review/request_contents/neutral_request.py": "the words in which a recording of no provider is shown",
     "review/timeline_view/report_data.py": "the names of the policies that a report shows by itself",
 }
 ROOMS = {
-    "review/importers/": "the formats of other agents' recordings, and the models that they name",
-    "review/policies/": "the rules of other agents and providers, by their names",
+    "recordings/formats/": "the formats of other agents' recordings, and the models that they name",
+    "recordings/format_parts/": "the same",
+    "recordings/message_formats/": "the forms of messages that several of them share",
+    "context_policies/presets/": "the rules of other agents and providers, by their names",
 }
 """Folders in which every file may name providers."""
 ALLOWED = RULES | ACCESS | FORMATS | WORDS

@@ -1,9 +1,8 @@
 """A password of several words goes to the end of its line in an output, and never in a question."""
 
-import time
-
 import pytest
 from tests.sample_size import thinned
+from tests.transcript.redaction.time_growth import best_seconds
 
 from palimpsest.transcript.parts import Span, TextPart, ToolCompleted, ToolFailed, ToolPart
 from palimpsest.transcript.redaction.assigned_words import (
@@ -160,12 +159,8 @@ def test_an_output_that_grows_shows_no_word_of_it(around: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", thinned(["password: a ", "a: ", "PASSWORD=a b ", "a.", "a-", "password: ", "\x1b[0m", "password: |\n  a", "   "], 3))  # fmt: skip
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
-    def seconds(length: int) -> float:
-        began = time.process_time()
-        assigned_spans(piece * (length // len(piece)))
-        return time.process_time() - began
-
-    small, large = min(seconds(20_000) for _ in range(3)), seconds(80_000)
+    small = best_seconds(assigned_spans, piece, 20_000)
+    large = best_seconds(assigned_spans, piece, 80_000)
 
     assert large < 8 * small + 0.05, "a square would be 16 times"
     assert large < 2.0

@@ -1,9 +1,8 @@
 """Tokens of known providers, netrc files, passwords behind options and passwords with blanks are recognised."""
 
-import time
-
 import pytest
 from tests.sample_size import thinned
+from tests.transcript.redaction.time_growth import best_seconds
 
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, SecretStream, scrub
 
@@ -173,16 +172,7 @@ HOSTILE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", thinned(HOSTILE, 4))
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
-    def seconds(length: int) -> float:
-        text = piece * (length // len(piece)) + "!"
-        took = []
-        for _ in range(3):
-            began = time.process_time()
-            scrub(text)
-            took.append(time.process_time() - began)
-        return min(took)
-
-    small, large = seconds(7_000), seconds(28_000)
+    small, large = best_seconds(scrub, piece, 7_000), best_seconds(scrub, piece, 28_000)
 
     assert large < 8 * small + 0.05, "a square would be 16 times"
     assert large < 1.0

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sample_size import sample_size
+from tests.transcript.redaction.time_growth import best_seconds
 
 from palimpsest.transcript.redaction.secret_patterns import (
     MOST_GROWING,
@@ -133,16 +134,7 @@ HOSTILE = [
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
-    def seconds(length: int) -> float:
-        text = piece * (length // len(piece)) + "!"
-        took = []
-        for _ in range(3):
-            began = time.process_time()
-            scrub(text)
-            took.append(time.process_time() - began)
-        return min(took)
-
-    small, large = seconds(15_000), seconds(60_000)
+    small, large = best_seconds(scrub, piece, 15_000), best_seconds(scrub, piece, 60_000)
 
     assert large < 8 * small + 0.05, "a square would be 16 times"
 

@@ -36,7 +36,7 @@ def _message(message: NeutralMessage) -> int:
     chars = sum(_chars(block) for block in message.blocks)
     results = sum(_result(block) for block in message.blocks if isinstance(block, ResultBlock))
     media = sum(block.type == "media" for block in message.blocks) * MEDIA_TOKENS
-    # Here the results of one answer share a message; in OpenClaw's recordings each has one of its own.
+    # Here the results of one answer share a message; in OpenClaw's recordings each has its own message.
     frames = max(1, sum(isinstance(block, ResultBlock) for block in message.blocks))
     return frames * MESSAGE_TOKENS + math.ceil(chars / CHARS_PER_TOKEN) + results + media
 

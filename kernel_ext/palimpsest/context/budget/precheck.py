@@ -75,18 +75,18 @@ def reducible(results: Sequence[int], window: int, policy: RecoveryPolicy) -> in
 
 
 def reserve_of(window: int, reserve: int, policy: OverflowPolicy) -> int:
-    """Return the tokens that are kept free, given how many are wanted."""
+    """Return the tokens that are kept free, at most the requested ``reserve``."""
     prompt = min(MINIMUM_PROMPT, int(window * MINIMUM_PROMPT_SHARE))
-    kept = min(reserve, max(0, window - prompt))
-    return min(kept, int(window * RESERVE_SHARE)) if policy.reserve_share else kept
+    reserved = min(reserve, max(0, window - prompt))
+    return min(reserved, int(window * RESERVE_SHARE)) if policy.reserve_share else reserved
 
 
 def precheck(
     tokens: int, reducible_chars: int, window: int, reserve: int, policy: OverflowPolicy
 ) -> Precheck:
     """Compare an estimate, which includes the margin, with the budget and choose the action."""
-    kept = reserve_of(window, reserve, policy)
-    budget = window - kept
+    reserved = reserve_of(window, reserve, policy)
+    budget = window - reserved
     overflow = max(0, tokens - budget)
     needed = overflow * CHARS_PER_TOKEN
     way: FitAction = "compact_then_truncate"
@@ -96,4 +96,4 @@ def precheck(
         way = "compact_only"
     elif reducible_chars >= max(needed + SPARE_CHARS, math.ceil(needed * SPARE_SHARE)):
         way = "truncate_tool_results_only"
-    return Precheck(way, tokens, budget, overflow, reducible_chars, kept)
+    return Precheck(way, tokens, budget, overflow, reducible_chars, reserved)

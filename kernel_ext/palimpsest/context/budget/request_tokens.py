@@ -1,7 +1,7 @@
-"""Estimate how many tokens of the context window a request takes, and check whether it fits or overflows it.
+"""Estimate how many tokens of the context window a request takes, and check whether it fits.
 
-Counts are those of a real tokenizer, corrected by what the provider reported for this session. OpenCode's
-rules (spec/session-engine.md 1.12) use the usage that the provider reported for the last answer; ours uses
+Counts are those of a real tokenizer, corrected by the usage that the provider reported for this session. OpenCode's
+rules (spec/session-engine.md 1.12) use the usage that the provider reported for the last answer; Palimpsest's uses
 an estimate of the request that is about to be sent, and keeps its reserve for every model, including those
 without a separate input limit.
 """
@@ -104,13 +104,13 @@ def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
 def json_tokens(messages: NeutralMessages) -> int:
     """Estimate messages as OpenCode does: a quarter of their JSON (spec/session-engine.md 1.14)."""
     shaped = [
-        {"role": message.role, "content": [_shaped(block) for block in message.blocks]}
+        {"role": message.role, "content": [_ai_sdk_block(block) for block in message.blocks]}
         for message in messages
     ]
     return quarter_chars(json.dumps(shaped, ensure_ascii=False, separators=(",", ":")))
 
 
-def _shaped(block: Block) -> dict[str, Any]:
+def _ai_sdk_block(block: Block) -> dict[str, Any]:
     """Return a block in the JSON shape of the AI SDK, whose length is counted."""
     match block:
         case TextBlock(text=text):
@@ -118,8 +118,8 @@ def _shaped(block: Block) -> dict[str, Any]:
         case ReasoningBlock(text=text, metadata=metadata):
             return {"type": "reasoning", "text": text, "providerOptions": metadata}
         case MediaBlock(mime=mime, url=url, filename=filename):
-            named = {"filename": filename} if filename else {}
-            return {"type": "file", "mediaType": mime, **named, "data": url}
+            file_name = {"filename": filename} if filename else {}
+            return {"type": "file", "mediaType": mime, **file_name, "data": url}
         case CallBlock(call_id=call_id, tool=tool, input=given):
             return {"type": "tool-call", "toolCallId": call_id, "toolName": tool, "input": given}
         case ResultBlock(call_id=call_id, tool=tool, text=text, is_error=is_error):
@@ -138,7 +138,7 @@ class BudgetCheck:
 
     fits: bool
     tokens: int
-    """Estimated tokens, corrected by what the provider reported before."""
+    """Estimated tokens, corrected by the provider's earlier reports."""
     budget: int
     """The window minus the reserve for the answer; 0 where the window has no limit."""
 
@@ -181,7 +181,7 @@ def longest_answer(model: ModelInfo, policy: OverflowPolicy) -> int:
     return min(model.output_limit, policy.output_cap) or policy.output_cap
 
 
-def usable(model: ModelInfo, policy: OverflowPolicy) -> int:
+def usable_tokens(model: ModelInfo, policy: OverflowPolicy) -> int:
     """Return the tokens of the window that a request may fill."""
     answer = longest_answer(model, policy)
     reserved = min(BUFFER, answer) if policy.reserved is None else policy.reserved
@@ -193,19 +193,19 @@ def usable(model: ModelInfo, policy: OverflowPolicy) -> int:
                 return max(0, model.input_limit - reserved)
             return max(0, model.window - answer)
         case "precheck" | "estimate":
-            # A window too small for its reserve still leaves the most of itself to the request.
-            whole = min(model.input_limit or model.window, model.window)
-            return max(0, whole - min(reserved, whole // _share(policy)))
+            # Most of a window that is too small for its reserve is still left to the request.
+            total_limit = min(model.input_limit or model.window, model.window)
+            return max(0, total_limit - min(reserved, total_limit // _share(policy)))
 
 
-def overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
+def usage_overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
     """Return whether the reported usage of the last answer calls for a compaction."""
     if not policy.auto or model.window <= 0:
         return False
     if policy.rule == "opencode-1.1":
-        return usage.input + usage.cache_read + usage.output > usable(model, policy)
+        return usage.input + usage.cache_read + usage.output > usable_tokens(model, policy)
     counted = usage.total or (usage.prompt + usage.output)
-    return counted >= usable(model, policy)
+    return counted >= usable_tokens(model, policy)
 
 
 def cut_in_silence(
@@ -227,18 +227,18 @@ def cut_in_silence(
 
 
 ANSWER_SHARE = 4
-"""An answer needs a quarter of a small window at most, which is also what OpenClaw keeps free (spec/context-stability.md 1.10)."""
+"""An answer takes a quarter of a small window at most, the share that OpenClaw keeps free (spec/context-stability.md 1.10)."""
 
 
-def reserve(policy: Policy, model: ModelInfo) -> int:
+def reserved_tokens(policy: Policy, model: ModelInfo) -> int:
     """Return the tokens kept free for the answer: the policy's, the model's limit, at most a quarter of the window.
 
-    A limit as long as the window says only that prompt and answer share it. A number that a person set may take half of the window.
+    A limit as long as the window means only that prompt and answer share it. A number that the user set may take half of the window.
     It is 0 for a window without a limit.
     """
     return min(policy.reserved, model.output_limit, model.window // _share(policy.overflow))
 
 
 def _share(policy: OverflowPolicy) -> int:
-    """Return which part of a window may be kept free at most: its fourth, or the half of it where a person set a number."""
+    """Return the divisor of a window for its largest reserve: 4, or 2 where the user configured a number."""
     return ANSWER_SHARE if policy.reserved is None else 2

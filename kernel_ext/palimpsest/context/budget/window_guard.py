@@ -1,10 +1,9 @@
-"""Determine a model's context window, and refuse one that is too small to work in before anything is sent.
+"""Determine a model's context window, and refuse a window that is too small to work in before anything is sent.
 
-Border: values to values. The catalog knows models; here it is decided which configured number belongs to a
-model, and which number goes first: a configured one, else the known one, else an assumed one, and at most the cap.
-Where the window comes from and what is too small follows spec/context-stability.md 1.1; the
-oldest rule looks for the exact provider name and compares the window with fixed numbers of tokens,
-the newer one accepts other spellings of a provider and compares with shares of a reference window.
+Border: values to values. The catalog provides the known window; this module chooses the configured number for
+a model, else the known one, else a default, and at most the cap. Sources and limits follow
+spec/context-stability.md 1.1: the oldest rule compares exact provider names and fixed numbers of tokens, the
+newer rule accepts other spellings of a provider and compares shares of a reference window.
 """
 
 import math
@@ -62,23 +61,23 @@ def resolve_window(
 ) -> WindowSize:
     """Return the window of a model: configured, else known, else the default; at most the cap.
 
-    ``models`` maps a provider and a model's name to configured numbers, ``model`` holds what is
-    known of this one: ``window``, and ``tokens`` where fewer of them are to be used. Numbers
-    that are not finite and positive do not count.
+    ``models`` maps a provider and a model's name to configured numbers, ``model`` has the known numbers of
+    this model: ``window``, and ``tokens`` where fewer are to be used. Numbers that are not finite and
+    positive do not count.
     """
     tokens = policy.usable_tokens
-    settings = _configured(models, provider, name, policy)
-    found = (
+    settings = _configured_values(models, provider, name, policy)
+    size = (
         _window(_number(settings, tokens=tokens), "configured")
         or _window(_number(model, tokens=tokens), "model")
         or WindowSize(default, "default")
     )
-    limit = _positive(cap) if policy.capped else None
-    return WindowSize(limit, "cap") if limit is not None and limit < found.tokens else found
+    limit = _positive_int(cap) if policy.capped else None
+    return WindowSize(limit, "cap") if limit is not None and limit < size.tokens else size
 
 
 def evaluate_guard(window: WindowSize, policy: GuardPolicy) -> WindowGuard:
-    """Return whether to warn of a window, or to refuse to work in it; to the fixed rule one of 0 is unknown, not small."""
+    """Return whether to warn of a window, or to refuse it; under the fixed rule a window of 0 is unknown, not small."""
     tokens = window.tokens
     if policy.rule == "fixed":
         hard, warn = max(1, policy.hard_minimum), max(1, policy.warn_below)
@@ -107,13 +106,13 @@ TOO_MANY_TOOLS = (
 
 
 def most_tools(model: ModelInfo) -> int | None:
-    """Return how many tools a request to a model may offer; None where that is not known."""
-    # A server at another address has limits of its own.
+    """Return the maximum number of tools in a request to a model; None where it is not known."""
+    # A server at another address has its own limits.
     return profile(model.ref).max_tools if model.api_base is None else None
 
 
 def too_many_tools(model: ModelInfo, count: int) -> str | None:
-    """Return why so many tools cannot be offered to a model; None where they can, or its limit is unknown."""
+    """Return why a model cannot be offered this many tools; None where it can, or its limit is unknown."""
     most = most_tools(model)
     if most is None or count <= most:
         return None
@@ -121,26 +120,26 @@ def too_many_tools(model: ModelInfo, count: int) -> str | None:
 
 
 def window_text(model: ModelInfo, policy: GuardPolicy) -> str:
-    """Return a model's window as a list shows it, with a remark where there is one: ``200,000 (assumed)``."""
+    """Return a model's window for a list, with its remark if any: ``200,000 (assumed)``."""
     return f"{model.window:,}{window_remark(model, policy)}" if model.window else NO_LIMIT
 
 
 def window_remark(model: ModelInfo, policy: GuardPolicy) -> str:
     """Return a remark in brackets on a window, such as that it is too small; usually empty."""
-    found = _found(model, policy)
-    if found.blocks:
-        return f" (too small: an agent needs {found.hard_minimum:,})"
-    if found.warns:
-        return f" (small: it is summarised often below {found.warn_below:,})"
+    guard = _evaluate_window(model, policy)
+    if guard.blocks:
+        return f" (too small: an agent needs {guard.hard_minimum:,})"
+    if guard.warns:
+        return f" (small: it is summarised often below {guard.warn_below:,})"
     return " (assumed)" if model.window_assumed else ""
 
 
 def window_refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
-    """Return why nothing may be sent to a model; None when its window is large enough, or has no limit."""
-    found = _found(model, policy)
-    if not (model.window and found.blocks):
+    """Return why no request may be sent to a model; None when its window is large enough, or has no limit."""
+    guard = _evaluate_window(model, policy)
+    if not (model.window and guard.blocks):
         return None
-    numbers = {"tokens": found.tokens, "minimum": found.hard_minimum, "source": found.source}
+    numbers = {"tokens": guard.tokens, "minimum": guard.hard_minimum, "source": guard.source}
     return (policy.refusal or TOO_SMALL).format(model=model.ref.id, **numbers)
 
 
@@ -153,40 +152,40 @@ SMALL = (
 
 def window_warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
     """Return a warning to the user about a small window; None where it is large enough, or refused."""
-    found = _found(model, policy)
-    if not model.window or found.blocks or not found.warns:
+    guard = _evaluate_window(model, policy)
+    if not model.window or guard.blocks or not guard.warns:
         return None
-    return SMALL.format(model=model.ref.id, tokens=found.tokens, below=found.warn_below)
+    return SMALL.format(model=model.ref.id, tokens=guard.tokens, below=guard.warn_below)
 
 
-def _found(model: ModelInfo, policy: GuardPolicy) -> WindowGuard:
+def _evaluate_window(model: ModelInfo, policy: GuardPolicy) -> WindowGuard:
     source: WindowSource = "default" if model.window_assumed else "model"
     return evaluate_guard(WindowSize(model.window, source), policy)
 
 
-def _configured(
+def _configured_values(
     models: Mapping[str, Mapping[str, Mapping[str, Any]]],
     provider: str,
     name: str,
     policy: GuardPolicy,
 ) -> Mapping[str, Any]:
-    called = NAMES[policy.provider_names]
+    normalised = NAMES[policy.provider_names]
     for known, settings in models.items():
-        if name in settings and (known == provider or called(known) == called(provider)):
+        if name in settings and (known == provider or normalised(known) == normalised(provider)):
             return settings[name]
     return {}
 
 
 def _number(settings: Mapping[str, Any], *, tokens: bool) -> int | None:
-    usable = _positive(settings.get("tokens")) if tokens else None
-    return usable if usable is not None else _positive(settings.get("window"))
+    usable = _positive_int(settings.get("tokens")) if tokens else None
+    return usable if usable is not None else _positive_int(settings.get("window"))
 
 
 def _window(tokens: int | None, source: WindowSource) -> WindowSize | None:
     return None if tokens is None else WindowSize(tokens, source)
 
 
-def _positive(value: object) -> int | None:
+def _positive_int(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return math.floor(value) if math.floor(value) > 0 else None
@@ -202,7 +201,7 @@ def with_window(
     """
     if not info.window:
         return info.model_copy(update={"window": cap or 0})
-    found = resolve_window(
+    size = resolve_window(
         info.ref.provider,
         info.ref.name,
         models=_by_provider(configured),
@@ -212,18 +211,18 @@ def with_window(
         policy=policy,
     )
     # The newest recorded rule applies the cap elsewhere; here it is applied under every policy.
-    window = min(found.tokens, cap) if cap else found.tokens
-    assumed = info.window_assumed and found.source != "configured"
+    window = min(size.tokens, cap) if cap else size.tokens
+    assumed = info.window_assumed and size.source != "configured"
     if (window, assumed) == (info.window, info.window_assumed):
         return info
     return info.model_copy(update={"window": window, "window_assumed": assumed})
 
 
 def _by_provider(configured: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    by_provider: dict[str, dict[str, dict[str, Any]]] = {}
     for model_id, settings in configured.items():
         provider, slash, name = model_id.partition("/")
         if slash:
             values = settings if isinstance(settings, Mapping) else settings.model_dump()
-            found.setdefault(provider, {})[name] = {"window": values.get("window")}
-    return found
+            by_provider.setdefault(provider, {})[name] = {"window": values.get("window")}
+    return by_provider

@@ -1,15 +1,15 @@
-"""Check whether a summary may replace what it covers: structure, names, the latest request, no refusal.
+"""Check whether a summary may replace the covered messages: structure, names, the latest request, no refusal.
 
-Border: pure, and does not judge meaning: it compares words, as ``loss_report`` does. Rules follow
+Border: pure; it compares words, not meanings, as ``loss_report`` does. Rules follow
 spec/context-stability.md 1.16 (6, 7): half of the names in prompts and of the changed files must occur in
-it, since a summary is shorter than what it covers; requiring all of them was seen to fail good ones.
+the summary; requiring all of them was seen to fail good summaries.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from palimpsest.context.compaction.loss_report import KINDS
-from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.visible_messages import marker
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.context_values.policies import CompactPolicy
@@ -32,7 +32,7 @@ REFUSAL = lazy_pattern(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How a refusal begins; a text that begins so is no summary, whatever its length."""
+"""Beginnings of a refusal; such a text is no summary, whatever its length."""
 HEADING = lazy_pattern(
     r"^\s{0,3}(?:#{1,6}\s+\S|\*\*[^*\n]{2,60}\*\*:?\s*$|[^\W\d_][^\n:]{1,40}[:\uff1a]\s*$)",
     re.MULTILINE,
@@ -41,14 +41,14 @@ ITEM = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
 LEAST_HEADINGS = 2
 LEAST_ITEMS = 3
 NAMES = ("paths", "identifiers")
-"""The kinds of names, by ``KINDS`` of ``context/compaction/loss_report.py``, that are looked for in prompts."""
+"""The kinds of names in prompts that must occur, by ``KINDS`` of ``context/compaction/loss_report.py``."""
 OPAQUE = lazy_pattern(
     r"https?://[^\s<>\"')\]]+|\b(?=[0-9a-fA-F-]{0,40}\d)[0-9a-fA-F]{8}[0-9a-fA-F-]*\b"
 )
 """URLs, and identifiers that cannot be guessed, such as hashes."""
 MOST_NAMES = 12
 LEAST_LOST = 2
-"""Fewer lost names do not count: a single one may be a word that only looks like a name."""
+"""Fewer lost names do not count: a single lost name may be a word that only looks like a name."""
 PROMPTS = 3
 """Names are taken from this many of the newest prompts that the summary covers."""
 CHANGES = ("write", "edit")
@@ -65,50 +65,58 @@ NAMELESS = "It names too few of the files and identifiers that matter: {names}."
 REQUESTLESS = "It does not tell what the user asked last: {request}"
 
 
-def missing_from_summary(text: str, seen: Messages, policy: CompactPolicy) -> tuple[str, ...]:
-    """Return what a summary lacks, a sentence each; empty where it may replace what it covers.
+def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -> tuple[str, ...]:
+    """Return a sentence for each defect of a summary; empty where it may replace the covered messages.
 
-    ``seen`` ends with the marker that requested it. What stays word for word need not be repeated in it,
+    ``messages`` ends with the marker that requested it. A summary need not repeat the messages of the tail,
     nor the newest request where the engine repeats that after the summary.
     """
-    covered, beside = split_at_tail(seen)
-    asked = marker(seen[-1])
-    request = next((words for one in reversed(covered) if (words := _words_of(one))), "")
-    if asked is None or asked.auto or any(_words_of(message) for message in beside):
-        again, request = request, ""
+    covered, tail = split_at_tail(messages)
+    compaction = marker(messages[-1])
+    request = next((words for earlier in reversed(covered) if (words := _words_of(earlier))), "")
+    if compaction is None or compaction.auto or any(_words_of(message) for message in tail):
+        repeated, request = request, ""
     else:
-        again = ""
-    kept = "\n".join((text, serialize(beside, policy.result_chars), again)).casefold()
+        repeated = ""
+    shown_text = "\n".join(
+        (text, serialize_messages(tail, policy.result_chars), repeated)
+    ).casefold()
     refuses = (REFUSES,) if REFUSAL.search(text) else ()
     if policy.prompt:
-        # The user's own prompt defines what a summary must hold, so only refusals are looked for.
+        # The user's own prompt defines the contents of a summary, so only refusals count.
         return refuses
-    structure = () if _structured(text) else (UNSTRUCTURED,)
-    return (*refuses, *structure, *_nameless(covered, kept), *_requestless(request, kept))
+    is_structured = (
+        len(HEADING.findall(text)) >= LEAST_HEADINGS or len(ITEM.findall(text)) >= LEAST_ITEMS
+    )
+    return (
+        *refuses,
+        *(() if is_structured else (UNSTRUCTURED,)),
+        *_name_complaints(covered, shown_text),
+        *_request_complaints(request, shown_text),
+    )
 
 
-def split_at_tail(seen: Messages) -> tuple[Messages, Messages]:
+def split_at_tail(messages: Messages) -> tuple[Messages, Messages]:
     """Return the messages that a marker (the last message) summarises, and those it keeps word for word."""
-    tail = marker(seen[-1])
-    ids = [one.id for one in seen]
-    cut = ids.index(tail.tail_start_id) if tail and tail.tail_start_id in ids else len(seen) - 1
-    return seen[:cut], seen[cut:]
+    tail = marker(messages[-1])
+    ids = [message.id for message in messages]
+    cut = ids.index(tail.tail_start_id) if tail and tail.tail_start_id in ids else len(messages) - 1
+    return messages[:cut], messages[cut:]
 
 
-def _structured(text: str) -> bool:
-    return len(HEADING.findall(text)) >= LEAST_HEADINGS or len(ITEM.findall(text)) >= LEAST_ITEMS
-
-
-def _nameless(covered: Messages, kept: str) -> Iterator[str]:
+def _name_complaints(covered: Messages, shown_text: str) -> Iterator[str]:
     names = list(dict.fromkeys(_names(covered)))[:MOST_NAMES]
-    lost = [name for name in names if not _holds(kept, name)]
+    lost = [name for name in names if not _holds(shown_text, name)]
     if len(lost) >= LEAST_LOST and len(lost) * 2 > len(names):
         yield NAMELESS.format(names=", ".join(lost))
 
 
-def _holds(kept: str, name: str) -> bool:
+def _holds(shown_text: str, name: str) -> bool:
     """Return whether a name occurs in a text, a path with or without its folders."""
-    return name.casefold() in kept or name.rstrip("/").rpartition("/")[2].casefold() in kept
+    return (
+        name.casefold() in shown_text
+        or name.rstrip("/").rpartition("/")[2].casefold() in shown_text
+    )
 
 
 def _names(covered: Messages) -> Iterator[str]:
@@ -116,15 +124,15 @@ def _names(covered: Messages) -> Iterator[str]:
     asked = 0
     for message in reversed(covered):
         if isinstance(message.info, AssistantMessage):
-            yield from _changed(message)
+            yield from _changed_files(message)
         elif (words := _words_of(message)) and asked < PROMPTS:
             asked += 1
             for pattern in (OPAQUE, *(KINDS[kind] for kind in NAMES)):
-                found = (match[0].rstrip(".,:;") for match in pattern.finditer(words))
-                yield from (name for name in found if not ABBREVIATION.fullmatch(name))
+                names = (match[0].rstrip(".,:;") for match in pattern.finditer(words))
+                yield from (name for name in names if not ABBREVIATION.fullmatch(name))
 
 
-def _changed(message: Message) -> Iterator[str]:
+def _changed_files(message: Message) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, ToolPart) and part.tool in CHANGES and part.state.status == "completed":
             path = part.state.input.get("path") or part.state.input.get("file_path")
@@ -132,9 +140,10 @@ def _changed(message: Message) -> Iterator[str]:
                 yield path
 
 
-def _requestless(request: str, kept: str) -> Iterator[str]:
-    wanted = set(WORD.findall(request.casefold()))
-    if len(wanted) >= LEAST_WORDS and sum(word in kept for word in wanted) < SHARED_WORDS:
+def _request_complaints(request: str, shown_text: str) -> Iterator[str]:
+    request_words = set(WORD.findall(request.casefold()))
+    shared = sum(word in shown_text for word in request_words)
+    if len(request_words) >= LEAST_WORDS and shared < SHARED_WORDS:
         quoted = " ".join(request.split())
         yield REQUESTLESS.format(request=quoted[:LONGEST_QUOTE])
 
@@ -143,11 +152,7 @@ def _words_of(message: Message) -> str:
     """Return the text that the user wrote in a message; empty for answers, markers and synthetic text."""
     if not isinstance(message.info, UserMessage) or marker(message) is not None:
         return ""
-    return "\n".join(_said(message))
-
-
-def _said(message: Message) -> Iterable[str]:
-    return (
+    return "\n".join(
         part.text.strip()
         for part in message.parts
         if isinstance(part, TextPart)

@@ -1,7 +1,7 @@
-"""What a person forbade or demanded, and whether a text still holds it: words are compared, not meanings.
+"""Find the user's prohibitions and demands, and check whether a text still contains them; by words, not by meaning.
 
-Border: pure. A constraint is a sentence of a person's own words with a word such as ``never`` or ``must`` in it. A text
-holds it where most of its other words stand in that text. ``demand_words.py`` has the lists of words.
+Border: pure. A constraint is a sentence in the user's own words with a word such as ``never`` or ``must``. A text
+contains it where most of its other words occur in that text. ``demand_words.py`` has the lists of words.
 """
 
 import re
@@ -20,20 +20,20 @@ from palimpsest.context.compaction.demand_words import (
 from palimpsest.lazy_patterns import lazy_pattern
 
 CONSTRAINTS = "constraints"
-"""Their kind, beside the kinds of names."""
+"""The kind of constraints, beside the kinds of names."""
 LEAST_WORDS = 3
 """A shorter sentence forbids nothing in particular."""
 LONGEST = 300
 """Characters; a longer sentence is cut there."""
 MOST = 1_000
-"""Sentences of one text that are looked at for constraints: the first and the last."""
+"""Sentences of one text that are searched for constraints: the first and the last."""
 KEPT_SHARE = 0.6
-"""Of the words of a constraint; where so many stand in a text, it holds it."""
+"""Share of a constraint's words that a text must have to contain the constraint."""
 LEAST_WORD = 4
-"""Letters of a word that says what a constraint is about."""
+"""Minimum letters of a word that names the subject of a constraint."""
 
 _MUSED = lazy_pattern(r"\?\s*$|\bi\s+(?:think|guess|believe|wonder)\b", re.IGNORECASE)
-"""A question, or what somebody only supposes."""
+"""A question or a supposition."""
 _SENTENCE = lazy_pattern(r"(?<=[.!?;\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _CLAUSE = lazy_pattern(r"[,;:]\s+|[\uff0c\uff1b]")
 _FENCE = lazy_pattern(
@@ -46,7 +46,7 @@ _CITED = lazy_pattern(
     r"\b(?:says?|said|states?|reads?|writes?|wrote|tells?|shows?|printed|message|documentation|docs?|error)\b[^\"“«„\n]{0,40}(?:\"[^\"\n]{12,2000}\"|“[^”\n]{12,2000}”|«[^»\n]{12,2000}»)",
     re.IGNORECASE,
 )
-"""What somebody else says, in the words of the one who cites it."""
+"""A quotation with the verb that introduces it."""
 _INLINE = lazy_pattern(r"`[^`\n]{1,200}`|<[\w-]{1,40}>")
 _WORD = lazy_pattern(
     r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}(?:[._/-][^\W_]+)*"
@@ -74,14 +74,14 @@ como cuando debe esta este nunca para pero porque siempre sobre solamente
 
 @lru_cache(maxsize=2_000)
 def constraints_in(text: str) -> tuple[str, ...]:
-    """Return the constraints in a person's words, each once, as they stand there; code and pasted output are passed over."""
+    """Return the constraints in a prompt, each once and word for word; code and pasted output are skipped."""
     return tuple(dict.fromkeys(_constraints(text)))
 
 
 def _constraints(text: str) -> Iterator[str]:
     pieces = _SENTENCE.split(_own_words(text))
     if len(pieces) > MOST:
-        # A person asks in front of what they paste, or behind it.
+        # A request is written before or after the text that is pasted with it.
         pieces = [*pieces[: MOST // 2], *pieces[-MOST // 2 :]]
     for piece in pieces:
         sentence = " ".join(piece[: 2 * LONGEST].split()).strip("-*•# ")[:LONGEST]
@@ -97,7 +97,7 @@ def is_demand(sentence: str) -> bool:
         return False
     if NOT_NEEDED.search(sentence):
         clauses = _CLAUSE.split(sentence)
-        sentence = ", ".join(one for one in clauses if not NOT_NEEDED.search(one))
+        sentence = ", ".join(clause for clause in clauses if not NOT_NEEDED.search(clause))
     if DEMANDS.search(sentence):
         return True
     if SUPPOSES.search(sentence):
@@ -108,14 +108,14 @@ def is_demand(sentence: str) -> bool:
 
 
 def _own_words(text: str) -> str:
-    """Return a text without code, what stands between tags, and what it cites."""
+    """Return a text without code, the content of tags, and quotations."""
     text = _CODE_LINE.sub("", _FENCE.sub("\n", text))
     return _CITED.sub(" ", _outside_of_tags(text))
 
 
 def _outside_of_tags(text: str) -> str:
-    """Return a text without its elements, each from the first tag of its name to the last before it is closed."""
-    kept: list[str] = []
+    """Return a text without its elements, from an opening tag to the closing tag of the same name."""
+    lines: list[str] = []
     begun: dict[str, int] = {}
     depth: list[str] = []
     done = 0
@@ -136,31 +136,33 @@ def _outside_of_tags(text: str) -> str:
         elif begun.get(name, 0) < closed[name]:
             # A tag that is never closed is a placeholder such as <name>.
             if not depth:
-                kept.append(text[done : tag.start()])
+                lines.append(text[done : tag.start()])
                 done = tag.end()
             depth.append(name)
             begun[name] = begun.get(name, 0) + 1
     if not depth:
-        kept.append(text[done:])
-    return "\n".join(kept)
+        lines.append(text[done:])
+    return "\n".join(lines)
 
 
 @lru_cache(maxsize=20_000)
 def subject_words(sentence: str) -> frozenset[str]:
-    """Return the words that say what a sentence is about, in small letters."""
-    found = (one.casefold() for one in _WORD.findall(sentence))
+    """Return the words for the subject of a sentence, in lower case."""
+    words = (word.casefold() for word in _WORD.findall(sentence))
     return frozenset(
-        one for one in found if (len(one) >= LEAST_WORD or not one.isascii()) and one not in _COMMON
+        word
+        for word in words
+        if (len(word) >= LEAST_WORD or not word.isascii()) and word not in _COMMON
     )
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return all words of a text in small letters, and the parts of those that hold signs."""
-    found = frozenset(one.casefold() for one in _WORD.findall(text))
-    return found.union(*(_PART.split(one) for one in found))
+    """Return all words of a text in lower case, and the parts of words with dots, slashes, underscores or dashes."""
+    words = frozenset(word.casefold() for word in _WORD.findall(text))
+    return words.union(*(_PART.split(word) for word in words))
 
 
 def holds_constraint(words: frozenset[str], sentence: str) -> bool:
-    """Return whether a text of these words holds most of what a constraint says."""
+    """Return whether a text with these words has most words of a constraint."""
     subject = subject_words(sentence)
     return len(subject & words) >= KEPT_SHARE * len(subject)

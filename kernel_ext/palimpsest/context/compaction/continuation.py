@@ -41,8 +41,8 @@ Work = Literal["question", "answer", "todo"]
 
 
 def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
-    """Return what kind of work the messages before a marker leave open; None when nothing is left."""
-    newest = next((message for message in reversed(before) if _speaks(message)), None)
+    """Return the kind of work that the messages before a marker leave open; None when nothing is left."""
+    newest = next((message for message in reversed(before) if _is_conversation(message)), None)
     if newest is None:
         return None
     if isinstance(newest.info, UserMessage):
@@ -52,14 +52,15 @@ def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
     return "todo" if any(map(_is_open, todos)) else None
 
 
-def continues(asked: CompactionPart, left: Work | None, policy: Policy) -> bool:
-    """Return whether the turn continues after a summary; the user may ask for that whatever is left."""
-    return asked.goes_on or (asked.auto and (left is not None or policy.compact.always_continue))
+def continues_after_summary(compaction: CompactionPart, left: Work | None, policy: Policy) -> bool:
+    """Return whether the turn continues after a summary; the user may request that even where no work is left."""
+    always = policy.compact.always_continue
+    return compaction.goes_on or (compaction.auto and (left is not None or always))
 
 
 def continuation_text(
     policy: Policy,
-    made: CompactionPlan,
+    plan: CompactionPlan,
     question: Message | None,
     left: Work | None = None,
     todos: Sequence[Todo] = (),
@@ -79,13 +80,15 @@ def continuation_text(
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return CONTINUE_TODO.format(items=items)
     # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
-    hidden = next((one for one in made.head if question and one.id == question.id), None)
+    hidden = next(
+        (message for message in plan.head if question and message.id == question.id), None
+    )
     texts = [part.text for part in hidden.parts if isinstance(part, TextPart)] if hidden else []
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 
-def unanswered(before: Messages) -> Message | None:
-    """Return the newest of the messages before a marker that the user wrote."""
+def unanswered_prompt(before: Messages) -> Message | None:
+    """Return the newest message before a marker that the user wrote."""
     for message in reversed(before):
         if isinstance(message.info, UserMessage) and any(
             isinstance(part, TextPart) and not part.synthetic for part in message.parts
@@ -94,7 +97,7 @@ def unanswered(before: Messages) -> Message | None:
     return None
 
 
-def _speaks(message: Message) -> bool:
+def _is_conversation(message: Message) -> bool:
     """Return whether a message is part of the conversation: neither a marker nor a summary."""
     if isinstance(message.info, AssistantMessage):
         return not message.info.summary
@@ -108,10 +111,10 @@ def _is_whole(message: Message, info: AssistantMessage) -> bool:
 
 
 def waits_for_answer(part: ToolPart) -> bool:
-    """Return whether a call's result needs an answer; not those run by the provider or given up."""
+    """Return whether a call's result needs an answer; False for a provider's call and an interrupted or failed one."""
     metadata = part.metadata or {}
-    orphan = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")
-    return not (metadata.get("provider_executed") or metadata.get("failed_attempt") or orphan)
+    interrupted = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")
+    return not (metadata.get("provider_executed") or metadata.get("failed_attempt") or interrupted)
 
 
 def _is_open(todo: Todo) -> bool:

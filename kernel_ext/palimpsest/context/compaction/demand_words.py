@@ -1,6 +1,6 @@
-"""The words by which a sentence forbids or demands, in twelve languages, and those by which it only looks so.
+"""Patterns of sentences that forbid or demand, in twelve languages, and of sentences that only seem to.
 
-Border: patterns alone; ``constraints.py`` says how they are asked. ``DEMANDS`` say by themselves that something is
+Border: patterns alone; ``constraints.py`` applies them. ``DEMANDS`` alone show that something is
 forbidden or demanded. ``MODALS`` and ``ADVERBS`` may also describe: "the test never ends", "that should work now". English is looked at
 most closely; of German, French, Spanish, Italian, Portuguese, Dutch, Russian, Polish, Chinese, Japanese and Korean the common forms
 are known, and what is said otherwise, or in another language, is not found.
@@ -11,14 +11,14 @@ import re
 from palimpsest.lazy_patterns import lazy_pattern
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
+def _any_of(*patterns: str) -> re.Pattern[str]:
     return lazy_pattern("|".join(patterns), re.IGNORECASE | re.VERBOSE)
 
 
 _BEGIN = r"(?:^|[,;:(]\s*|\b(?:please|but|and|so|then|also|ok|bitte|aber|und|mais|et|pero|y|ma|per\s+favore|mas|por\s+favor)\s+)"
 """Where an imperative can begin."""
 
-DEMANDS = _any(
+DEMANDS = _any_of(
     # English
     r"\bmust(?:\s+not|n'?t)\b|\b(?:forbidden|prohibited|mandatory|off[\s-]limits|not\s+allowed|not\s+permitted|no\s+more\s+than|at\s+(?:most|least))\b",
     r"\bunder\s+no\s+circumstances\b|\b(?:make\s+sure|ensure|avoid|refrain\s+from)\b",
@@ -45,16 +45,16 @@ DEMANDS = _any(
     r"不要|不能|不得|不许|不准|不可(?!能)|禁止|严禁|只能|只用|切勿|[请請]勿|(?:^|[,\uff0c;\uff1b\s请])[别別](?![的人处名称墅])|务必|必须|必須|一定要",
     r"しないで|ないでください|ないで下さい|ないこと|てはいけ|てはなら|必ず|決して|だけを使|のみ|마세요|마십시오|말아|말\s?것|금지|절대|반드시",
 )
-"""Forbid or demand by themselves."""
+"""Words that forbid or demand without other evidence."""
 
-MODALS = _any(
+MODALS = _any_of(
     r"\b(?:must|shall|(?<!\bwe\s)should(?:n'?t)?)\b",
     r"\b(?:muss(?:t)?|m(?:ü|ue)ssen|soll(?:st|en|te)?)\b|\b(?:doi(?:t|s|vent)|devez)\b|\b(?:debe[ns]?|dev[ei]\w{0,3})\b|\bmoet(?:en)?\b",
     r"\b(?:долж[её]?н\w*|musi\w{0,3}|powin\w*)\b",
 )
 """Demand, unless they only suppose, or deny that something is needed."""
 
-ADVERBS = _any(
+ADVERBS = _any_of(
     r"\bonly\s+(?:use|change|edit|touch|modify|read|write|run|look|work)\b|\b(?:use|change|edit|touch|modify|read|write|run)\s+only\b",
     r"\b(?:never|always)\b|\b(?:nie(?:mals)?|immer|stets|nur)\b|\b(?:jamais|toujours|seulement|uniquement)\b",
     r"\b(?:nunca|jam[aá]s|siempre|s[oó]lo|solamente|somente|apenas)\b|\b(?:mai|sempre|soltanto)\b|\b(?:nooit|altijd|alleen)\b",
@@ -62,15 +62,15 @@ ADVERBS = _any(
 )
 """Demand in an imperative or beside a modal, and describe behind a subject."""
 
-SUPPOSES = _any(
+SUPPOSES = _any_of(
     r"\b(?:must|should)\s+have\s+\w+(?:ed|en|n|t|d)\b|\b(?:must|should)\s+always\s+have\s+(?:been|had)\b|\bmust\s+be\s+(?:the|a|an|some|because|due|why)\b",
     r"\bshould\s+(?:already\s+|now\s+|then\s+)?(?:work|help|fix|suffice|do\s+it|be\s+(?:fine|ok|okay|enough|done|easy|safe|good|ready))\b",
     r"\bi\s+(?:must|should)\b|\bwe\s+should(?:\s+always)?\s+have\b",
     r"\b(?:sollte|devrait|deber[ií]a|dovrebbe|deveria|zou\s+moeten)\b(?=.{0,40}\b(?:funktionieren|gehen|marcher|funcionar|funzionare|werken)\b)",
 )
-"""Somebody supposes, or tells what was."""
+"""Words of a supposition or of a report about the past."""
 
-NOT_NEEDED = _any(
+NOT_NEEDED = _any_of(
     r"\b(?:needn'?t|need\s+not|(?:do|does)(?:\s+not|n'?t)\s+(?:need|have\s+to)|no\s+need|not\s+(?:necessary|needed|required|mandatory)|isn'?t\s+(?:necessary|needed|required|mandatory))\b",
     r"\b(?:muss|musst|m(?:ü|ue)ssen|m(?:ü|ue)sst|brauch\w*)\b.{0,80}\bnicht\b(?!\s*,)|\bnicht\s+(?:n(?:ö|oe)tig|notwendig|erforderlich)\b",
     r"\bpas\s+(?:oblig\w+|besoin|n[eé]cessaire|la\s+peine)\b|\bno\s+(?:tienes?|tiene|hace\s+falta|es\s+necesario|necesitas?)\b",
@@ -78,9 +78,9 @@ NOT_NEEDED = _any(
     r"\b(?:hoef\w*|hoeven)\b|\bн\u0435\s+(?:обязательно|обязан\w*|нужно|надо)\b|\bnie\s+(?:musisz|trzeba)\b",
     r"不必|不用|不需要|无需|なくても(?:いい|良い|よい)|必要はない|않아도|필요\s?없",
 )
-"""Says that something is not needed, whatever other words there are."""
+"""Words that deny a need, whatever other words there are."""
 
-DESCRIBES = _any(
+DESCRIBES = _any_of(
     # A subject, and behind it, without a modal, an adverb.
     r"^(?:(?:and|but|so|then|now|ok|also|well|aber|und|mais|et|pero|y)\s*,?\s+)?"
     r"(?:i|ich|je|yo|io|eu|ik|the|this|that|these|those|it|he|she|they|an?|my|our|its|der|die|das|er|sie|es|ein|eine|mein|dieser?|dieses|le|la|les|l['\u2019]\w+|il|elle|ils|elles|un|une|mon"
@@ -90,4 +90,4 @@ DESCRIBES = _any(
     r"(?:have|has|had|is|are|was|were|habe\w*|hatte\w*|tengo|tenemos|hay|queda\w*|ho|abbiamo|tenho|temos|heb|hebben)\b",
     r"\b(?:никогда|всегда|только)\s+(?:не\s+)?\w+(?:ет|ёт|ит|ют|ут|ят|ат|ется|ится|ал|ла|ло|ли)\b",
 )
-"""How things are."""
+"""Sentences that describe a state."""

@@ -1,11 +1,11 @@
-"""Words of programming languages, browsers and products that look like names of a project and are none."""
+"""Words of programming languages, browsers and products that look like names of a project but are not."""
 
 
-def _words(lines: str) -> frozenset[str]:
+def _word_set(lines: str) -> frozenset[str]:
     return frozenset(word for line in lines.splitlines() for word in line.split())
 
 
-LANGUAGE_WORDS = _words(
+LANGUAGE_WORDS = _word_set(
     """
     is_nil is_map is_list is_atom is_binary is_integer is_float is_function is_tuple is_boolean is_number is_bitstring
     is_pid is_struct is_some is_none is_ok is_err to_string to_atom to_integer from_utf8 as_str as_ref as_mut
@@ -33,13 +33,13 @@ LANGUAGE_WORDS = _words(
     PyPI PyTorch TensorFlow JupyterLab VSCode IntelliJ PowerShell NodeJS NextJS VueJS README TODO FIXME
     """
 )
-RECEIVERS = _words(
+RECEIVERS = _word_set(
     """this self cls super e el err error event item it obj data result res req window document console module exports process
     math json object array string number date map list node ctx context state props params args options config socket lines
     parts text value values key keys"""
 )
-"""Words before a dot that say: what follows is a member of an object, not the ending of a file."""
-SUFFIXES = _words(
+"""Words before a dot which show that a member of an object follows, not the ending of a file."""
+SUFFIXES = _word_set(
     """
     py pyi ipynb js mjs cjs jsx ts tsx mts cts json jsonl json5 yaml yml toml ini cfg conf env lock md rst txt tex bib csv tsv
     xml html htm xhtml css scss sass less svg vue svelte astro ex exs eex heex leex erl hrl rb erb rs go java kt kts scala

@@ -1,4 +1,4 @@
-"""Report what a summary lost by the names of earlier versions, so that what they journalled is decided again alike.
+"""Report the names that a summary lost by the rules of earlier versions, to repeat decisions in their logs.
 
 Border: pure, and does not judge meaning. New summaries are graded by ``summary_grade.py`` over ``names.py``.
 """
@@ -17,7 +17,7 @@ KINDS: dict[str, re.Pattern[str]] = {
     "identifiers": lazy_pattern(r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"),
     "numbers": lazy_pattern(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),
 }
-"""What was looked for, by kind."""
+"""Patterns of names, by kind."""
 LEAST_CHARS = 4
 LONGEST_LIST = 20
 """Lost names that a report lists of each kind; the others are only counted."""
@@ -33,16 +33,16 @@ def earlier_names_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:
-    """Return by kind how many names were found, how many of them are lost, and the first of those."""
-    told: dict[str, dict[str, object]] = {}
-    kept = set(_words(after))
+    """Return by kind the number of names, the number of lost names, and the first lost names."""
+    by_kind: dict[str, dict[str, object]] = {}
+    words_after = set(_words_in(after))
     for kind, pattern in KINDS.items():
-        found = list(dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(before)))
-        lost = [one for one in found if one not in after and one not in kept]
-        if found:
-            told[kind] = {"found": len(found), "lost": len(lost), "names": lost[:LONGEST_LIST]}
-    return told
+        matches = list(dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(before)))
+        lost = [name for name in matches if name not in after and name not in words_after]
+        if matches:
+            by_kind[kind] = {"found": len(matches), "lost": len(lost), "names": lost[:LONGEST_LIST]}
+    return by_kind
 
 
-def _words(text: str) -> Iterable[str]:
+def _words_in(text: str) -> Iterable[str]:
     return re.findall(r"[\w.,/-]+", text)

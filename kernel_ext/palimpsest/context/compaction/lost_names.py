@@ -1,8 +1,8 @@
-"""Decide which names of the texts that a summary replaces are lost: what is shown instead holds them no more.
+"""Decide which names in the texts that a summary replaces are lost.
 
-Border: pure, and does not judge meaning. It compares words: a name that stands in the summary, or in what is
-shown word for word beside it, is not lost. Review (``review/request_contents/compaction_losses.py``) and the grade
-of a new summary (``summary_grade.py``) decide by these functions, so that both say the same.
+Border: pure; it compares words, not meanings: a name that occurs in the summary, or in a text that is shown with
+it, is not lost. Review (``review/request_contents/compaction_losses.py``) and the grade of a new summary
+(``summary_grade.py``) share these functions.
 """
 
 import re
@@ -19,7 +19,7 @@ from palimpsest.context.compaction.constraints import (
 from palimpsest.context.compaction.names import NAME_KINDS, names_of
 
 LOST_KINDS = (CONSTRAINTS, *NAME_KINDS)
-"""What a summary can lose: what a person forbade or demanded, and names."""
+"""Kinds of what a summary can lose: constraints and names."""
 
 NamesOf = Callable[[str], Iterable[tuple[str, str]]]
 """Returns kind and name of each name in a text."""
@@ -28,16 +28,16 @@ _WORD = re.compile(r"[\w.,/-]+")
 
 @dataclass(frozen=True, slots=True)
 class LostNames:
-    """The names that texts hold, and those of them that are lost."""
+    """The names in texts, and which of them are lost."""
 
     found: Mapping[str, int]
-    """How many names there are, by kind; kinds without any are not named."""
+    """Number of names by kind, without kinds that have none."""
     kinds: Mapping[str, str] = field(repr=False)
-    """The kind of each lost name, in the order in which the texts hold them."""
+    """The kind of each lost name, in the order of the texts."""
 
-    def of(self, kind: str) -> tuple[str, ...]:
+    def names_of_kind(self, kind: str) -> tuple[str, ...]:
         """Return the lost names of a kind."""
-        return tuple(name for name, one in self.kinds.items() if one == kind)
+        return tuple(name for name, lost_kind in self.kinds.items() if lost_kind == kind)
 
 
 def lost_names(
@@ -47,30 +47,32 @@ def lost_names(
     names: NamesOf = names_of,
     said: Iterable[str] = (),
 ) -> LostNames:
-    """Return what is lost of the texts that a summary replaces; ``beside`` are those that are shown with it.
+    """Return the names and constraints that are lost with the replaced texts; ``beside`` are texts shown with the summary.
 
-    ``said`` are the words of a person among the replaced texts, which may hold constraints.
+    ``said`` are the user's texts among the replaced ones, which may have constraints.
     """
-    shown = (summary, *beside)
-    kept = _names_and_words(shown, names)
+    summary_texts = (summary, *beside)
+    kept_names = _names_and_words(summary_texts, names)
     kinds: dict[str, str] = {}
     for text in dict.fromkeys(replaced):
         for kind, name in names(text):
             kinds.setdefault(name, kind)
-    gone = {name: kind for name, kind in kinds.items() if name not in kept and name not in summary}
+    lost = {
+        name: kind for name, kind in kinds.items() if name not in kept_names and name not in summary
+    }
     constraints = dict.fromkeys(sentence for text in said for sentence in constraints_in(text))
-    words = frozenset[str]().union(*map(words_of, shown)) if constraints else frozenset()
-    lacking = (one for one in constraints if not holds_constraint(words, one))
-    found = Counter(kinds.values()) + Counter({CONSTRAINTS: len(constraints)})
+    words = frozenset[str]().union(*map(words_of, summary_texts)) if constraints else frozenset()
+    lacking = (constraint for constraint in constraints if not holds_constraint(words, constraint))
+    counts = Counter(kinds.values()) + Counter({CONSTRAINTS: len(constraints)})
     return LostNames(
-        found={kind: found[kind] for kind in LOST_KINDS if found[kind]},
-        kinds=dict.fromkeys(lacking, CONSTRAINTS) | gone,
+        found={kind: counts[kind] for kind in LOST_KINDS if counts[kind]},
+        kinds=dict.fromkeys(lacking, CONSTRAINTS) | lost,
     )
 
 
 def _names_and_words(texts: Iterable[str], names: NamesOf) -> frozenset[str]:
-    found: set[str] = set()
+    collected: set[str] = set()
     for text in frozenset(texts):
-        found.update(name for _, name in names(text))
-        found.update(_WORD.findall(text))
-    return frozenset(found)
+        collected.update(name for _, name in names(text))
+        collected.update(_WORD.findall(text))
+    return frozenset(collected)

@@ -1,8 +1,8 @@
-"""The names in a text that a person would look for: paths, URLs, errors, identifiers and numbers.
+"""Find the names in a text: paths, URLs, errors, identifiers and numbers.
 
-Border: pure, words alone. A name is what a project, its tools or its data call something; the words of a programming
-language and its library are none, nor are line numbers, times, styles, and the names of arguments that a tool gives to
-a call. Measured on two sets of words drawn from recordings (``tests/context/compaction/test_names.py``).
+Border: pure. A name is what a project, its tools or its data call something. Words of a programming language and its
+library do not count, nor do line numbers, times, styles, and the argument names of a tool call. Measured on two sets
+of words drawn from recordings (``tests/context/compaction/test_names.py``).
 """
 
 import errno
@@ -17,9 +17,9 @@ from palimpsest.lazy_patterns import lazy_pattern
 
 NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
 NAMES_VERSION = 2
-"""Of these rules; a grade of a summary that was journalled before holds none, and was made by ``loss_report.KINDS``."""
+"""Version of these rules; a summary's grade without a version was made by the earlier rules, ``loss_report.KINDS``."""
 LEAST_CHARS = 4
-"""Shorter names are too often the same by chance, but for numbers that are quoted as code."""
+"""Shorter names are too often equal by chance, except numbers that are quoted as code."""
 LONGEST = 255
 """Characters of one piece of a path; no file system allows more."""
 
@@ -41,9 +41,9 @@ _TIME = lazy_pattern(
 _GREP = lazy_pattern(
     rf"^([^\s:]{{1,{4 * LONGEST}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
 )
-"""A line beside a found one, as grep writes it: its file, its number, its text."""
+"""A context line of grep: file, line number, text."""
 _TAG = lazy_pattern(r"(?<!\w)</?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
-"""The name of an element; what its attributes say stays."""
+"""The opening of an HTML element; the values of its attributes stay."""
 _DATA = lazy_pattern(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]*")
 _STYLE = lazy_pattern(
     r"\b[a-z-]{3,30}:\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|\b(?:rgba?|hsla?)\([^)]{1,40}\)"
@@ -62,7 +62,7 @@ _FILE = lazy_pattern(
 )
 _COMMAND = lazy_pattern(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
 _ERRNO = (
-    f"(?:{'|'.join(sorted(one for one in errno.errorcode.values() if len(one) > LEAST_CHARS))})"
+    f"(?:{'|'.join(sorted(code for code in errno.errorcode.values() if len(code) > LEAST_CHARS))})"
 )
 _ERROR = lazy_pattern(
     rf"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{{1,80}})?|\b(?:TS|E|W|F|C|R|RUF|SIM|PLR)\d{{3,5}}\b|\b{_ERRNO}\b|(?<=\bcode )E[A-Z]{{4,14}}\b"
@@ -91,23 +91,24 @@ _NUMBER = lazy_pattern(
 
 def names_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield kind and name of each name in a text, kind by kind."""
-    for kind, found in _found(text):
-        for name in found:
+    for kind, names in _names_by_kind(text):
+        for name in names:
             if len(name) >= LEAST_CHARS or kind == "numbers":
                 yield kind, name
 
 
 @lru_cache(maxsize=20_000)
 def kind_of_name(name: str) -> str:
-    """Return the kind of a name that was found, alone or quoted as code; of one whose kind depended on more, an identifier."""
+    """Return the kind of a name, alone or quoted as code; ``identifiers`` where it depended on the text around it."""
     texts = (name, f"`{name}`")
     return next(
-        (kind for text in texts for kind, one in names_of(text) if one == name), "identifiers"
+        (kind for text in texts for kind, other in names_of(text) if other == name),
+        "identifiers",
     )
 
 
-def _found(text: str) -> Iterator[tuple[str, Iterable[str]]]:
-    text, windows = readable(text)
+def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
+    text, windows = readable_text(text)
     urls = [match[0].rstrip(".:") for match in _URL.finditer(text)]
     text = _MIME.sub(" ", _URL.sub(" ", text))
     scoped = [match[0] for match in _SCOPED.finditer(text)]
@@ -147,9 +148,9 @@ def _in_path(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_path(name: str, *, quoted: bool) -> bool:
-    """Return whether words with slashes between them are a path: ``either/or`` and ``/div`` are none."""
-    pieces = [one for one in name.split("/") if one]
-    if not pieces or not any(any(c.isalpha() for c in one) for one in pieces):
+    """Return whether words joined by slashes are a path: ``either/or`` and ``/div`` are not."""
+    pieces = [piece for piece in name.split("/") if piece]
+    if not pieces or not any(any(c.isalpha() for c in piece) for piece in pieces):
         return False
     _, dot, suffix = pieces[-1].rpartition(".")
     if dot and suffix.lower() in SUFFIXES:
@@ -158,15 +159,16 @@ def _is_path(name: str, *, quoted: bool) -> bool:
         return True
     if name.startswith("/"):
         return len(pieces) > 1 or "-" in name or "_" in name
-    # Without an ending and not quoted as code only longer ones: "and/or", "colors/formatting" are words.
-    return quoted or len(pieces) > 2 or any(re.search(r"[-_\d]", one) for one in pieces)
+    # "and/or" and "colors/formatting" are words: without an ending or quotes two plain pieces are no path.
+    return quoted or len(pieces) > 2 or any(re.search(r"[-_\d]", piece) for piece in pieces)
 
 
 def _identifiers(text: str) -> Iterator[str]:
     for match in _IDENTIFIER.finditer(text):
         name = match[0]
         is_error = name[0].isupper() and name.endswith(("Error", "Exception", "Warning"))
-        if name not in LANGUAGE_WORDS and not is_error and not _is_dunder(name):
+        is_dunder = name.startswith("__") and name.endswith("__")
+        if name not in LANGUAGE_WORDS and not is_error and not is_dunder:
             yield name
     for match in _COMMAND.finditer(text):
         if "-" in match[0] or not _in_path(text, match):
@@ -179,41 +181,37 @@ def _numbers(text: str) -> Iterator[str]:
             yield match[0]
 
 
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
-
-
-def readable(text: str) -> tuple[str, list[str]]:
+def readable_text(text: str) -> tuple[str, list[str]]:
     """Return a text as a person would read it, and the Windows paths in it, whose backslashes begin no escapes.
 
-    Of a call that are its values; escapes are what they stand for; numbers of lines, times and styles are left out.
+    A tool call becomes the values of its input, escapes become their characters; line numbers, times and styles go.
     """
     match = _CALL.match(text)
     if match is not None:
         try:
-            given = json.loads(text[match.end() :])
+            arguments = json.loads(text[match.end() :])
         except (ValueError, RecursionError):
             pass
         else:
-            text = "\n".join(_words(given))
-    windows = [found[0] for found in _WINDOWS.finditer(text)]
+            text = "\n".join(_texts_in(arguments))
+    windows = [path[0] for path in _WINDOWS.finditer(text)]
     text = _MARKS.sub(" ", _WINDOWS.sub(" ", text))
-    text = _ESCAPED.sub(lambda one: "\n" if one[1] != '"' else " ", text)
+    text = _ESCAPED.sub(lambda escape: "\n" if escape[1] != '"' else " ", text)
     text = _LINE_NUMBER.sub(" ", _GREP.sub(r"\1 ", text))
     text = _TAG.sub(" ", _DATA.sub(" ", text))
     return _STYLE.sub(" ", _TIME.sub(" ", text)), windows
 
 
-def _words(value: Any) -> Iterator[str]:
-    """Yield the texts in the values of JSON; its keys are a tool's, its numbers limits and places."""
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in the values of JSON, without its keys and numbers, which are a tool's parameters."""
     match value:
         case str():
             yield value
         case dict():
-            for one in value.values():
-                yield from _words(one)
+            for item in value.values():
+                yield from _texts_in(item)
         case list():
-            for one in value:
-                yield from _words(one)
+            for item in value:
+                yield from _texts_in(item)
         case _:
             pass

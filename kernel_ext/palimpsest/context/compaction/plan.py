@@ -1,4 +1,4 @@
-"""Plan a compaction: what is summarised, what stays word for word, what must be repeated.
+"""Plan a compaction: which messages are summarised, stay word for word, or must be repeated.
 
 Rules follow spec/session-engine.md 1.14. A plan depends on the messages that the model sees (after
 the fold) and on token counts; it is made once, and its only choice, where the tail begins, is
@@ -28,7 +28,7 @@ CountMessages = Callable[[Messages], int]
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """What a compaction does."""
+    """The messages that a compaction replaces, merges, keeps and repeats."""
 
     head: Messages
     """The messages that the summary replaces."""
@@ -43,12 +43,12 @@ class CompactionPlan:
 def completed_compactions(messages: Messages) -> list[tuple[int, int, str]]:
     """Return the completed compactions: index of the marker, index of the summary, and the summary's text."""
     summaries = good_summaries(messages)
-    found = []
+    completed = []
     for position, message in enumerate(messages):
         if message.id in summaries and marker(message) is not None:
             at = summaries[message.id]
-            found.append((position, at, summary_text(messages[at])))
-    return found
+            completed.append((position, at, summary_text(messages[at])))
+    return completed
 
 
 def compaction_plan(
@@ -56,9 +56,9 @@ def compaction_plan(
 ) -> CompactionPlan:
     """Plan the compaction whose marker is the last message.
 
-    ``usable`` is what a request may fill of the window, in tokens.
+    ``usable`` are the tokens of the window that a request may fill.
     """
-    history, previous, replay = _parted(messages, policy)
+    history, previous, replay = _split_history(messages, policy)
     start = tail_start(history, policy, tail_budget(policy, usable), weigh)
     if start is None:
         return CompactionPlan(history, previous, None, replay)
@@ -67,9 +67,9 @@ def compaction_plan(
 
 def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
     """Return the plan that was made, as the marker records it; the last message is the marker."""
-    asked = marker(messages[-1])
-    tail_start_id = asked.tail_start_id if asked is not None else None
-    history, previous, replay = _parted(messages, policy)
+    marker_part = marker(messages[-1])
+    tail_start_id = marker_part.tail_start_id if marker_part is not None else None
+    history, previous, replay = _split_history(messages, policy)
     ids = [message.id for message in history]
     end = ids.index(tail_start_id) if tail_start_id in ids else len(history)
     return CompactionPlan(history[:end], previous, tail_start_id, replay)
@@ -123,32 +123,36 @@ def tail_place(
     if policy.tail_turns is not None:
         spans = spans[len(spans) - policy.tail_turns :] if policy.tail_turns else []
     start: int | None = None
-    left = budget
+    tokens_left = budget
     for begin, end in reversed(spans):
         weight = weigh(begin, end)
-        if weight > left:
-            start = _inside(begin + 1, end, left, weigh) or start
+        if weight > tokens_left:
+            start = _cut_within_turn(begin + 1, end, tokens_left, weigh) or start
             break
-        left -= weight
+        tokens_left -= weight
         start = begin
     return start or None
 
 
-def _inside(begin: int, end: int, room: int, weigh: Callable[[int, int], int]) -> int | None:
+def _cut_within_turn(
+    begin: int, end: int, room: int, weigh: Callable[[int, int], int]
+) -> int | None:
     """Return the earliest message of a turn from which on the rest of the turn fits."""
     if room <= 0:
         return None
     return next((at for at in range(begin, end) if weigh(at, end) <= room), None)
 
 
-def _parted(messages: Messages, policy: CompactPolicy) -> tuple[Messages, str, Message | None]:
+def _split_history(
+    messages: Messages, policy: CompactPolicy
+) -> tuple[Messages, str, Message | None]:
     """Return the history before the marker, the summary to merge, and the prompt to repeat."""
     *given, last = messages
-    asked = marker(last)
+    marker_part = marker(last)
     history: Messages = tuple(given)
     replay: Message | None = None
     previous = ""
-    if policy.replay and asked is not None and asked.overflow:
+    if policy.replay and marker_part is not None and marker_part.overflow:
         history, replay = _without_newest(history)
     if policy.merge_summary:
         history, previous = _without_summaries(history)
@@ -168,5 +172,5 @@ def _without_summaries(messages: Messages) -> tuple[Messages, str]:
     """Return the messages without completed compactions, and the text of the newest summary."""
     done = completed_compactions(messages)
     hidden = {at for position, summary, _ in done for at in (position, summary)}
-    kept = tuple(message for at, message in enumerate(messages) if at not in hidden)
-    return kept, done[-1][2] if done else ""
+    remaining = tuple(message for at, message in enumerate(messages) if at not in hidden)
+    return remaining, done[-1][2] if done else ""

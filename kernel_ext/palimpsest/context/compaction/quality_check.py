@@ -1,8 +1,8 @@
 """Accept or reject a summary before it replaces history, and report what it lost.
 
 Border: pure. A summary that is too short, or that saves too little, is rejected and cuts nothing. A good
-one gets a report of names that occur in the messages it covers, but neither in it nor in the tail
-(DESIGN.md 4).
+summary gets a report of the names that occur in the covered messages, but neither in the summary nor in the
+tail (DESIGN.md 4).
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from palimpsest.context.compaction.loss_report import loss_report
 from palimpsest.context.compaction.names import NAMES_VERSION
 from palimpsest.context.compaction.summary_grade import summary_grade
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
-from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import (
     View,
@@ -57,7 +57,7 @@ class RejectedSummary:
     problem: str
     """A sentence for the user, with what to do."""
     lacks: tuple[str, ...] = ()
-    """What the summary must contain when it is written again; empty where that would not help."""
+    """The missing contents, for a second attempt; empty where that would not help."""
 
 
 @collection_paused()
@@ -73,12 +73,14 @@ def rejected_summary(
 
     ``before`` is the token count of the messages before the marker.
     """
-    asked = view.messages[place_of(view.messages, message.parent_id)]
-    return _rejected(_written(view, message, policy, model, count), asked, policy, model, before)
+    marker_message = view.messages[place_of(view.messages, message.parent_id)]
+    return _find_rejection(
+        _written(view, message, policy, model, count), marker_message, policy, model, before
+    )
 
 
 class _WrittenSummary(NamedTuple):
-    """A summary beside what it covers, and what is sent once it counts."""
+    """A summary, the messages that it covers, and the next request with it."""
 
     text: str
     seen: Messages
@@ -97,12 +99,12 @@ def _written(
     return _WrittenSummary(
         summary_text(summary),
         messages_seen_at(view, message.parent_id, policy),
-        _projected(dataclasses.replace(view, messages=good), policy, model, count),
+        _project_view(dataclasses.replace(view, messages=good), policy, model, count),
     )
 
 
-def _rejected(
-    written: _WrittenSummary, asked: Message, policy: Policy, model: ModelInfo, before: int
+def _find_rejection(
+    written: _WrittenSummary, marker_message: Message, policy: Policy, model: ModelInfo, before: int
 ) -> RejectedSummary | None:
     compact, text = policy.compact, written.text
     if not compact.judge:
@@ -114,7 +116,7 @@ def _rejected(
         return RejectedSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
     after = written.shown.total
     if after > compact.max_share_after * before:
-        mark = marker(asked)
+        mark = marker(marker_message)
         by_hand = mark is not None and not mark.auto
         roomy = by_hand and 2 * before < model.capacity
         helps = _room(model) if roomy else NO_ROOM
@@ -134,37 +136,39 @@ def summary_report(
     *,
     graded: bool = True,
     names: int = NAMES_VERSION,
-    tells_kept: bool = True,
+    with_kept: bool = True,
 ) -> Decision | RejectedSummary:
     """Return the report of a good summary as a decision, or why it is rejected.
 
     ``before`` is the token count of the messages before the marker; ``name`` becomes the decision's id. Without
     ``graded`` the report is that of sessions from before summaries were graded; ``names`` is the version of the rules
-    by which a grade finds names; ``tells_kept`` adds what stays as it is, which earlier reports lack.
+    by which a grade finds names; ``with_kept`` adds the numbers of what stays unchanged, which earlier reports lack.
     """
     at = place_of(view.messages, message.parent_id)
     written = _written(view, message, policy, model, count)
-    rejected = _rejected(written, view.messages[at], policy, model, before)
+    rejected = _find_rejection(written, view.messages[at], policy, model, before)
     if rejected is not None:
         return rejected
     text, shown, compact = written.text, written.shown, policy.compact
     covered, beside = split_at_tail(written.seen)
     if graded:
-        said = dataclasses.replace(view, messages=view.messages[:at])
+        view_before = dataclasses.replace(view, messages=view.messages[:at])
         numbers = summary_grade(
-            # What they hold is looked at, and not how long they are.
-            _projected(said, policy, model, lambda _text: 0).messages,
-            frozenset(part.id for one in covered for part in one.parts),
+            # Only their content matters here, so tokens are not counted.
+            _project_view(view_before, policy, model, lambda _text: 0).messages,
+            frozenset(part.id for earlier in covered for part in earlier.parts),
             text,
-            [one for one in shown.messages if one.message_id != message.id],
-            _spoken(covered),
+            [other for other in shown.messages if other.message_id != message.id],
+            _user_parts(covered),
             names,
         )
     else:
-        kept = text + serialize(beside, compact.result_chars)
-        numbers = {"retention": loss_report(serialize(covered, compact.result_chars), kept)}
-    if tells_kept:
-        numbers |= {"kept": _kept(view, covered, beside, shown)}
+        kept_text = text + serialize_messages(beside, compact.result_chars)
+        numbers = {
+            "retention": loss_report(serialize_messages(covered, compact.result_chars), kept_text)
+        }
+    if with_kept:
+        numbers |= {"kept": _kept_numbers(view, covered, beside, shown)}
     return Decision(
         id=name,
         action="summarise",
@@ -176,12 +180,14 @@ def summary_report(
     )
 
 
-def _kept(view: View, covered: Messages, beside: Messages, shown: Projection) -> dict[str, int]:
-    """Return what stays as it is beside a summary: turns, their tokens, and pinned parts of what it covers."""
+def _kept_numbers(
+    view: View, covered: Messages, beside: Messages, shown: Projection
+) -> dict[str, int]:
+    """Return the turns of the tail, their tokens, and the number of pinned parts among the covered messages."""
     tail = {message.id for message in beside if marker(message) is None}
     tokens = (
-        one
-        for message, one in zip(shown.messages, shown.tokens, strict=True)
+        shown_tokens
+        for message, shown_tokens in zip(shown.messages, shown.tokens, strict=True)
         if message.message_id in tail
     )
     pinned = pinned_parts(view.messages, view.decisions)
@@ -192,8 +198,8 @@ def _kept(view: View, covered: Messages, beside: Messages, shown: Projection) ->
     }
 
 
-def _spoken(messages: Sequence[Message]) -> frozenset[str]:
-    """Return the parts that are a person's own words: neither the engine's, nor what it wrote beside a prompt."""
+def _user_parts(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the parts that the user wrote, without the engine's prompts and notes."""
     return frozenset(
         part.id
         for message in messages
@@ -208,9 +214,9 @@ def _room(model: ModelInfo) -> str:
 
 
 def messages_tokens(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:
-    """Return the tokens that messages take in a request, without system prompt and tools."""
-    return _projected(view, policy, model, count).total
+    """Return the tokens of messages in a request, without system prompt and tools."""
+    return _project_view(view, policy, model, count).total
 
 
-def _projected(view: View, policy: Policy, model: ModelInfo, count: Count) -> Projection:
+def _project_view(view: View, policy: Policy, model: ModelInfo, count: Count) -> Projection:
     return project(view, system=(), tools=(), model=model, policy=policy, count=count)

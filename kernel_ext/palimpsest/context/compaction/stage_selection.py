@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.request_tokens import Count, reserve, usable
+from palimpsest.context.budget.request_tokens import Count, reserved_tokens, usable_tokens
 from palimpsest.context.compaction.plan import recorded_plan
 from palimpsest.context.compaction.stages import StageProgress
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at, project_summary
@@ -29,16 +29,16 @@ summarising in stages would make too little progress."""
 
 @dataclass(frozen=True, slots=True)
 class SummaryContents:
-    """What a request for a summary would contain, and its size in tokens."""
+    """The contents of a possible request for a summary, and its size in tokens."""
 
     numbers: dict[str, Any]
     tokens: int
     limit: int
-    """Tokens, by our estimate, that one request may have."""
+    """Most tokens of one request, by our estimate."""
 
     @property
     def fits(self) -> bool:
-        """It fits in one request."""
+        """Whether one request is enough."""
         return self.tokens < self.limit
 
     @property
@@ -49,7 +49,7 @@ class SummaryContents:
 
 @dataclass(frozen=True, slots=True)
 class StageSelector:
-    """Selects what the next request for one compaction's summary contains."""
+    """Selects the contents of the next request for one compaction's summary."""
 
     marker_id: str
     system: tuple[str, ...]
@@ -60,51 +60,53 @@ class StageSelector:
 
     @property
     def limit(self) -> int:
-        """The tokens, by our estimate, that one request may have."""
+        """Most tokens of one request, by our estimate."""
         if not self.model.window:
             return self.model.capacity
-        room = self.model.window - reserve(self.policy, self.model)
-        return math.floor(min(usable(self.model, self.policy.overflow), room) / self.calibration)
+        room = self.model.window - reserved_tokens(self.policy, self.model)
+        return math.floor(
+            min(usable_tokens(self.model, self.policy.overflow), room) / self.calibration
+        )
 
-    def whole(self, view: View) -> SummaryContents:
+    def whole_history(self, view: View) -> SummaryContents:
         """Return the contents of one request for the whole history; it may still not fit."""
-        told = None
+        contents = None
         for share in RESULT_SHARES:
             numbers = {"result_chars": self.policy.compact.result_chars // share}
-            told = SummaryContents(numbers, self._tokens(view, numbers), self.limit)
-            if told.fits:
-                return told
-        assert told is not None
-        return told
+            contents = SummaryContents(numbers, self._tokens(view, numbers), self.limit)
+            if contents.fits:
+                return contents
+        assert contents is not None
+        return contents
 
     def parts(self, view: View, result_chars: int) -> StageProgress:
         """Return the history to be summarised in stages."""
-        seen = messages_seen_at(view, self.marker_id, self.policy)
-        head = recorded_plan(seen, self.policy.compact).head
+        messages = messages_seen_at(view, self.marker_id, self.policy)
+        head = recorded_plan(messages, self.policy.compact).head
         texts = (serialize_message(message, result_chars) for message in head)
         return StageProgress(head, tuple(self.count(text) + SEPARATOR_TOKENS for text in texts))
 
     def part(self, view: View, result_chars: int, parts: StageProgress) -> dict[str, Any] | None:
-        """Return the numbers of the next stage; None where stages would not get to the end."""
+        """Return the numbers of the next stage; None where stages could not cover the whole history."""
         limit = self.limit
-        around = {"result_chars": result_chars, **parts.empty.numbers()}
-        room = limit - self._tokens(view, around)
-        if room < LEAST_SHARE * limit or parts.hopeless(room):
+        without_history = {"result_chars": result_chars, **parts.empty.numbers()}
+        room = limit - self._tokens(view, without_history)
+        if room < LEAST_SHARE * limit or parts.nothing_fits(room):
             return None
         if parts.requests(room) > self.policy.compact.stages:
             return None
-        return {"result_chars": result_chars, **parts.next(room).numbers()}
+        return {"result_chars": result_chars, **parts.next_stage(room).numbers()}
 
     def decision(self, name: str, numbers: dict[str, Any]) -> Decision:
-        """Return the choice as the decision that is journaled."""
+        """Return the choice as a decision for the journal."""
         return Decision(
             id=name, action="summarise", rule=RULE, message_id=self.marker_id, numbers=numbers
         )
 
     def _tokens(self, view: View, numbers: dict[str, Any]) -> int:
-        """Return the tokens that the request would have if this were decided."""
+        """Return the tokens of the request under this choice."""
         return project_summary(
-            view.decided(self.decision("", numbers)),
+            view.with_decisions(self.decision("", numbers)),
             marker_id=self.marker_id,
             system=self.system,
             model=self.model.ref,

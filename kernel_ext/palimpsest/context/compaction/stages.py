@@ -1,8 +1,8 @@
 """Divide a history that is too long for one request for a summary into stages, one request each.
 
-Rules follow spec/context-stability.md 1.16: stages by tokens, each sent with the summary of those before
-it. A stage ends between messages, and a call and its result are one part of one message here, so they are
-never separated. The choice is recorded as a decision, and read from there in review.
+Rules follow spec/context-stability.md 1.16: stages by tokens, each sent with the summary of the earlier stages.
+A stage ends between messages; here a call and its result are one part of one message, so they are never
+separated. Each stage is recorded as a decision, which review reads.
 """
 
 import math
@@ -15,7 +15,7 @@ from palimpsest.transcript.messages import Messages
 DRAFT = "draft"
 """Key in a text part's metadata: the request that wrote this intermediate summary for the next stage."""
 REJECTED = "rejected"
-"""Key in a text part's metadata: what this summary lacked, so that it was written again."""
+"""Key in a text part's metadata: the defects of a summary that was written again."""
 
 NOTE_TOKENS = 24
 """Tokens of the note that replaces a message that is left out."""
@@ -40,17 +40,19 @@ class SummaryStage:
 
     def numbers(self) -> dict[str, Any]:
         """Return the stage as the numbers of a decision."""
-        told = asdict(self)
-        return {"stage": told.pop("number"), **told}
+        fields = asdict(self)
+        return {"stage": fields.pop("number"), **fields}
 
     @classmethod
     def of(cls, numbers: Mapping[str, Any]) -> "SummaryStage | None":
-        """Read a decision's numbers; None when one request covers everything."""
+        """Return the stage in a decision's numbers; None when one request covers everything."""
         if "stage" not in numbers:
             return None
-        return cls(numbers["stage"], **{one.name: numbers[one.name] for one in fields(cls)[1:]})
+        return cls(
+            numbers["stage"], **{field.name: numbers[field.name] for field in fields(cls)[1:]}
+        )
 
-    def told(self, messages: Messages) -> Messages:
+    def messages_of(self, messages: Messages) -> Messages:
         """Return the messages of this stage."""
         ids = [message.id for message in messages]
         if self.first not in ids or self.last not in ids:
@@ -65,7 +67,7 @@ class StageProgress:
     messages: Messages
     weights: tuple[int, ...]
     """Tokens of each message in the text to summarise."""
-    told: int = 0
+    summarised: int = 0
     """Messages that were summarised, or left out."""
     number: int = 0
     """Requests that were made."""
@@ -79,40 +81,40 @@ class StageProgress:
 
     @property
     def empty(self) -> SummaryStage:
-        """The next request without any of the history, to measure the text around it."""
+        """The next stage without messages, to measure the rest of its request."""
         return SummaryStage(self.number + 1, "", "", final=False, prior=self.prior)
 
     def requests(self, room: int) -> int:
         """Return the minimum number of requests for the whole history."""
-        left = sum(min(weight, room) for weight in self.weights[self.told :])
-        return self.number + math.ceil(left / room)
+        tokens_left = sum(min(weight, room) for weight in self.weights[self.summarised :])
+        return self.number + math.ceil(tokens_left / room)
 
-    def hopeless(self, room: int) -> bool:
+    def nothing_fits(self, room: int) -> bool:
         """Return whether every message is too large for a request."""
         return all(weight > room for weight in self.weights)
 
-    def next(self, room: int) -> SummaryStage:
+    def next_stage(self, room: int) -> SummaryStage:
         """Return the stage of the next request."""
-        end, left_out = stage_end(self.weights, self.told, room)
+        end, left_out = stage_end(self.weights, self.summarised, room)
         return SummaryStage(
             self.number + 1,
-            self.messages[self.told].id,
+            self.messages[self.summarised].id,
             self.messages[end - 1].id,
             final=end == len(self.messages),
             prior=self.prior,
             left_out={self.messages[at].id: self.weights[at] for at in left_out},
         )
 
-    def after(self, stretch: SummaryStage, request_id: str) -> "StageProgress":
+    def after_request(self, stage: SummaryStage, request_id: str) -> "StageProgress":
         """Return the progress after a request."""
         ids = [message.id for message in self.messages]
         return replace(
-            self, told=ids.index(stretch.last) + 1, number=stretch.number, prior=request_id
+            self, summarised=ids.index(stage.last) + 1, number=stage.number, prior=request_id
         )
 
 
 def stage_end(weights: Sequence[int], start: int, room: int) -> tuple[int, tuple[int, ...]]:
-    """Return where the stage from ``start`` ends, and which of its messages are too large for any stage.
+    """Return the end of the stage from ``start``, and which of its messages are too large for any stage.
 
     ``weights`` are the tokens of each message; a stage holds at least one message, summarised or left out.
     """

@@ -1,8 +1,7 @@
 """Grade a new summary before a request uses it: which names it keeps and loses, and which are likely to be needed.
 
-Border: pure. What is needed later nobody knows yet: names that the newest answers and the newest prompt use are
-taken for likely, an estimate. Names are found and lost by ``lost_names.py``, as review finds them afterwards; what a
-system prompt holds is not looked at.
+Border: pure. Which names will be needed is an estimate: those that the newest answers and the newest prompt use
+count as likely. ``lost_names.py`` finds the names, in the engine and in review; system prompts are not examined.
 """
 
 import json
@@ -14,7 +13,12 @@ from palimpsest.context.compaction.loss_report import LONGEST_LIST, earlier_name
 from palimpsest.context.compaction.lost_names import lost_names
 from palimpsest.context.compaction.names import NAMES_VERSION, names_of
 from palimpsest.context.visible_messages import View, is_good_summary
-from palimpsest.transcript.context_values.decisions import ANOTHER, UNDO, Decision, undone
+from palimpsest.transcript.context_values.decisions import (
+    ANOTHER,
+    UNDO,
+    Decision,
+    undone_compactions,
+)
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
@@ -25,7 +29,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 from palimpsest.transcript.messages import AssistantMessage
 
 RECENT_ANSWERS = 5
-"""Of so many of the newest answers, and of the newest prompt, names are taken for likely to be needed."""
+"""Names in this many of the newest answers, and in the newest prompt, count as likely to be needed."""
 
 
 def summary_grade(
@@ -38,42 +42,44 @@ def summary_grade(
 ) -> dict[str, Any]:
     """Return the grade of a summary as numbers of a decision; ``version`` is that of the rules for names.
 
-    ``before`` is the request without the summary, ``covered`` names its parts that are replaced, ``beside`` is
-    what the next request shows besides the summary, and ``spoken`` names the parts that are a person's own words.
+    ``before`` is the request without the summary, ``covered`` are the ids of the parts that it replaces, ``beside``
+    are the other messages of the next request, and ``spoken`` are the ids of the parts that the user wrote.
     """
     blocks = [block for message in before for block in message.blocks]
     replaced = [_text(block) for block in blocks if block.part_id in covered]
-    said = [
+    user_texts = [
         block.text
         for message in before
         if message.role == "user"
         for block in message.blocks
         if block.part_id in covered & spoken and isinstance(block, TextBlock)
     ]
-    kept = [_text(block) for message in beside for block in message.blocks]
+    shown_texts = [_text(block) for message in beside for block in message.blocks]
     names = names_of if version == NAMES_VERSION else earlier_names_of
-    lost = lost_names(replaced, summary, kept, names, said if version == NAMES_VERSION else ())
-    recent = {name for block in _newest(before) for _, name in names(_text(block))}
-    told: dict[str, dict[str, object]] = {}
-    for kind, found in lost.found.items():
-        gone = lost.of(kind)
-        # What a person forbade or demanded holds until they say otherwise.
-        likely = [name for name in gone if name in recent or kind == CONSTRAINTS]
-        others = [name for name in gone if name not in likely]
-        told[kind] = {
-            "found": found,
-            "lost": len(gone),
+    lost = lost_names(
+        replaced, summary, shown_texts, names, user_texts if version == NAMES_VERSION else ()
+    )
+    recent = {name for block in _newest_blocks(before) for _, name in names(_text(block))}
+    by_kind: dict[str, dict[str, object]] = {}
+    for kind, total in lost.found.items():
+        lost_of_kind = lost.names_of_kind(kind)
+        # The user's constraints hold until the user lifts them.
+        likely = [name for name in lost_of_kind if name in recent or kind == CONSTRAINTS]
+        others = [name for name in lost_of_kind if name not in likely]
+        by_kind[kind] = {
+            "found": total,
+            "lost": len(lost_of_kind),
             "names": [*likely, *others][:LONGEST_LIST],
             "likely": len(likely),
         }
-    # Grades of earlier versions hold no version.
+    # Grades of earlier versions have no version.
     numbered = {"names": version} if version == NAMES_VERSION else {}
-    return {"retention": told, "recent": RECENT_ANSWERS, **numbered}
+    return {"retention": by_kind, "recent": RECENT_ANSWERS, **numbered}
 
 
 def unused_summary(view: View) -> Decision | None:
-    """Return the report on the newest summary while no answer came after it, and nobody undid it."""
-    gone, replaced = undone(view.decisions), set[str]()
+    """Return the report on the newest summary unless an answer came after it or it was undone."""
+    gone, replaced = undone_compactions(view.decisions), set[str]()
     for message in reversed(view.messages):
         info = message.info
         if not isinstance(info, AssistantMessage):
@@ -82,40 +88,48 @@ def unused_summary(view: View) -> Decision | None:
             return None
         if is_good_summary(info) and info.parent_id not in replaced:
             if info.id not in gone:
-                reports = (one for one in reversed(view.decisions) if "retention" in one.numbers)
-                return next((one for one in reports if one.message_id == info.id), None)
+                reports = (
+                    decision
+                    for decision in reversed(view.decisions)
+                    if "retention" in decision.numbers
+                )
+                return next((report for report in reports if report.message_id == info.id), None)
             replaced.add(info.parent_id)
     return None
 
 
 def summary_put_aside(view: View) -> Decision | None:
-    """Return the report on the summary that a person put aside last and can take back; None after the next answer.
+    """Return the report on the summary that the user set aside last and can restore; None after the next answer.
 
-    An answer that failed, as where the turn was stopped meanwhile, ends nothing.
+    A failed answer, as of a turn that was stopped, does not count.
     """
-    asked = undone(view.decisions) & {
-        one.message_id for one in view.decisions if one.rule == UNDO and one.numbers.get(ANOTHER)
+    replaced = undone_compactions(view.decisions) & {
+        decision.message_id
+        for decision in view.decisions
+        if decision.rule == UNDO and decision.numbers.get(ANOTHER)
     }
     for message in reversed(view.messages):
         info = message.info
-        if info.id in asked:
-            reports = (one for one in reversed(view.decisions) if "retention" in one.numbers)
-            return next((one for one in reports if one.message_id == info.id), None)
+        if info.id in replaced:
+            reports = (
+                decision for decision in reversed(view.decisions) if "retention" in decision.numbers
+            )
+            return next((report for report in reports if report.message_id == info.id), None)
         if isinstance(info, AssistantMessage) and not info.summary and info.error is None:
             return None
     return None
 
 
-def _newest(messages: Sequence[NeutralMessage]) -> Iterator[Block]:
+def _newest_blocks(messages: Sequence[NeutralMessage]) -> Iterator[Block]:
     """Yield the blocks of the newest answers, and of the newest prompt."""
-    answers = [one for one in messages if one.role == "assistant"][-RECENT_ANSWERS:]
-    prompts = [one for one in messages if one.role == "user"][-1:]
+    answers = [other for other in messages if other.role == "assistant"][-RECENT_ANSWERS:]
+    prompts = [other for other in messages if other.role == "user"][-1:]
     for message in (*answers, *prompts):
         yield from message.blocks
 
 
 def _text(block: Block) -> str:
-    """Return what a block shows as text."""
+    """Return the text of a block."""
     match block:
         case CallBlock(tool=tool, input=given):
             return tool + json.dumps(given)

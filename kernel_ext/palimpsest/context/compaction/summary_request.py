@@ -1,7 +1,7 @@
-"""Build the request for a summary: a whole conversation, or one stage of it and the summary so far.
+"""Build the request for a summary: of a whole conversation, or of one stage and the summary so far.
 
-Border: pure. The text to summarise is data: it stands between tags, and the model is instructed not
-to answer it. The template asks for what matters in notebook work.
+Border: pure. The text to summarise is data: it is sent between tags, and the model is instructed not
+to answer it. The template is made for notebook work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from palimpsest.context.budget.request_tokens import Count, message_tokens
 from palimpsest.context.compaction.plan import CompactionPlan, recorded_plan
 from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.conversion.transcript_text import serialize, serialize_message
+from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
 from palimpsest.context.message_repair.pairing import pair
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection
@@ -98,22 +98,22 @@ def summary_messages(
     messages: Messages, view: View, marker_id: str, model: ModelRef, policy: Policy
 ) -> NeutralMessages:
     """Return the messages that request the summary of a marker, without the system prompt."""
-    made = _plan_of(messages, view, marker_id, policy)
+    plan = _plan_of(messages, view, marker_id, policy)
     numbers = stage_numbers(view.decisions, marker_id)
     focus, lacks = _focus(messages, marker_id), numbers.get("lacks", ())
     if not policy.compact.serialize:
         return (
-            *pair(neutral_messages(made.head, model)),
-            _said(_prompt(policy, None, made.previous, focus, lacks)),
+            *pair(neutral_messages(plan.head, model)),
+            _user_text(_prompt(policy, None, plan.previous, focus, lacks)),
         )
     result_chars = numbers.get("result_chars", policy.compact.result_chars)
-    stretch = SummaryStage.of(numbers)
-    if stretch is None:
-        text = serialize(made.head, result_chars)
-        return (_said(_prompt(policy, text, made.previous, focus, lacks)),)
-    text = _told(stretch, made.head, result_chars)
-    previous = draft_text(messages, stretch.prior) if stretch.prior else made.previous
-    return (_said(_prompt(policy, text, previous, focus, lacks, stretch)),)
+    stage = SummaryStage.of(numbers)
+    if stage is None:
+        text = serialize_messages(plan.head, result_chars)
+        return (_user_text(_prompt(policy, text, plan.previous, focus, lacks)),)
+    text = _stage_text(stage, plan.head, result_chars)
+    previous = draft_text(messages, stage.prior) if stage.prior else plan.previous
+    return (_user_text(_prompt(policy, text, previous, focus, lacks, stage)),)
 
 
 def draft_text(messages: Messages, request_id: str) -> str:
@@ -149,23 +149,27 @@ def project_summary(
     policy: Policy,
     count: Count,
 ) -> Projection:
-    """Project a session to the request that asks for a summary."""
+    """Project a session to the request for a summary."""
     head = tuple(
         NeutralMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
     )
-    everything = head + summary_messages(view.messages, view, marker_id, model, policy)
-    tokens = tuple(message_tokens(message, count) for message in everything)
-    return Projection(everything, tokens, 0)
+    request_messages = head + summary_messages(view.messages, view, marker_id, model, policy)
+    tokens = tuple(message_tokens(message, count) for message in request_messages)
+    return Projection(request_messages, tokens, 0)
 
 
 def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
     at = place_of(view.messages, marker_id)
-    # The marker's own tail must fold nothing here: a plan is recovered from the messages it was made from.
+    # The marker's own tail must not hide messages here: a plan is rebuilt from the messages it was made from.
     before = replace(view, messages=view.messages[:at])
-    shown = apply_decisions((*before.folded(policy.compact), view.messages[at]), view)
-    # A marker whose compaction failed is emptied by decisions, and begins no turn.
-    return tuple(one for one in shown if one.parts or not isinstance(one.info, UserMessage))
+    messages = apply_decisions((*before.folded_messages(policy.compact), view.messages[at]), view)
+    # Decisions empty a marker whose compaction failed, so that it begins no turn.
+    return tuple(
+        message
+        for message in messages
+        if message.parts or not isinstance(message.info, UserMessage)
+    )
 
 
 def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> CompactionPlan:
@@ -181,22 +185,22 @@ def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[st
     return {}
 
 
-def _told(stretch: SummaryStage, head: Messages, result_chars: int) -> str:
+def _stage_text(stage: SummaryStage, head: Messages, result_chars: int) -> str:
     """Return a stage of a history as one text, with a note for each message that is left out."""
-    told = (
-        LEFT_OUT.format(role=message.info.role, tokens=stretch.left_out[message.id])
-        if message.id in stretch.left_out
+    texts = (
+        LEFT_OUT.format(role=message.info.role, tokens=stage.left_out[message.id])
+        if message.id in stage.left_out
         else serialize_message(message, result_chars)
-        for message in stretch.told(head)
+        for message in stage.messages_of(head)
     )
-    return "\n\n".join(text for text in told if text)
+    return "\n\n".join(text for text in texts if text)
 
 
 def _focus(messages: Messages, marker_id: str) -> str:
     for message in messages:
         if message.id == marker_id:
-            found = (part.focus for part in message.parts if isinstance(part, CompactionPart))
-            return next((focus for focus in found if focus), "")
+            focuses = (part.focus for part in message.parts if isinstance(part, CompactionPart))
+            return next((focus for focus in focuses if focus), "")
     return ""
 
 
@@ -206,30 +210,30 @@ def _prompt(
     previous: str,
     focus: str,
     lacks: Sequence[str],
-    stretch: SummaryStage | None = None,
+    stage: SummaryStage | None = None,
 ) -> str:
-    told = (
+    opening = (
         ABOVE
         if text is None
         else "Summarise this conversation, so that another agent can go on with it.\n\n"
         f"<conversation>\n{text}\n</conversation>"
     )
     # A policy's own prompt after the conversation itself already says what to do with it.
-    pieces = [] if text is None and policy.compact.prompt else [told]
-    if stretch is not None:
-        more = NO_MORE if stretch.final else MORE
-        pieces.append(PART.format(number=stretch.number, more=more))
+    pieces = [] if text is None and policy.compact.prompt else [opening]
+    if stage is not None:
+        more = NO_MORE if stage.final else MORE
+        pieces.append(PART.format(number=stage.number, more=more))
     if previous:
         pieces += [f"<prior-summary>\n{previous}\n</prior-summary>", MERGE]
-    if stretch is not None and stretch.prior:
+    if stage is not None and stage.prior:
         pieces.append(KEEP)
     pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, RULES]
     if focus:
         pieces.append(f"The user asks that the summary keeps this above all: {focus}")
     if lacks:
-        pieces.append(AGAIN.format(lacks="\n".join(f"- {one}" for one in lacks)))
+        pieces.append(AGAIN.format(lacks="\n".join(f"- {lack}" for lack in lacks)))
     return "\n\n".join(pieces)
 
 
-def _said(text: str) -> NeutralMessage:
+def _user_text(text: str) -> NeutralMessage:
     return NeutralMessage(role="user", blocks=(TextBlock(text=text),))

@@ -42,7 +42,10 @@ def transform(
     """Return the messages adapted to this model."""
     if policy.rule == "writer":
         return messages
-    changed = tuple(_cleaned(_readable(message, model, policy)) for message in messages)
+    changed = tuple(
+        _without_lone_surrogates(_with_readable_media(message, model, policy))
+        for message in messages
+    )
     for change in _changes(profile(model.ref)):
         changed = change(changed)
     return changed
@@ -51,31 +54,34 @@ def transform(
 def _changes(target: ProviderProfile) -> list[Change]:
     """Return the changes that this model's servers need, in order."""
     recorded = target.recorded
-    found: list[Change] = []
+    changes: list[Change] = []
     if recorded.opencode_refuses_empty:
-        found.append(_without_empty)
+        changes.append(_without_empty)
     if recorded.opencode_ids != "any":
         write = as_nine if recorded.opencode_ids == "nine" else as_words
-        found.append(lambda messages: _with_ids(messages, write))
+        changes.append(lambda messages: _with_ids(messages, write))
     if recorded.opencode_answers_results:
-        found.append(_answers_between)
+        changes.append(_answers_between)
     field = target.thinking_field
     if field is not None:
-        found.append(lambda messages: _thinking_in_field(messages, field))
-    return found
+        changes.append(lambda messages: _thinking_in_field(messages, field))
+    return changes
 
 
-def _readable(message: NeutralMessage, model: ModelInfo, policy: TransformPolicy) -> NeutralMessage:
-    if message.role != "user" or not any(isinstance(one, MediaBlock) for one in message.blocks):
+def _with_readable_media(
+    message: NeutralMessage, model: ModelInfo, policy: TransformPolicy
+) -> NeutralMessage:
+    if message.role != "user" or not any(isinstance(block, MediaBlock) for block in message.blocks):
         return message
-    return _with(message, tuple(_media(one, model, policy) for one in message.blocks))
+    return _with_blocks(message, tuple(_media(block, model, policy) for block in message.blocks))
 
 
 def _media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
     if not isinstance(block, MediaBlock):
         return block
     kind = _kind(block.mime)
-    if kind == "image" and _is_empty(block.url):
+    is_empty = block.url.startswith("data:") and not block.url.partition(",")[2]
+    if kind == "image" and is_empty:
         return TextBlock(text=policy.empty_image, part_id=block.part_id)
     if kind is None or (model.vision and kind in {"image", "pdf"}):
         return block
@@ -92,46 +98,29 @@ def _kind(mime: str) -> str | None:
     return family if family in {"image", "audio", "video"} else None
 
 
-def _is_empty(url: str) -> bool:
-    return url.startswith("data:") and not url.partition(",")[2]
-
-
-def _cleaned(message: NeutralMessage) -> NeutralMessage:
+def _without_lone_surrogates(message: NeutralMessage) -> NeutralMessage:
     """Replace lone surrogates, which no JSON on the wire can carry."""
-    update = {
-        at: joined_surrogates(block.text)
-        for at, block in enumerate(message.blocks)
-        if isinstance(block, TextBlock | ReasoningBlock | ResultBlock)
-        and not _is_encodable(block.text)
-    }
-    if not update:
-        return message
-    return _with(
+    return _with_blocks(
         message,
         tuple(
-            block.model_copy(update={"text": update[at]}) if at in update else block
-            for at, block in enumerate(message.blocks)
+            block.model_copy(update={"text": text})
+            if isinstance(block, TextBlock | ReasoningBlock | ResultBlock)
+            and (text := joined_surrogates(block.text)) != block.text
+            else block
+            for block in message.blocks
         ),
     )
 
 
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _without_empty(messages: NeutralMessages) -> NeutralMessages:
     kept = (
-        _with(message, tuple(block for block in message.blocks if not _says_nothing(block)))
+        _with_blocks(message, tuple(block for block in message.blocks if not _is_blank(block)))
         for message in messages
     )
     return tuple(message for message in kept if message.blocks)
 
 
-def _says_nothing(block: Block) -> bool:
+def _is_blank(block: Block) -> bool:
     match block:
         case TextBlock(text=""):
             return True
@@ -143,7 +132,7 @@ def _says_nothing(block: Block) -> bool:
 
 def _with_ids(messages: NeutralMessages, write: Callable[[str], str]) -> NeutralMessages:
     return tuple(
-        _with(
+        _with_blocks(
             message,
             tuple(
                 block.model_copy(update={"call_id": write(block.call_id)})
@@ -167,7 +156,7 @@ def _answers_between(messages: NeutralMessages) -> NeutralMessages:
 
 
 def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages:
-    """Give each answer one block of thinking, empty if need be, that is sent in a field beside its text."""
+    """Give each answer one thinking block, possibly empty, which is sent in a field beside its text."""
     return tuple(
         _with_field(message, field) if message.role == "assistant" else message
         for message in messages
@@ -176,14 +165,14 @@ def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages
 
 def _with_field(message: NeutralMessage, field: str) -> NeutralMessage:
     thoughts = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
-    whole = ReasoningBlock(
+    joined = ReasoningBlock(
         text="".join(block.text for block in thoughts),
         metadata={"field": field},
         part_id=next((block.part_id for block in thoughts), None),
     )
-    said = tuple(block for block in message.blocks if not isinstance(block, ReasoningBlock))
-    return _with(message, (whole, *said))
+    other_blocks = tuple(block for block in message.blocks if not isinstance(block, ReasoningBlock))
+    return _with_blocks(message, (joined, *other_blocks))
 
 
-def _with(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:
+def _with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:
     return message if blocks == message.blocks else message.model_copy(update={"blocks": blocks})

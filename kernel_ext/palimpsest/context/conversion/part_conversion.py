@@ -1,8 +1,8 @@
 """Turn messages of parts into neutral provider messages.
 
 Rules follow spec/session-engine.md 1.11. A step becomes an assistant message and, when it
-called tools, a tool message with one result for each call, so the result of this function
-always pairs calls and results. Where OpenCode and OpenClaw differ, the policy decides.
+called tools, a tool message with one result for each call, so that calls and results are always
+paired. Where OpenCode and OpenClaw differ, the policy decides.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ INTERRUPTED = "[Tool execution was interrupted]"
 FAILED_ATTEMPT = "failed_attempt"
 """Key in a part's metadata: it belongs to a request that failed and was sent again."""
 SAID_AS = "said_as"
-"""Key in a synthetic part's metadata: the role under which the model is sent it."""
+"""Key in a synthetic part's metadata: the role under which it is sent."""
 ATTACHED = "[Attached {mime}: {name}]"
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
 INLINED_TYPES = {"text/plain", "application/x-directory"}
@@ -79,7 +79,7 @@ INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 @dataclass(frozen=True, slots=True)
 class ConversionOptions:
-    """The model that messages are converted for, the rules, and what is left out of them."""
+    """The model that messages are converted for, the rules, and the omissions."""
 
     model: ModelRef
     policy: ConvertPolicy = field(default_factory=ConvertPolicy)
@@ -126,8 +126,8 @@ def _is_the_models(message: Message) -> bool:
 def _user_block(part: Part, terms: ConversionOptions) -> Block | None:
     match part:
         case TextPart():
-            said = not part.ignored and (part.text or terms.policy.user_empty_texts)
-            return TextBlock(text=part.text, part_id=part.id) if said else None
+            is_shown = not part.ignored and (part.text or terms.policy.user_empty_texts)
+            return TextBlock(text=part.text, part_id=part.id) if is_shown else None
         case FilePart():
             return _file_block(part, terms)
         case ReasoningPart() | ToolPart():
@@ -149,7 +149,7 @@ def _file_block(part: FilePart, terms: ConversionOptions) -> Block | None:
 
 
 def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
-    """Return the text that is sent for a part without a block type of its own; None where there is none."""
+    """Return the text block for a part without its own block type; None where it has no text."""
     words = part.words_for_model(role)
     kind = part.type if isinstance(part, NotebookPart) else None
     return TextBlock(text=words, part_id=part.id, kind=kind) if words else None
@@ -182,7 +182,7 @@ def _assistant(
     paused = info.finish == "paused" and info.model.provider == terms.model.provider
     if flat and paused and flat[-1].role == "assistant":
         flat[-1] = flat[-1].model_copy(update={"stop": "paused"})
-    return flat + writer.rest()
+    return flat + writer.trailing_messages()
 
 
 def is_from_failed_attempt(part: Part) -> bool:
@@ -208,7 +208,10 @@ def is_signed(metadata: Mapping[str, Any] | None) -> bool:
     if not metadata:
         return False
     signatures = [metadata.get(OPENCODE_SIGNED_BY), *(metadata.get("thinking_blocks") or ())]
-    return any(isinstance(one, dict) and one.get("signature") is not None for one in signatures)
+    return any(
+        isinstance(signature, dict) and signature.get("signature") is not None
+        for signature in signatures
+    )
 
 
 class _Answer:
@@ -233,29 +236,29 @@ class _Answer:
 
     def step(self, parts: list[Part]) -> list[NeutralMessage]:
         """Return the answer of one step, and the results of its calls."""
-        said: list[Block] = []
+        blocks: list[Block] = []
         results: list[Block] = []
         for part in parts:
             if part.type == "tool" and part.metadata and is_provider_call(part):
-                said.extend(self._provider_call(part))
+                blocks.extend(self._provider_call(part))
             elif part.type == "tool":
-                said.append(self._call(part))
+                blocks.append(self._call(part))
                 results.append(self._result(part))
             elif part.type == "text":
-                said.extend(() if part.ignored else self._text(part))
+                blocks.extend(() if part.ignored else self._text(part))
             elif part.type == "reasoning":
-                said.extend(self._reasoning(part))
+                blocks.extend(self._reasoning(part))
             elif part.type != "file" and (noted := _noted_block(part, "assistant")):
-                said.append(noted)
+                blocks.append(noted)
         flat = []
-        if said:
-            flat.append(self._message("assistant", tuple(said)))
+        if blocks:
+            flat.append(self._message("assistant", tuple(blocks)))
         if results:
             flat.append(self._message("tool", tuple(results)))
         return flat
 
-    def rest(self) -> list[NeutralMessage]:
-        """Return what follows the answer: media that no result could hold."""
+    def trailing_messages(self) -> list[NeutralMessage]:
+        """Return the messages after the answer, with media that no result could hold."""
         if not self._after:
             return []
         return [self._message("user", (TextBlock(text=self._policy.media_notice), *self._after))]
@@ -273,10 +276,10 @@ class _Answer:
         return [TextBlock(text=part.text or self._empty, part_id=part.id, metadata=metadata)]
 
     def _provider_call(self, part: ToolPart) -> list[Block]:
-        """Return a call that the provider ran: its own blocks for itself, text for another one.
+        """Return a call that the provider ran: its own blocks for the same provider, else text.
 
-        What a format has no place for is left out: the answer's words tell what it found. OpenAI's Responses get text, too:
-        they refuse such an item without the reasoning before it, and once their server has forgotten either.
+        A call that the format cannot hold is left out, since the answer's text has its results. OpenAI's Responses get
+        text, too: they refuse such an item without the reasoning before it, or after their server deleted either.
         """
         if is_left_out(part, same_provider=self._same_provider):
             return []
@@ -308,10 +311,10 @@ class _Answer:
         media: tuple[MediaBlock, ...] = ()
         match part.state:
             case ToolCompleted(output=output, attachments=attachments):
-                text, is_error = self._shortened(output), False
-                media = self._placed(part, attachments)
+                text, is_error = self._shorten_result(output), False
+                media = self._media_in_result(part, attachments)
             case ToolFailed(error=error):
-                partial = self._partial(part.state)
+                partial = self._partial_output(part.state)
                 text, is_error = (error, True) if partial is None else (partial, False)
             case ToolPending() | ToolRunning():
                 pass
@@ -326,24 +329,24 @@ class _Answer:
             part_id=part.id,
         )
 
-    def _shortened(self, output: str) -> str:
+    def _shorten_result(self, output: str) -> str:
         longest = self._terms.result_chars
         if longest is None or len(output) <= longest:
             return output
         return output[:longest] + "\n" + SHORTENED.format(chars=len(output) - longest)
 
-    def _partial(self, state: ToolFailed) -> str | None:
-        """Return what an interrupted call had printed, where that counts as its result."""
+    def _partial_output(self, state: ToolFailed) -> str | None:
+        """Return the output of an interrupted call, where the policy takes it as the result."""
         rule = self._policy.partial_output
         output = state.metadata.get("output")
         if rule == "none" or not state.metadata.get("interrupted") or not isinstance(output, str):
             return None
         return output if output or rule == "any" else None
 
-    def _placed(
+    def _media_in_result(
         self, part: ToolPart, attachments: tuple[Attachment, ...]
     ) -> tuple[MediaBlock, ...]:
-        """Return the media that stays in a result, and keep the rest for later."""
+        """Return the media that stays in a result, and collect the rest for ``trailing_messages``."""
         if not attachments or self._terms.strip_media:
             return ()
         blocks = tuple(
@@ -354,23 +357,23 @@ class _Answer:
             return blocks
         inside = []
         for block in blocks:
-            if self._stays(block):
+            if self._fits_in_result(block):
                 inside.append(block)
             else:
                 self._after.append(block)
-        # Only inline data can stand in a result; a link cannot.
+        # A result can hold inline data, but no link.
         return tuple(block for block in inside if block.url.startswith("data:"))
 
-    def _stays(self, block: MediaBlock) -> bool:
+    def _fits_in_result(self, block: MediaBlock) -> bool:
         if self._policy.result_media == "inside" or not is_media(block.mime):
             return True
         return takes_in_results(self._terms.model, block.mime)
 
 
 def is_redacted(metadata: Mapping[str, Any] | None) -> bool:
-    """Return whether this is thinking that only its provider can read."""
+    """Return whether thinking is encrypted, so that only its provider can read it."""
     blocks = (metadata or {}).get("thinking_blocks") or ()
-    return any(one.get("type") == "redacted_thinking" for one in blocks)
+    return any(block.get("type") == "redacted_thinking" for block in blocks)
 
 
 def is_media(mime: str) -> bool:

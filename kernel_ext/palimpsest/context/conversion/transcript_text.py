@@ -28,10 +28,10 @@ from palimpsest.transcript.user_notices import is_hidden_from_models
 TRUNCATED = "\n[truncated]"
 
 
-def serialize(messages: Messages, result_chars: int) -> str:
+def serialize_messages(messages: Messages, result_chars: int) -> str:
     """Return messages as one text; empty ones are left out."""
-    told = (serialize_message(message, result_chars) for message in messages)
-    return "\n\n".join(text for text in told if text)
+    texts = (serialize_message(message, result_chars) for message in messages)
+    return "\n\n".join(text for text in texts if text)
 
 
 def serialize_message(message: Message, result_chars: int) -> str:
@@ -44,19 +44,19 @@ def serialize_message(message: Message, result_chars: int) -> str:
 
 
 def _user(parts: Iterable[Part]) -> Iterable[str]:
-    kept = tuple(parts)
-    texts = [part.text for part in kept if isinstance(part, TextPart) and not part.ignored]
+    listed = tuple(parts)
+    texts = [part.text for part in listed if isinstance(part, TextPart) and not part.ignored]
     texts = [text for text in texts if text]
     if texts:
         yield "[User]: " + "\n".join(texts)
-    for part in kept:
+    for part in listed:
         match part:
             case FilePart():
-                yield _attached(part.mime, part.filename)
+                yield _attachment_line(part.mime, part.filename)
             case TextPart() | ReasoningPart() | ToolPart():
                 pass  # written above, or only in answers
             case _:
-                yield from _noted(part, "User")
+                yield from _noted_line(part, "User")
 
 
 def _assistant(part: Part, result_chars: int) -> Iterable[str]:
@@ -72,23 +72,23 @@ def _assistant(part: Part, result_chars: int) -> Iterable[str]:
         case FilePart():
             pass
         case _:
-            yield from _noted(part, "Assistant")
+            yield from _noted_line(part, "Assistant")
 
 
-def _noted(part: NotedPart, who: str) -> Iterable[str]:
+def _noted_line(part: NotedPart, who: str) -> Iterable[str]:
     words = part.words_for_summary()
     if words:
         yield f"[{who}]: {words}"
 
 
 def _tool(part: ToolPart, result_chars: int) -> Iterable[str]:
-    given = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
-    yield f"[Assistant tool call]: {part.tool}({given})"
+    input_json = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
+    yield f"[Assistant tool call]: {part.tool}({input_json})"
     match part.state:
         case ToolCompleted(output=output, attachments=attachments):
             yield f"[Tool result]: {_cut(output, result_chars)}"
-            for one in attachments:
-                yield _attached(one.mime, one.filename)
+            for attachment in attachments:
+                yield _attachment_line(attachment.mime, attachment.filename)
         case ToolFailed(error=error):
             yield f"[Tool error]: {error}"
         case ToolPending() | ToolRunning():
@@ -101,5 +101,5 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest] + TRUNCATED
 
 
-def _attached(mime: str, name: str | None) -> str:
+def _attachment_line(mime: str, name: str | None) -> str:
     return f"[Attached {mime}: {name or 'file'}]"

@@ -2,7 +2,7 @@
 
 Border: pure. The system prompt keeps the same bytes for a session's whole life, so a new day, another
 mode and changed variables are noted after everything that was sent before, beside the user's prompt,
-and the notes stay there. Which notes were sent is read from the messages that the model still sees: after
+and the notes stay there. The notes already sent are those in the messages that the model still sees: after
 a compaction that hid a note, it is sent again.
 """
 
@@ -50,25 +50,25 @@ class EnvironmentState:
     """Date, agent, mode and variables when a prompt is about to be answered."""
 
     began: str
-    """The day that the system prompt names."""
+    """The date in the system prompt."""
     date: str
     """Today."""
     agent: str
     plan: bool = False
     """The session is in plan mode, whichever agent answers."""
     variables: Mapping[str, str] | None = None
-    """The line that describes each variable when no prompt names it; None where that is not known."""
+    """A line about each variable without its value; None where the variables are not known."""
     named: Mapping[str, str] = field(default_factory=dict)
-    """The line that describes each variable that the prompt names, with its value."""
+    """A line with the value of each variable that the prompt names."""
     known: Mapping[str, str] | None = None
-    """The line of each variable that the model was sent last; None when this kernel never sent any."""
+    """The line of each variable that was sent last; None when this kernel never sent any."""
     known_named: Mapping[str, str] = field(default_factory=dict)
-    """The same, of the variables that a prompt named."""
+    """The last line with the value of each variable that a prompt named."""
     changed: Mapping[str, bool] = field(default_factory=dict)
-    """Variables whose contents changed since they were told; False where a cell's source says so and the
-    contents were not compared."""
+    """Variables whose contents changed since they were noted; False where only a cell's source shows the change
+    and the contents were not compared."""
     met: bool = False
-    """This kernel took part before, in this session or in the one that it was forked from."""
+    """This kernel worked before in this session, or in the session from which it was forked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +83,22 @@ def environment_changes(
     messages: Messages, now: EnvironmentState, policy: ReminderPolicy
 ) -> tuple[EnvironmentChange, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
-    found = [
+    changes = [
         _date(messages, now) if policy.news else None,
         _mode(messages, now, policy),
         _plan(messages, now),
         _ended_kernel(messages) if policy.news else None,
         _variables(messages, now) if policy.news else None,
     ]
-    return tuple(item for item in found if item is not None)
+    return tuple(change for change in changes if change is not None)
 
 
-def tells_changes(message: Message) -> bool:
+def has_change_note(message: Message) -> bool:
     """Return whether a prompt already has a note about changes."""
-    return any(_told(part) is not None for part in message.parts)
+    return any(_noted_change(part) is not None for part in message.parts)
 
 
-def _told(part: object) -> Any:
+def _noted_change(part: object) -> Any:
     return (part.metadata or {}).get(NEWS) if isinstance(part, TextPart) else None
 
 
@@ -106,13 +106,13 @@ def _notes(messages: Messages, about: str) -> Iterator[Mapping[str, Any]]:
     """Yield the metadata of the notes about one kind of change."""
     for message in messages:
         for part in message.parts:
-            if isinstance(part, TextPart) and _told(part) == about:
+            if isinstance(part, TextPart) and _noted_change(part) == about:
                 yield part.metadata or {}
 
 
 def _date(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
-    told = [note.get("date") for note in _notes(messages, "date")]
-    if (told[-1] if told else now.began) == now.date:
+    dates = [note.get("date") for note in _notes(messages, "date")]
+    if (dates[-1] if dates else now.began) == now.date:
         return None
     return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
 
@@ -126,27 +126,27 @@ def _mode(
 
 def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     """Return a note that the session has entered or left plan mode; None where it has not."""
-    told = [bool(note.get("plan")) for note in _notes(messages, "plan")]
-    if now.agent == PLAN or (told[-1] if told else False) == now.plan:
+    plan_notes = [bool(note.get("plan")) for note in _notes(messages, "plan")]
+    if now.agent == PLAN or (plan_notes[-1] if plan_notes else False) == now.plan:
         return None
     return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
 
 
 def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
-    """Return a note that the kernel ended while something ran that a call had left; None where it was told."""
-    told = {call for note in _notes(messages, "ended") for call in note.get("calls", ())}
-    found = {
+    """Return a note that the kernel ended while a call's work was running; None where a note was sent already."""
+    noted_calls = {call for note in _notes(messages, "ended") for call in note.get("calls", ())}
+    ended_calls = {
         part.call_id: f"{', '.join(map(str, left))}, started by {_first_line(part)!r}"
         for message in messages
         for part in message.parts
         if isinstance(part, ToolPart)
         and (left := (getattr(part.state, "metadata", None) or {}).get(RUNNING_AT_THE_END))
-        and part.call_id not in told
+        and part.call_id not in noted_calls
     }
-    if not found:
+    if not ended_calls:
         return None
-    text = ENDED.format(what="; ".join(found.values()))
-    return EnvironmentChange(text, {NEWS: "ended", "calls": list(found)})
+    text = ENDED.format(what="; ".join(ended_calls.values()))
+    return EnvironmentChange(text, {NEWS: "ended", "calls": list(ended_calls)})
 
 
 def _first_line(part: ToolPart) -> str:
@@ -158,21 +158,23 @@ def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange |
     if now.variables is None:
         return None
     if now.known is None:
-        lines = [_line(name, now.named.get(name, told)) for name, told in _first_named(now)]
-        if not now.met and any(isinstance(one.info, AssistantMessage) for one in messages):
-            return _listed(NEW_KERNEL, lines or [NOTHING])
-        return _listed(FIRST_LOOK, lines)
+        # Variables that the prompt names come first, since a long list is cut.
+        variables = sorted(now.variables.items(), key=lambda item: item[0] not in now.named)
+        lines = [_line(name, now.named.get(name, text)) for name, text in variables]
+        if not now.met and any(isinstance(message.info, AssistantMessage) for message in messages):
+            return _list_change(NEW_KERNEL, lines or [NOTHING])
+        return _list_change(FIRST_LOOK, lines)
     own = _own_names(messages)
-    lines = [_line(name, told) for name, told in now.named.items() if _is_new(name, told, now)]
+    lines = [_line(name, text) for name, text in now.named.items() if _is_new(name, text, now)]
     lines += [
-        _line(name, told) + ("" if name in now.known else NEW)
-        for name, told in now.variables.items()
-        if now.known.get(name) != told and name not in own and name not in now.named
+        _line(name, text) + ("" if name in now.known else NEW)
+        for name, text in now.variables.items()
+        if now.known.get(name) != text and name not in own and name not in now.named
     ]
     lines += [
         _line(name, now.named.get(name, now.variables[name]))
-        + (CHANGED if seen else MAY_BE_CHANGED)
-        for name, seen in now.changed.items()
+        + (CHANGED if compared else MAY_BE_CHANGED)
+        for name, compared in now.changed.items()
         if name in now.variables
         and now.known.get(name) == now.variables[name]
         and name not in own
@@ -181,23 +183,18 @@ def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange |
     lines += [
         f"- {name} is gone" for name in now.known if name not in now.variables and name not in own
     ]
-    return _listed(CHANGES, lines)
+    return _list_change(CHANGES, lines)
 
 
-def _first_named(now: EnvironmentState) -> list[tuple[str, str]]:
-    """Return the variables, first those that the prompt names: a long list is cut."""
-    return sorted((now.variables or {}).items(), key=lambda item: item[0] not in now.named)
+def _is_new(name: str, text: str, now: EnvironmentState) -> bool:
+    return now.known_named.get(name, (now.known or {}).get(name)) != text
 
 
-def _is_new(name: str, told: str, now: EnvironmentState) -> bool:
-    return now.known_named.get(name, (now.known or {}).get(name)) != told
+def _line(name: str, text: str) -> str:
+    return f"- {name}: {text}" if text else f"- {name}"
 
 
-def _line(name: str, told: str) -> str:
-    return f"- {name}: {told}" if told else f"- {name}"
-
-
-def _listed(head: str, lines: list[str]) -> EnvironmentChange | None:
+def _list_change(head: str, lines: list[str]) -> EnvironmentChange | None:
     if not lines:
         return None
     more = len(lines) - MOST_NAMED
@@ -208,7 +205,7 @@ def _listed(head: str, lines: list[str]) -> EnvironmentChange | None:
 
 
 def mentioned_words(messages: Sequence[Message]) -> frozenset[str]:
-    """Return the words in users' prompts and in code that ran; a variable named so counts as mentioned."""
+    """Return the words in users' prompts and in code that ran; a variable with such a name counts as mentioned."""
     texts = [
         part.text
         for message in messages
@@ -228,9 +225,9 @@ def _own_names(messages: Messages) -> frozenset[str]:
 
 
 def _inputs(messages: Sequence[Message], *names: str) -> Iterator[str]:
-    """Yield of each call the first of its inputs with one of these names."""
+    """Yield for each call the first of its inputs with one of these names."""
     for message in messages:
         for part in message.parts:
             if isinstance(part, ToolPart):
-                given = part.state.input
-                yield str(next((given[name] for name in names if name in given), ""))
+                inputs = part.state.input
+                yield str(next((inputs[name] for name in names if name in inputs), ""))

@@ -1,6 +1,6 @@
 """Find which variables a cell's source changes in place, such as ``df`` in ``df["x"] = 1``.
 
-Border: pure; reads Python's syntax tree and runs nothing. It can only say what the source shows: a
+Border: pure; parses the source and runs nothing. It finds only what the source shows: a
 function that changes its argument is not found.
 """
 
@@ -43,13 +43,13 @@ NO_PYTHON = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
 
 
 def mutated_names(source: str) -> frozenset[str]:
-    """Return the names of which the source changes contents, empty where it is no Python."""
+    """Return the variables whose contents the source changes; empty where it is no Python."""
     tree = parsed_cell(source)
     return frozenset(_names(tree)) if tree is not None else frozenset()
 
 
 def parsed_cell(source: str) -> ast.Module | None:
-    """Parse what is Python in a cell: all but magics and shell lines; None where the rest is no Python."""
+    """Parse a cell without its magics and shell lines; None where the rest is no Python."""
     try:
         return ast.parse(NO_PYTHON.sub(r"\1pass", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -59,49 +59,51 @@ def parsed_cell(source: str) -> ast.Module | None:
 def _names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            yield from _called(node)
+            yield from _mutated_by_call(node)
             continue
         match node:
             case ast.Assign(targets=targets) | ast.Delete(targets=targets):
                 for target in targets:
-                    yield from _changed(target)
+                    yield from _changed_within(target)
             case ast.AugAssign(target=ast.Name(id=name)):
                 yield name
             case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-                yield from _changed(target)
+                yield from _changed_within(target)
             case ast.For(target=target):
-                yield from _changed(target)
+                yield from _changed_within(target)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=method))):
                 if method not in _PURE:
-                    yield from _based(base)
+                    yield from _base_names(base)
             case _:
                 pass
 
 
-def _called(node: ast.Call) -> Iterator[str]:
+def _mutated_by_call(node: ast.Call) -> Iterator[str]:
     """Yield the variable whose method is called with ``inplace=True``."""
     if isinstance(node.func, ast.Attribute) and any(
-        one.arg == "inplace" and isinstance(one.value, ast.Constant) and one.value.value is True
-        for one in node.keywords
+        keyword.arg == "inplace"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is True
+        for keyword in node.keywords
     ):
-        yield from _based(node.func.value)
+        yield from _base_names(node.func.value)
 
 
-def _changed(target: ast.expr) -> Iterator[str]:
-    """Yield the variable within which a target lies; one that is assigned as a whole is not changed."""
+def _changed_within(target: ast.expr) -> Iterator[str]:
+    """Yield the variable of which a target is a part; a variable that is assigned as a whole is not changed."""
     match target:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            for one in elements:
-                yield from _changed(one)
+            for element in elements:
+                yield from _changed_within(element)
         case ast.Starred(value=value):
-            yield from _changed(value)
+            yield from _changed_within(value)
         case ast.Subscript() | ast.Attribute():
-            yield from _based(target)
+            yield from _base_names(target)
         case _:
             return
 
 
-def _based(node: ast.expr) -> Iterator[str]:
+def _base_names(node: ast.expr) -> Iterator[str]:
     if (name := _base(node)) is not None:
         yield name
 

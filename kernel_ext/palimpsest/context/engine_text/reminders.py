@@ -1,11 +1,11 @@
-"""Decide the notes beside a user's prompt: that it came during a running turn, or a new mode or agent.
+"""Decide the notes beside a user's prompt: about a prompt during a running turn, a new mode or a new agent.
 
 Border: pure. A note is decided once, when the prompt is first sent, and stays from then on, so that
 no byte before the newest message changes later and the provider's cache stays warm. OpenCode adds
-its reminder to each request anew and removes it after the next answer, and notes plan mode, and its
-end, beside the newest user message of each request alone; its preset decides each of these
+its reminder to each request and removes it after the next answer; the notes about plan mode and its
+end stand only beside the newest user message of each request. Its preset does the same
 (spec/session-engine.md 1.6). The first lines of the note about plan mode and the note about its end
-are OpenCode's text; the rest is ours.
+are OpenCode's text; the rest is Palimpsest's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import CompactionPart, Part, TextPart
 
 NEWS = "news"
-"""Key in the metadata of a note about a change: what changed."""
+"""Key in the metadata of a note: the kind of change."""
 MODE: OwnRule = "remind/mode"
 """The rule by which a mode note beside an older message is dropped."""
 PLAN = "plan"
@@ -62,7 +62,7 @@ def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> s
 
     ``plan_apart`` leaves plan mode, and its end, to ``beside_newest``.
     """
-    prompts = [one.info for one in messages if is_prompt(one)]
+    prompts = [message.info for message in messages if is_prompt(message)]
     before = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
     if not before or before[-1] == agent:
         return None
@@ -74,18 +74,19 @@ def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> s
 
 
 def beside_newest(messages: Messages) -> tuple[Message, str] | None:
-    """Return the newest user message, and the mode note to add beside it; None if there is none to add.
+    """Return the newest user message, and the mode note to add beside it; None where none is needed.
 
     ``messages`` are those that the model still sees.
     """
-    newest = _newest(messages)
+    newest = _newest_prompt(messages)
     if newest is None or any(isinstance(part, CompactionPart) for part in newest.parts):
         return None
     if any(_is_beside(part) for part in newest.parts):
         return None
     agent = newest.info.agent
     planned = (
-        isinstance(one.info, AssistantMessage) and one.info.agent == PLAN for one in messages
+        isinstance(message.info, AssistantMessage) and message.info.agent == PLAN
+        for message in messages
     )
     if agent == PLAN:
         return newest, PLAN_BESIDE_NEWEST
@@ -98,9 +99,9 @@ def metadata_beside_newest() -> dict[str, Any]:
 
 
 def drop_older(view: View, new_id: Callable[[], str], count: Count) -> Iterator[Decision]:
-    """Yield a decision to drop each mode note that still stands beside an older message."""
-    newest = _newest(view.messages)
-    decided = {one.part_id for one in view.decisions if one.part_id is not None}
+    """Yield a decision to drop each mode note that is still shown beside an older message."""
+    newest = _newest_prompt(view.messages)
+    decided = {decision.part_id for decision in view.decisions if decision.part_id is not None}
     for message in view.messages:
         if message is newest or not isinstance(message.info, UserMessage):
             continue
@@ -123,8 +124,10 @@ def is_prompt(message: Message) -> bool:
     return isinstance(info, UserMessage) and not info.by_engine
 
 
-def _newest(messages: Messages) -> Message | None:
-    return next((one for one in reversed(messages) if isinstance(one.info, UserMessage)), None)
+def _newest_prompt(messages: Messages) -> Message | None:
+    return next(
+        (message for message in reversed(messages) if isinstance(message.info, UserMessage)), None
+    )
 
 
 def _is_beside(part: object) -> bool:
@@ -154,36 +157,36 @@ class LastStep:
 
 
 def last_step(limit: int, policy: ReminderPolicy) -> LastStep:
-    """Return the message that the model may take one step more, without tools."""
+    """Return the message that announces the last step, without tools."""
     return LastStep(policy.last_step, LAST_STEP.format(limit=limit))
 
 
 def remind(
     view: View, policy: ReminderPolicy, new_id: Callable[[], str], count: Count
 ) -> tuple[Decision, ...]:
-    """Decide the notes around steered prompts before the next request, and drop those that older ones had."""
+    """Decide the notes around steered prompts before the next request, and drop outdated mode notes."""
     older = tuple(drop_older(view, new_id, count)) if policy.mode == "newest" else ()
     if policy.steered == "plain":
         return older
-    wraps = _standing(view.decisions)
+    wraps = _newest_wraps(view.decisions)
     first = _first_unanswered(view.messages, finished=policy.steered == "until-answered")
-    found = [
+    notes = [
         _decision(new_id(), part, policy, count)
-        for part in _steered(view.messages[first:])
+        for part in _steering_texts(view.messages[first:])
         if part.id not in wraps
     ]
     if policy.steered == "until-answered":
-        found += [
-            _taken_off(new_id(), part, wraps[part.id], count)
-            for part in _steered(view.messages[:first])
+        notes += [
+            _unwrap_decision(new_id(), part, wraps[part.id], count)
+            for part in _steering_texts(view.messages[:first])
             if part.id in wraps and wraps[part.id].numbers["before"]
         ]
-    return (*older, *found)
+    return (*older, *notes)
 
 
-def wrapped(messages: Messages, decisions: Sequence[Decision]) -> Messages:
+def with_reminders(messages: Messages, decisions: Sequence[Decision]) -> Messages:
     """Return the messages with the notes of wrap decisions around their texts."""
-    wraps = _standing(decisions)
+    wraps = _newest_wraps(decisions)
     if not wraps:
         return messages
     return tuple(
@@ -194,7 +197,7 @@ def wrapped(messages: Messages, decisions: Sequence[Decision]) -> Messages:
     )
 
 
-def _standing(decisions: Sequence[Decision]) -> dict[str, Decision]:
+def _newest_wraps(decisions: Sequence[Decision]) -> dict[str, Decision]:
     """Return the newest wrap decision of each part."""
     return {
         decision.part_id: decision
@@ -206,15 +209,15 @@ def _standing(decisions: Sequence[Decision]) -> dict[str, Decision]:
 def _part(part: Part, wraps: dict[str, Decision]) -> Part:
     if part.id not in wraps or not isinstance(part, TextPart):
         return part
-    return part.model_copy(update={"text": _around(part.text, wraps[part.id])})
+    return part.model_copy(update={"text": _wrap_text(part.text, wraps[part.id])})
 
 
-def _around(text: str, decision: Decision) -> str:
+def _wrap_text(text: str, decision: Decision) -> str:
     return f"{decision.numbers.get('before', '')}{text}{decision.numbers.get('after', '')}"
 
 
 def _first_unanswered(messages: Messages, *, finished: bool) -> int:
-    """Return the index after the newest answer, or after the newest finished one."""
+    """Return the index after the newest answer, or after the newest finished answer."""
     for at in range(len(messages) - 1, -1, -1):
         info = messages[at].info
         if isinstance(info, AssistantMessage) and (info.finish or not finished):
@@ -222,19 +225,19 @@ def _first_unanswered(messages: Messages, *, finished: bool) -> int:
     return 0
 
 
-def _steered(messages: Sequence[Message]) -> Iterator[TextPart]:
+def _steering_texts(messages: Sequence[Message]) -> Iterator[TextPart]:
     """Yield texts that a user sent while a turn was already running."""
     for message in messages:
         if not isinstance(message.info, UserMessage) or not message.info.joins:
             continue
         for part in message.parts:
-            said = isinstance(part, TextPart) and not (part.synthetic or part.ignored)
-            if isinstance(part, TextPart) and said and part.text.strip():
+            is_user_text = isinstance(part, TextPart) and not (part.synthetic or part.ignored)
+            if isinstance(part, TextPart) and is_user_text and part.text.strip():
                 yield part
 
 
 def _decision(name: str, part: TextPart, policy: ReminderPolicy, count: Count) -> Decision:
-    made = Decision(
+    decision = Decision(
         id=name,
         action="wrap",
         rule=STEERED,
@@ -243,10 +246,10 @@ def _decision(name: str, part: TextPart, policy: ReminderPolicy, count: Count) -
         numbers={"before": policy.before, "after": policy.after},
         tokens_before=count(part.text),
     )
-    return made.model_copy(update={"tokens_after": count(_around(part.text, made))})
+    return decision.model_copy(update={"tokens_after": count(_wrap_text(part.text, decision))})
 
 
-def _taken_off(name: str, part: TextPart, before: Decision, count: Count) -> Decision:
+def _unwrap_decision(name: str, part: TextPart, before: Decision, count: Count) -> Decision:
     return Decision(
         id=name,
         action="wrap",
@@ -254,6 +257,6 @@ def _taken_off(name: str, part: TextPart, before: Decision, count: Count) -> Dec
         message_id=part.message_id,
         part_id=part.id,
         numbers={"before": "", "after": ""},
-        tokens_before=count(_around(part.text, before)),
+        tokens_before=count(_wrap_text(part.text, before)),
         tokens_after=count(part.text),
     )

@@ -1,11 +1,10 @@
 """Assemble the system prompt: a header for the family of models, and a body about this session.
 
-Two parts, byte-stable within a session, because providers cache by prefix: what changes, such
-as a date or the user's variables, is appended to the conversation later, never edited in here.
-The environment block has our text, and under the OpenCode presets the text that the seed documents
-and spec/session-engine.md 1.17 quote; the date stays that of the session's beginning. The provider
-profile selects a further paragraph for the family of models: each corrects a habit of the family
-that costs turns or tokens in notebook work.
+Two parts, byte-stable within a session, because providers cache by prefix: changes, such as a new
+date or new variables, are appended to the conversation and never change the system prompt.
+The OpenCode presets have OpenCode's own environment block (spec/session-engine.md 1.17); the date stays
+that of the session's beginning. The provider profile selects a further paragraph for the family of
+models: each corrects a habit of the family that costs turns or tokens in notebook work.
 """
 
 import functools
@@ -77,7 +76,7 @@ _NEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """One section of a system prompt, as it is shown to the user."""
+    """One section of a system prompt, as the user sees it."""
 
     kind: Literal["system", "instructions"]
     name: str
@@ -101,7 +100,7 @@ class EnvironmentDetails:
 
 
 def system_prompt(
-    surroundings: EnvironmentDetails,
+    environment: EnvironmentDetails,
     *,
     agent_prompt: str | None = None,
     extra: Sequence[str] = (),
@@ -109,47 +108,49 @@ def system_prompt(
     words: str = "palimpsest",
 ) -> tuple[str, str]:
     """Return header and body of the system prompt; ``words`` selects the text of the environment block."""
-    blocks = ["\n".join(ENVIRONMENTS[words](surroundings))]
-    blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in surroundings.instructions]
+    blocks = ["\n".join(ENVIRONMENTS[words](environment))]
+    blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in environment.instructions]
     blocks += [f"{SKILLS}\n{skills}"] if skills else []
     blocks += [f"{FURTHER}\n{text}" for text in extra if text]
-    return agent_prompt or header(surroundings.model), "\n\n".join(blocks)
+    return agent_prompt or prompt_header(environment.model), "\n\n".join(blocks)
 
 
-def _ours(here: EnvironmentDetails) -> list[str]:
+def _environment_lines(environment: EnvironmentDetails) -> list[str]:
     return [
-        f"You are powered by the model {here.model}.",
+        f"You are powered by the model {environment.model}.",
         "<env>",
-        f"  Working directory: {here.directory}",
-        f"  Project root: {here.root}",
-        f"  Is a git repository: {'yes' if here.git else 'no'}",
-        f"  Notebook: {here.notebook or 'none'}",
-        f"  Platform: {here.platform}",
-        f"  Session began on: {here.date}",
+        f"  Working directory: {environment.directory}",
+        f"  Project root: {environment.root}",
+        f"  Is a git repository: {'yes' if environment.git else 'no'}",
+        f"  Notebook: {environment.notebook or 'none'}",
+        f"  Platform: {environment.platform}",
+        f"  Session began on: {environment.date}",
         "</env>",
     ]
 
 
-def _recorded(here: EnvironmentDetails, *, newest: bool = False) -> list[str]:
-    name = here.model.partition("/")[2] or here.model
-    exact = f" The exact model ID is {here.model}" if newest else ""
+def _opencode_environment_lines(
+    environment: EnvironmentDetails, *, newest: bool = False
+) -> list[str]:
+    name = environment.model.partition("/")[2] or environment.model
+    exact = f" The exact model ID is {environment.model}" if newest else ""
     return [
         f"You are powered by the model named {name}.{exact}",
         "Here is some useful information about the environment you are running in:",
         "<env>",
-        f"  Working directory: {here.directory}",
-        *([f"  Workspace root folder: {here.root}"] if newest else []),
-        f"  Is directory a git repo: {'yes' if here.git else 'no'}",
-        f"  Platform: {here.platform}",
-        f"  Today's date: {here.date}",
+        f"  Working directory: {environment.directory}",
+        *([f"  Workspace root folder: {environment.root}"] if newest else []),
+        f"  Is directory a git repo: {'yes' if environment.git else 'no'}",
+        f"  Platform: {environment.platform}",
+        f"  Today's date: {environment.date}",
         "</env>",
     ]
 
 
 ENVIRONMENTS: dict[str, Callable[[EnvironmentDetails], list[str]]] = {
-    "palimpsest": _ours,
-    "opencode-1.1": _recorded,
-    "opencode-1.18": functools.partial(_recorded, newest=True),
+    "palimpsest": _environment_lines,
+    "opencode-1.1": _opencode_environment_lines,
+    "opencode-1.18": functools.partial(_opencode_environment_lines, newest=True),
 }
 """Functions that return the lines of the environment block, by name."""
 
@@ -166,49 +167,52 @@ def with_added(texts: tuple[str, ...], further: str, servers: str) -> tuple[str,
     return (*texts[:-1], joined_sections([*texts[-1:], *blocks])) if blocks else texts
 
 
-def in_header_and_rest(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
-    """Join all texts after an unchanged header into one: providers cache the header and the rest apart.
+def as_header_and_rest(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
+    """Join all texts after an unchanged header into one, since providers cache the header separately.
 
-    Follows OpenCode, which leaves other texts as a plugin wrote them.
+    As in OpenCode, other texts stay as a plugin wrote them.
     """
     if len(texts) > 2 and texts[0] == header:
         return header, "\n".join(texts[1:])
     return texts
 
 
-def header(model_id: str) -> str:
+def prompt_header(model_id: str) -> str:
     """Return the header for a model: the common text, and the guidance for its family."""
     return f"{HEADER}\n{MODEL_GUIDANCE[guidance_of(model_id)]}"
 
 
-def sections(part: str) -> tuple[PromptSection, ...]:
-    """Split one part of a system prompt into sections; joined by blank lines they are the part again.
+def prompt_sections(part: str) -> tuple[PromptSection, ...]:
+    """Split one part of a system prompt into sections; joined by blank lines they equal the part.
 
-    An instruction file that contains such a heading itself becomes two sections; the kind stays right.
+    An instruction file that itself contains such a heading becomes two sections of the right kind.
     """
-    found = _ENVIRONMENT.match(part)
-    if found is None:
+    match = _ENVIRONMENT.match(part)
+    if match is None:
         return (PromptSection("system", "how to work", part),)
-    environment = PromptSection("system", "environment", found[0])
-    rest = part[found.end() :]
+    environment = PromptSection("system", "environment", match[0])
+    rest = part[match.end() :]
     pieces = _NEXT.split(rest.removeprefix("\n\n")) if rest else []
-    return (environment, *(PromptSection("instructions", _named(piece), piece) for piece in pieces))
+    return (
+        environment,
+        *(PromptSection("instructions", _section_name(piece), piece) for piece in pieces),
+    )
 
 
 def shared_among_sections(part: str, tokens: int) -> tuple[tuple[PromptSection, int], ...]:
     """Share the tokens of one part of a system prompt among its sections, by their length."""
-    found = sections(part)
-    lengths = [weigh_chars(section.text) for section in found]
-    whole = max(sum(lengths), 1)
-    ends = [tokens * end // whole for end in itertools.accumulate(lengths)]
+    sections = prompt_sections(part)
+    lengths = [weigh_chars(section.text) for section in sections]
+    total = max(sum(lengths), 1)
+    ends = [tokens * end // total for end in itertools.accumulate(lengths)]
     ends[-1] = tokens
     return tuple(
         (section, end - before)
-        for section, end, before in zip(found, ends, [0, *ends], strict=False)
+        for section, end, before in zip(sections, ends, [0, *ends], strict=False)
     )
 
 
-def _named(piece: str) -> str:
+def _section_name(piece: str) -> str:
     head = piece.partition("\n")[0]
     if head == SERVERS:
         return "MCP servers"

@@ -1,7 +1,7 @@
 """Recognise a tool call that a model wrote as text, so that nothing ran.
 
-Pure. Local models and gateways without a parser for a model's own form of calls deliver it as words. Only a call that
-the answer ends with counts, and only of a tool that was offered: words about calls are an answer like any other.
+Pure. Local models and gateways without a parser for a model's own form of calls return them as text. A call counts only
+at the end of an answer, and only for an offered tool: text about calls is an ordinary answer.
 """
 
 import json
@@ -19,7 +19,7 @@ STAYED = (
 )
 
 LONGEST = 200_000
-"""Characters of an answer's end that are looked at."""
+"""Most characters at an answer's end that are searched."""
 _TAGGED = re.compile(r"<(?:invoke|function|tool)(?:\s+name\s*=\s*[\"']|=)([\w.-]{1,64})[\"']?\s*>")
 """``<invoke name="python">``, ``<function=python>``."""
 _ENDS = re.compile(
@@ -28,7 +28,7 @@ _ENDS = re.compile(
 _OPENS = re.compile(
     r"<\|?(?:tool_calls?|function_calls?|plugin|action_start)(?:_begin|_section_begin)?\|?>|\[TOOL_CALLS\]"
 )
-"""What stands before calls in JSON in the forms of Qwen, Hermes, Mistral, GLM and Kimi."""
+"""Marks before calls in JSON, in the forms of Qwen, Hermes, Mistral, GLM and Kimi."""
 _MARK = re.compile(r"(?:<[|/]*\w+\|?>|```)\Z")
 MOST_MARKS, MARK_CHARS = 6, 60
 """Marks that may close a call, and the characters of one."""
@@ -38,7 +38,7 @@ _INPUTS = ("arguments", "parameters", "input", "args", "tool_input")
 
 
 def written_call(text: str, tools: Collection[str]) -> str | None:
-    """Return the name of the offered tool that an answer's text ends by calling; None where it calls none.
+    """Return the offered tool of a call at the end of an answer's text; None where there is none.
 
     >>> written_call('<tool_call>{"name": "read", "arguments": {"path": "a"}}</tool_call>', ["read"])
     'read'
@@ -46,29 +46,29 @@ def written_call(text: str, tools: Collection[str]) -> str | None:
     True
     """
     end = text[-LONGEST:].replace("antml:", "").rstrip()
-    tagged = [found[1] for found in _TAGGED.finditer(end)]
+    tagged = [match[1] for match in _TAGGED.finditer(end)]
     if tagged and _ENDS.search(end) and tagged[-1] in tools:
         return tagged[-1]
     fenced = _FENCE.match(end)
-    opened = [found.end() for found in _OPENS.finditer(end)]
-    told = end[opened[-1] :] if opened else fenced[1] if fenced else end
-    return next((name for name in _called(told) if name in tools), None)
+    opened = [match.end() for match in _OPENS.finditer(end)]
+    call_text = end[opened[-1] :] if opened else fenced[1] if fenced else end
+    return next((name for name in _call_names(call_text) if name in tools), None)
 
 
-def _called(text: str) -> Iterator[str]:
-    """Yield the names of calls that a text consists of: JSON, with marks behind it at most."""
-    told = text.strip()
+def _call_names(text: str) -> Iterator[str]:
+    """Yield the names of the calls in a text that is only JSON, apart from closing marks."""
+    call_text = text.strip()
     for _ in range(MOST_MARKS):
-        mark = _MARK.search(told[-MARK_CHARS:])
+        mark = _MARK.search(call_text[-MARK_CHARS:])
         if mark is None:
             break
-        told = told[: -len(mark[0])].rstrip()
+        call_text = call_text[: -len(mark[0])].rstrip()
     try:
-        value = json.loads(told)
+        value = json.loads(call_text)
     except (ValueError, RecursionError):
         return
-    for one in value if isinstance(value, list) else [value]:
-        name = _name(one)
+    for call in value if isinstance(value, list) else [value]:
+        name = _name(call)
         if name is not None:
             yield name
 
@@ -82,4 +82,4 @@ def _name(value: Any) -> str | None:
     if not any(isinstance(value.get(key), dict | str) for key in _INPUTS):
         return None
     names = (value.get(key) for key in _NAMES)
-    return next((one for one in names if isinstance(one, str)), None)
+    return next((name for name in names if isinstance(name, str)), None)

@@ -1,10 +1,10 @@
 """Pair tool calls and results by frames and by occurrence: no result that has a call is lost.
 
 A frame runs from one assistant message with calls to the next with calls, so that text in
-between does not separate a late result from its call. An id that is used again stands for another
-call: the first result goes to the first call of that id. A result without a call in its own frame
-goes to an earlier call of that id without a result, if there is exactly one. A real result replaces
-a synthetic one (spec/context-stability.md 1.6).
+between does not separate a late result from its call. An id may be used again for another call: the
+first result belongs to the first call of that id. A result without a call in its own frame belongs to
+the earlier call of that id without a result, if there is exactly one. A real result replaces a
+synthetic one (spec/context-stability.md 1.6).
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from palimpsest.context.message_repair.message_blocks import (
     UNKNOWN_TOOL,
     RepairReport,
     calls_of,
-    failed,
+    is_failed,
     is_result,
     result_of,
     same_if_unchanged,
@@ -30,17 +30,17 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 FailedCalls = Literal["preserve", "drop", "answer"]
-"""What to do with an answer that failed: keep it with its results, leave it out, or treat it as any other."""
+"""Treatment of a failed answer: keep it with its results, leave it out, or treat it as any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameRule:
-    """The text for a missing result, and how two doubtful cases are handled."""
+    """The text for a missing result, and the treatment of two doubtful cases."""
 
     missing: str
     of_failed: FailedCalls = "preserve"
     doubt_adopted: bool = True
-    """A result that came without an id and was given that of its frame's only call counts as an error."""
+    """A result without an id that was assigned to its frame's only call counts as an error."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class _Call:
 
 @dataclass
 class _Frame:
-    """An assistant message with calls and what follows it, up to the next one."""
+    """An assistant message with calls, and the messages up to the next one."""
 
     message: NeutralMessage | None
     calls: list[_Call]
@@ -75,7 +75,7 @@ def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
         messages=out,
         changed=True,
         added=tuple(added),
-        discarded=_discarded(messages, frames, rule),
+        discarded=_discard_unpaired(messages, frames, rule),
         duplicates=matching.duplicates,
         orphans=matching.orphans,
     )
@@ -117,33 +117,33 @@ class _Matching:
         """Assign each result of the frame to a call, or count it as discarded."""
         for message in frame.following:
             if is_result(message):
-                self._give(message, frame)
+                self._assign(message, frame)
         for call in frame.calls:
             self.earlier.setdefault(_id(call), []).append(call)
 
-    def _give(self, message: NeutralMessage, frame: _Frame) -> None:
+    def _assign(self, message: NeutralMessage, frame: _Frame) -> None:
         block = result_of(message)
         identifier = block.call_id.strip() if block else ""
-        named = [call for call in frame.calls if not identifier or _id(call) == identifier]
+        candidates = [call for call in frame.calls if not identifier or _id(call) == identifier]
         if not identifier and len(frame.calls) != 1:
-            named = []
-        free = next((call for call in named if call.result is None), None)
+            candidates = []
+        free = next((call for call in candidates if call.result is None), None)
         if free is not None:
             free.result = message
             return
-        if identifier and not named:
+        if identifier and not candidates:
             waiting = [call for call in self.earlier.get(identifier, ()) if call.result is None]
             if len(waiting) == 1:
                 waiting[0].result = message
                 return
-        self._discard(message, named)
+        self._discard(message, candidates)
 
-    def _discard(self, message: NeutralMessage, named: list[_Call]) -> None:
-        if not named:
+    def _discard(self, message: NeutralMessage, calls: list[_Call]) -> None:
+        if not calls:
             self.orphans += 1
             return
         self.duplicates += 1
-        stand_in = next((call for call in named if self._stands_in(call.result)), None)
+        stand_in = next((call for call in calls if self._stands_in(call.result)), None)
         if stand_in is not None and not self._stands_in(message):
             stand_in.result = message
 
@@ -158,34 +158,34 @@ def _id(call: _Call) -> str:
 
 def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterator[NeutralMessage]:
     if frame.message is not None:
-        fails = failed(frame.message) and rule.of_failed != "answer"
+        fails = is_failed(frame.message) and rule.of_failed != "answer"
         if not fails or rule.of_failed == "preserve":
             yield frame.message
             for call in frame.calls:
                 if call.result is not None:
-                    yield _named(call.result, call.block, rule)
+                    yield _name_result(call.result, call.block, rule)
                 elif not fails:
                     added.append(stand_in(call.block, rule.missing))
-                    told = call.message.message_id
-                    yield NeutralMessage(role="tool", blocks=(added[-1],), message_id=told)
+                    message_id = call.message.message_id
+                    yield NeutralMessage(role="tool", blocks=(added[-1],), message_id=message_id)
     for message in frame.following:
         if not is_result(message) and not (message.role == "system" and not message.blocks):
             yield message
 
 
-def _discarded(
+def _discard_unpaired(
     messages: NeutralMessages, frames: Iterable[_Frame], rule: FrameRule
 ) -> NeutralMessages:
     kept = {
         id(call.result)
         for frame in frames
         for call in frame.calls
-        if not (failed(call.message) and rule.of_failed == "drop")
+        if not (is_failed(call.message) and rule.of_failed == "drop")
     }
-    return tuple(one for one in messages if is_result(one) and id(one) not in kept)
+    return tuple(message for message in messages if is_result(message) and id(message) not in kept)
 
 
-def _named(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> NeutralMessage:
+def _name_result(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> NeutralMessage:
     """Return the result under its call's id, and under a tool's name where one is known."""
     block = result_of(message)
     if block is None:
@@ -193,7 +193,7 @@ def _named(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> Neutral
     tool = block.tool.strip() or call.tool.strip() or (UNKNOWN_TOOL if block.tool else "")
     if (tool, call.call_id) == (block.tool, block.call_id):
         return message
-    named = block.model_copy(update={"tool": tool, "call_id": call.call_id})
+    named_block = block.model_copy(update={"tool": tool, "call_id": call.call_id})
     if not block.call_id and rule.doubt_adopted:
-        named = named.model_copy(update={"is_error": True})
-    return message.model_copy(update={"blocks": (named,)})
+        named_block = named_block.model_copy(update={"is_error": True})
+    return message.model_copy(update={"blocks": (named_block,)})

@@ -1,6 +1,6 @@
 """The report that a repair of tool calls and results returns, and small helpers for reading messages.
 
-Pure. A repair never loses anything silently: what it adds and what it discards is in its report.
+Pure. A repair loses nothing silently: its report has all that it adds and discards.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ RECORDED_MISSING = (
     "[openclaw] missing tool result in session history; inserted synthetic error result "
     "for transcript repair."
 )
-"""OpenClaw's text for a missing result: known so that a real result can replace it."""
+"""OpenClaw's text for a missing result, by which a synthetic result is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """Messages in which calls and results are paired, and what was changed for that."""
+    """Messages with paired calls and results, and the changes that pairing took."""
 
     messages: NeutralMessages
-    """The same object as before when nothing had to be done."""
+    """The same object as before where nothing changed."""
     changed: bool = False
     added: tuple[ResultBlock, ...] = ()
     """Results written for calls that had none."""
@@ -46,7 +46,9 @@ T = TypeVar("T")
 
 def same_if_unchanged(new: tuple[T, ...], old: tuple[T, ...]) -> tuple[T, ...]:
     """Return the old tuple itself where the new one holds the same objects."""
-    same = len(new) == len(old) and all(one is other for one, other in zip(new, old, strict=True))
+    same = len(new) == len(old) and all(
+        block is other for block, other in zip(new, old, strict=True)
+    )
     return old if same else new
 
 
@@ -58,7 +60,7 @@ def with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMe
 
 
 def calls_of(message: NeutralMessage) -> tuple[CallBlock, ...]:
-    """Return the calls that a result can name; a call without an id is none of them."""
+    """Return the calls that a result can name; calls without an id are left out."""
     if message.role != "assistant":
         return ()
     return tuple(
@@ -66,12 +68,12 @@ def calls_of(message: NeutralMessage) -> tuple[CallBlock, ...]:
     )
 
 
-def failed(message: NeutralMessage) -> bool:
+def is_failed(message: NeutralMessage) -> bool:
     """Return whether this answer ended in an error or was stopped."""
     return message.stop in FAILED_STOPS
 
 
-def thinks(message: NeutralMessage) -> bool:
+def has_thinking(message: NeutralMessage) -> bool:
     """Return whether the message holds thinking."""
     return any(isinstance(block, ReasoningBlock) for block in message.blocks)
 
@@ -89,7 +91,7 @@ def is_result(message: NeutralMessage) -> bool:
 
 
 def result_of(message: NeutralMessage) -> ResultBlock | None:
-    """Return the result of a message that holds one, as each does after ``one_result_per_message``."""
+    """Return the result in a message; after ``one_result_per_message`` a tool message has exactly one."""
     return next((block for block in message.blocks if isinstance(block, ResultBlock)), None)
 
 
@@ -102,13 +104,13 @@ def stand_in(call: CallBlock, text: str) -> ResultBlock:
 
 
 def one_result_per_message(messages: NeutralMessages) -> NeutralMessages:
-    """Give each result a message of its own."""
+    """Put each result into a separate message."""
     if all(message.role != "tool" or len(message.blocks) == 1 for message in messages):
         return messages
     return tuple(
-        one
+        split_message
         for message in messages
-        for one in (
+        for split_message in (
             (message.model_copy(update={"blocks": (block,)}) for block in message.blocks)
             if message.role == "tool"
             else (message,)

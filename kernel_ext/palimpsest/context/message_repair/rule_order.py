@@ -60,10 +60,10 @@ def is_valid(messages: NeutralMessages, target: ProviderProfile) -> bool:
         return False
     if target.user_last and messages[-1].role == "assistant":
         return False
-    return _Look(target).passes(messages)
+    return _ValidityCheck(target).is_valid(messages)
 
 
-class _Look:
+class _ValidityCheck:
     """A check of a history for validity, in one pass."""
 
     def __init__(self, target: ProviderProfile) -> None:
@@ -74,9 +74,9 @@ class _Look:
         """Calls whose results must come next."""
         self._before = ""
 
-    def passes(self, messages: NeutralMessages) -> bool:
+    def is_valid(self, messages: NeutralMessages) -> bool:
         """Return whether every message is valid after the one before it."""
-        look: dict[str, Callable[[NeutralMessage], bool]] = {
+        checks: dict[str, Callable[[NeutralMessage], bool]] = {
             "user": self._user,
             "assistant": self._assistant,
             "tool": self._results,
@@ -84,7 +84,7 @@ class _Look:
         for message in messages:
             if bool(self._open) != (message.role == "tool"):
                 return False
-            passes = look.get(message.role)
+            passes = checks.get(message.role)
             if passes is None or not passes(message):
                 return False
             self._before = message.role
@@ -158,17 +158,17 @@ def repaired_in_order(
         limited = limit(messages)
         return limited if is_valid(limited, target) else repaired_by_default(limited, target)
     sane = sanitized_as_recorded(one_result_per_message(messages), rule, target)
-    return results_joined(paired(limit(in_turn_order(sane, rule, target)), rule).messages)
+    return results_joined(pair_by_rule(limit(in_turn_order(sane, rule, target)), rule).messages)
 
 
 def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     """Return the messages repaired by all of the default's rules."""
-    usable = repaired(messages, "palimpsest")
+    usable = repair_messages(messages, "palimpsest")
     in_order = in_turn_order(usable, "palimpsest", target)
-    return results_joined(paired(one_result_per_message(in_order), "palimpsest").messages)
+    return results_joined(pair_by_rule(one_result_per_message(in_order), "palimpsest").messages)
 
 
-def paired(
+def pair_by_rule(
     messages: NeutralMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
 ) -> RepairReport:
     """Pair every call with a result; expects each result in a message of its own."""
@@ -193,7 +193,7 @@ def call_rule(
 
 
 def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
-    """Return whether OpenClaw sends a model none of its earlier thinking (spec/context-stability.md 1.4)."""
+    """Return whether OpenClaw removes all earlier thinking for a model (spec/context-stability.md 1.4)."""
     drops = target.recorded.openclaw_drops_thinking
     return drops == "always" or (drops == "newest" and rule == "openclaw-2026.9")
 
@@ -225,14 +225,14 @@ def gemini_turns(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessage
 
 
 def anthropic_turns(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
-    """Merge questions, and in the newer rules answers, as Anthropic demands."""
+    """Merge user messages, and in the newer rules answers, as Anthropic demands."""
     if rule == "openclaw-2026.2":
         return merge_questions(messages, keep_plain=False)
     return merge_questions(drop_dangling_calls(merge_answers(messages)))
 
 
 def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarget:
-    """Return what OpenClaw does for a model, in the rule's version (spec/context-stability.md 1.4)."""
+    """Return OpenClaw's rules for a model, in the rule's version (spec/context-stability.md 1.4)."""
     recorded = target.recorded
     return recorded.openclaw_2026_2 if rule == "openclaw-2026.2" else recorded.openclaw_2026_9
 
@@ -250,7 +250,7 @@ def sanitized_as_recorded(
         messages = without_thinking(messages, rule)
     whole = to.keep_native and not thoughtless
     messages = repair_calls(messages, call_rule(rule, whole_thinking=whole)).messages
-    messages = paired(messages, rule).messages
+    messages = pair_by_rule(messages, rule).messages
     if to.ids and not early_ids:
         messages = with_tool_ids(
             messages, to.ids, rule, keep_native=to.keep_native, keep_signed=whole
@@ -258,8 +258,8 @@ def sanitized_as_recorded(
     return user_first(messages) if to.user_first else messages
 
 
-def repaired(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
-    """Leave out what cannot be sent, pair calls with results, and give each call an id of its own.
+def repair_messages(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
+    """Remove what cannot be sent, pair calls with results, and give each call a unique id.
 
     Afterwards every call has a result, no result lacks a call, ids are unique, no message is
     empty and system messages come first.
@@ -268,7 +268,7 @@ def repaired(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     usable = repair_calls(
         readable_names(with_ids(one_result_per_message(sayable))), call_rule(rule)
     ).messages
-    return names_as_called(own_ids(paired(drop_silent(usable), rule).messages))
+    return names_as_called(own_ids(pair_by_rule(drop_silent(usable), rule).messages))
 
 
 def in_turn_order(
@@ -276,7 +276,7 @@ def in_turn_order(
 ) -> NeutralMessages:
     """Put turns into the order that the provider demands.
 
-    Under the default rule the turn order is valid afterwards, and what ``repaired`` ensures still holds.
+    Under the default rule the turn order is valid afterwards, and the result is as valid as after ``repair_messages``.
     """
     if rule == "palimpsest":
         return _ordered_by_need(messages, target)

@@ -1,9 +1,9 @@
 """Pair tool calls and results by spans, as OpenClaw did in early 2026.
 
 A span runs from an assistant message with calls to the next assistant message of any kind. Known
-defects are kept, since the preset reproduces that version: results in another order, or a second one
-in the same span, are not counted as a change; an id used again is taken for a duplicate; the results
-of an answer that failed are lost (spec/context-stability.md 1.6).
+defects are kept, since the preset reproduces that version: results in another order, or a second result
+in the same span, are not counted as a change; an id used again counts as a duplicate; the results
+of a failed answer are lost (spec/context-stability.md 1.6).
 ``context/message_repair/frame_pairing.py`` has none of them.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from palimpsest.context.message_repair.message_blocks import (
     RepairReport,
     calls_of,
-    failed,
+    is_failed,
     is_result,
     result_of,
     stand_in,
@@ -36,7 +36,7 @@ def repair_spans(messages: NeutralMessages, missing: str) -> RepairReport:
         calls = calls_of(message)
         if is_result(message):
             walk.orphan(message)
-        elif not calls or failed(message):
+        elif not calls or is_failed(message):
             walk.out.append(message)
         else:
             end = _end_of_span(messages, position)
@@ -77,39 +77,42 @@ class _Walk:
         self, message: NeutralMessage, calls: Iterable[CallBlock], following: NeutralMessages
     ) -> None:
         names = {call.call_id: call for call in calls}
-        found: dict[str, NeutralMessage] = {}
+        results: dict[str, NeutralMessage] = {}
         remainder: list[NeutralMessage] = []
-        for one in following:
-            if is_result(one):
-                self._take(one, names, found)
+        for following_message in following:
+            if is_result(following_message):
+                self._collect_result(following_message, names, results)
             else:
-                remainder.append(one)
-        if found and remainder:
+                remainder.append(following_message)
+        if results and remainder:
             self.changed = True
         self.out.append(message)
         for call in calls:
-            if call.call_id not in found:
+            if call.call_id not in results:
                 self._add(call, message)
             elif call.call_id in self.seen:
-                self.duplicate(found[call.call_id])
+                self.duplicate(results[call.call_id])
             else:
                 self.seen.add(call.call_id)
-                self.out.append(found[call.call_id])
+                self.out.append(results[call.call_id])
         self.out.extend(remainder)
 
-    def _take(
-        self, one: NeutralMessage, names: dict[str, CallBlock], found: dict[str, NeutralMessage]
+    def _collect_result(
+        self,
+        message: NeutralMessage,
+        names: dict[str, CallBlock],
+        results: dict[str, NeutralMessage],
     ) -> None:
-        block = result_of(one)
+        block = result_of(message)
         identifier = block.call_id if block else ""
         if identifier not in names:
-            self.orphan(one)
+            self.orphan(message)
         elif identifier in self.seen:
-            self.duplicate(one)
-        elif identifier in found:
-            self.discarded.append(one)
+            self.duplicate(message)
+        elif identifier in results:
+            self.discarded.append(message)
         else:
-            found[identifier] = one
+            results[identifier] = message
 
     def _add(self, call: CallBlock, message: NeutralMessage) -> None:
         block = stand_in(call, self.missing)

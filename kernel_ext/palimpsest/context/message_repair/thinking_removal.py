@@ -1,8 +1,7 @@
 """Remove thinking from answers, for models to which it must not be sent back.
 
-The newest version of OpenClaw keeps the latest answer's thinking, because a model that is in the
-middle of calling tools needs it; the older one drops that too, but keeps thinking that only its
-provider can read (``redacted_thinking``).
+The newest version of OpenClaw keeps the latest answer's thinking, which a model needs while it calls
+tools; the older version drops that too, but keeps encrypted thinking (``redacted_thinking``).
 """
 
 from palimpsest.context.conversion.part_conversion import is_redacted
@@ -25,7 +24,7 @@ def drop_thinking(
     keep_redacted: bool = False,
     omitted: str = OMITTED,
 ) -> NeutralMessages:
-    """Remove thinking from every answer, with ``keep_latest`` from all but the latest.
+    """Remove thinking from every answer; with ``keep_latest`` not from the latest.
 
     With ``keep_redacted`` blocks of the type ``redacted_thinking`` stay.
     """
@@ -35,13 +34,15 @@ def drop_thinking(
     bare = tuple(
         message
         if message.role != "assistant" or (keep_latest and at == latest)
-        else _without(message, omitted, keep_redacted=keep_redacted)
+        else _without_thinking(message, omitted, keep_redacted=keep_redacted)
         for at, message in enumerate(messages)
     )
     return same_if_unchanged(bare, messages)
 
 
-def _without(message: NeutralMessage, omitted: str, *, keep_redacted: bool) -> NeutralMessage:
+def _without_thinking(
+    message: NeutralMessage, omitted: str, *, keep_redacted: bool
+) -> NeutralMessage:
     blocks = tuple(
         block
         for block in message.blocks

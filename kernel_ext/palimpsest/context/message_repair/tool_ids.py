@@ -1,8 +1,8 @@
 """Rewrite the ids of tool calls as strict providers demand, in calls and results alike.
 
 ``strict`` allows letters and digits, at most 40; ``strict9`` exactly nine of them. The
-newest rule gives every call an id of its own, although models reuse ids; the older one
-maps equal ids to equal ids (spec/context-stability.md 1.4, step 7).
+newest rule gives every call a unique id, although models reuse ids; the older rule maps
+equal ids to equal ids (spec/context-stability.md 1.4, step 7).
 """
 
 import hashlib
@@ -34,12 +34,16 @@ NATIVE = re.compile(r"toolu_[A-Za-z0-9_]+")
 
 def tool_id(identifier: str, mode: Mode) -> str:
     """Return one id in the alphabet of the mode."""
-    kept = letters_and_digits(identifier)
+    plain_id = letters_and_digits(identifier)
     if mode == "strict":
-        return kept or ("sanitizedtoolid" if identifier else "defaulttoolid")
+        return plain_id or ("sanitizedtoolid" if identifier else "defaulttoolid")
     if not identifier:
         return "defaultid"
-    return kept[:NINE_CHARS] if len(kept) >= NINE_CHARS else _hash(kept or "sanitized", NINE_CHARS)
+    return (
+        plain_id[:NINE_CHARS]
+        if len(plain_id) >= NINE_CHARS
+        else _hash(plain_id or "sanitized", NINE_CHARS)
+    )
 
 
 def is_tool_id(identifier: str, mode: Mode) -> bool:
@@ -58,42 +62,45 @@ def write_tool_ids(
 ) -> NeutralMessages:
     """Rewrite every id, in results as in their calls.
 
-    With ``each_use`` an id that is used again becomes another one; with ``keep_native``
+    With ``each_use`` each further use of an id gets another id; with ``keep_native``
     Anthropic's ids stay the first time they are used; with ``keep_signed`` an answer with signed
     thinking keeps the ids of its calls, which no other call is given.
     """
     if not each_use:
         return _all_written(messages, _Mapping(mode))
-    kept = _signed(messages) if keep_signed else {}
-    reserved = {block.call_id for at in kept for block in kept[at]}
+    signed_ids = _signed_calls(messages) if keep_signed else {}
+    reserved = {block.call_id for at in signed_ids for block in signed_ids[at]}
     writer = _Occurrences(mode, keep_native=keep_native, reserved=reserved)
     out: list[NeutralMessage] = []
     for at, message in enumerate(messages):
-        if at in kept:
-            for block in kept[at]:
+        if at in signed_ids:
+            for block in signed_ids[at]:
                 writer.keep(block.call_id)
-        out.append(message if at in kept else _written(message, writer))
+        out.append(message if at in signed_ids else _written(message, writer))
     return tuple(out)
 
 
-def _signed(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
+def _signed_calls(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
     """Return by message index the calls of answers with signed thinking whose ids are unique."""
     claimed: set[str] = set()
-    found: dict[int, list[CallBlock]] = {}
+    signed: dict[int, list[CallBlock]] = {}
     for at, message in enumerate(messages):
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         own = {block.call_id for block in calls}
         is_whole = len(own) == len(calls) and "" not in own and not own & claimed
         if message.role == "assistant" and calls and is_whole and is_signed_thinking(message):
-            found[at] = calls
+            signed[at] = calls
         claimed |= own
-    return found
+    return signed
 
 
 def own_ids(messages: NeutralMessages) -> NeutralMessages:
     """Give each call whose id was used before a unique one, and leave all other ids as they are."""
     identifiers = [
-        block.call_id for one in messages for block in one.blocks if isinstance(block, CallBlock)
+        block.call_id
+        for message in messages
+        for block in message.blocks
+        if isinstance(block, CallBlock)
     ]
     if len(set(identifiers)) == len(identifiers):
         return messages
@@ -143,18 +150,18 @@ class _Unique:
 
     def _make_nine(self, seed: str) -> str:
         number = 0
-        while not self.is_free(made := _hash(f"{seed}:{number}", NINE_CHARS)):
+        while not self.is_free(new_id := _hash(f"{seed}:{number}", NINE_CHARS)):
             number += 1
-        return self.take(made)
+        return self.take(new_id)
 
     def _make_hashed(self, base: str, seed: str) -> str:
-        made = hashed = base[: SHORT_CHARS - HASH_CHARS] + _hash(seed, HASH_CHARS)
+        new_id = hashed = base[: SHORT_CHARS - HASH_CHARS] + _hash(seed, HASH_CHARS)
         number = 2
-        while not self.is_free(made):
+        while not self.is_free(new_id):
             ending = f"x{number}"
-            made = hashed[: SHORT_CHARS - len(ending)] + ending
+            new_id = hashed[: SHORT_CHARS - len(ending)] + ending
             number += 1
-        return self.take(made)
+        return self.take(new_id)
 
 
 class _Mapping:
@@ -185,7 +192,7 @@ class _Occurrences:
 
     def call(self, identifier: str) -> str:
         use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
-        if self._stays(identifier, use):
+        if self._keeps_native_id(identifier, use):
             new = self._unique.take(identifier)
         else:
             new = self._unique.make(identifier if use == 1 else f"{identifier}:{use}")
@@ -197,7 +204,7 @@ class _Occurrences:
         self._uses[identifier] = self._uses.get(identifier, 0) + 1
         self._waiting.setdefault(identifier, deque()).append(identifier)
 
-    def _stays(self, identifier: str, use: int) -> bool:
+    def _keeps_native_id(self, identifier: str, use: int) -> bool:
         native = self._keep_native and NATIVE.fullmatch(identifier) is not None
         return native and use == 1 and self._unique.is_free(identifier)
 
@@ -219,13 +226,13 @@ class _Numbered:
 
     def call(self, identifier: str) -> str:
         use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
-        made = identifier
-        while use > 1 and made in self._taken:
-            made = f"{identifier}_{use}"
+        new_id = identifier
+        while use > 1 and new_id in self._taken:
+            new_id = f"{identifier}_{use}"
             use += 1
-        self._taken.add(made)
-        self._waiting.setdefault(identifier, deque()).append(made)
-        return made
+        self._taken.add(new_id)
+        self._waiting.setdefault(identifier, deque()).append(new_id)
+        return new_id
 
     def result(self, identifier: str) -> str:
         waiting = self._waiting.get(identifier)

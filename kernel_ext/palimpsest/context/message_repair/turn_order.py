@@ -1,4 +1,4 @@
-"""Put messages into the order of roles that providers demand: which may follow which, and which is first.
+"""Put messages into the order of roles that providers demand.
 
 Gemini and Anthropic refuse two assistant messages, or two user messages, in a row; Gemini also a first
 message by the assistant. Nothing is lost: messages are merged, not dropped (spec/context-stability.md 1.5).
@@ -9,10 +9,10 @@ from typing import Any
 
 from palimpsest.context.message_repair.message_blocks import (
     calls_of,
-    failed,
+    has_thinking,
+    is_failed,
     is_result,
     same_if_unchanged,
-    thinks,
     with_blocks,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -42,7 +42,9 @@ LATER_SAYS = ("usage", "error")
 
 def merge_answers(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
     """Merge assistant messages that follow each other."""
-    return _merged(messages, "assistant", lambda a, b: _answers(a, b, keep_plain=keep_plain))
+    return _merge_neighbours(
+        messages, "assistant", lambda a, b: _answers(a, b, keep_plain=keep_plain)
+    )
 
 
 def merge_questions(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
@@ -50,10 +52,10 @@ def merge_questions(messages: NeutralMessages, *, keep_plain: bool = True) -> Ne
 
     Without ``keep_plain`` content given as one string is lost, a defect of OpenClaw that its preset keeps.
     """
-    return _merged(messages, "user", lambda a, b: _questions(a, b, keep_plain=keep_plain))
+    return _merge_neighbours(messages, "user", lambda a, b: _questions(a, b, keep_plain=keep_plain))
 
 
-def _merged(
+def _merge_neighbours(
     messages: NeutralMessages,
     role: str,
     merge: Callable[[NeutralMessage, NeutralMessage], NeutralMessage],
@@ -68,14 +70,14 @@ def _merged(
 
 
 def _answers(earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool) -> NeutralMessage:
-    said = {name: value for name in LATER_SAYS if (value := (later.metadata or {}).get(name))}
+    fields = {name: value for name in LATER_SAYS if (value := (later.metadata or {}).get(name))}
     return earlier.model_copy(
         update={
             "blocks": _blocks(earlier, keep_plain=keep_plain)
             + _blocks(later, keep_plain=keep_plain),
             "plain": False,
             "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
-            "metadata": _or_none((earlier.metadata or {}) | said, earlier),
+            "metadata": _or_none((earlier.metadata or {}) | fields, earlier),
         }
     )
 
@@ -116,7 +118,7 @@ def user_first(messages: NeutralMessages, opening: str = BOOTSTRAP) -> NeutralMe
 def user_last(messages: NeutralMessages, closing: str) -> NeutralMessages:
     """Append a user message after a final assistant message, since many models refuse to continue one.
 
-    Not after one that the provider paused: it goes on with just that.
+    A paused answer stays last, since the provider continues exactly that.
     """
     if not messages or messages[-1].role != "assistant" or messages[-1].stop == "paused":
         return messages
@@ -132,25 +134,26 @@ def system_first(messages: NeutralMessages) -> NeutralMessages:
 
 
 def with_speakable_blocks(messages: NeutralMessages) -> NeutralMessages:
-    """Leave out blocks that a message of its role cannot contain, such as a call by the user."""
-    out = tuple(_fitting(message) for message in messages)
+    """Remove blocks that a message of its role cannot contain, such as a call by the user."""
+    out = tuple(_with_sayable_blocks(message) for message in messages)
     return same_if_unchanged(out, messages)
 
 
-def _fitting(message: NeutralMessage) -> NeutralMessage:
+def _with_sayable_blocks(message: NeutralMessage) -> NeutralMessage:
     kinds = SAYABLE[message.role]
     blocks = tuple(block for block in message.blocks if isinstance(block, kinds))
     return with_blocks(message, blocks)
 
 
 def drop_silent(messages: NeutralMessages) -> NeutralMessages:
-    """Leave out messages without content besides thinking and blank text, which providers refuse."""
+    """Remove messages with only thinking and blank text, which providers refuse."""
     return same_if_unchanged(
-        tuple(one for one in messages if any(map(_says, one.blocks))), messages
+        tuple(message for message in messages if any(map(_says_something, message.blocks))),
+        messages,
     )
 
 
-def _says(block: Block) -> bool:
+def _says_something(block: Block) -> bool:
     match block:
         case TextBlock(text=text):
             return bool(text.strip())
@@ -161,17 +164,19 @@ def _says(block: Block) -> bool:
 
 
 def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
-    """Remove calls without a result before the next answer; with thinking, an answer keeps all or nothing."""
+    """Remove calls without a result before the next answer; an answer with thinking loses all its blocks then."""
     ends = _next_answers(messages)
     out = tuple(
-        _resolved(message, messages[at + 1 : ends[at]]) if message.role == "assistant" else message
+        _with_open_calls_dropped(message, messages[at + 1 : ends[at]])
+        if message.role == "assistant"
+        else message
         for at, message in enumerate(messages)
     )
     return same_if_unchanged(out, messages)
 
 
 def _next_answers(messages: NeutralMessages) -> list[int]:
-    """Return for each position that of the next assistant message."""
+    """Return for each position the position of the next assistant message."""
     ends = [len(messages)] * len(messages)
     end = len(messages)
     for at in range(len(messages) - 1, -1, -1):
@@ -181,17 +186,19 @@ def _next_answers(messages: NeutralMessages) -> list[int]:
     return ends
 
 
-def _resolved(message: NeutralMessage, following: Sequence[NeutralMessage]) -> NeutralMessage:
+def _with_open_calls_dropped(
+    message: NeutralMessage, following: Sequence[NeutralMessage]
+) -> NeutralMessage:
     if not calls_of(message):
         return message
     calls = [block for block in message.blocks if isinstance(block, CallBlock)]
-    thinking = thinks(message)
+    thinking = has_thinking(message)
     results = list(_results(following, embedded=not thinking))
     dangling = [call for call in calls if not _has_result(call, results, by_name=thinking)]
     if not dangling:
         return message
     blocks = () if thinking else tuple(b for b in message.blocks if b not in dangling)
-    if not blocks and not failed(message):
+    if not blocks and not is_failed(message):
         blocks = (TextBlock(text=CALLS_OMITTED),)
     return message.model_copy(update={"blocks": blocks})
 

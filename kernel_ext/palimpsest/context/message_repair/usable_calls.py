@@ -1,7 +1,7 @@
-"""Leave out tool calls that no provider would accept: without input, id or a usable name.
+"""Remove tool calls that no provider would accept: without input, id or a usable name.
 
-Imported sessions and models that break off in the middle of a call leave them behind. Thinking
-that its provider signed is sent back as it was or not at all, never in part.
+They come from imported sessions, and from models that stop in the middle of a call. Thinking
+that its provider signed is sent back unchanged or not at all, never in part.
 """
 
 import itertools
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from palimpsest.context.message_repair.frame_pairing import answered_calls
 from palimpsest.context.message_repair.message_blocks import (
     UNKNOWN_TOOL,
+    has_thinking,
     same_if_unchanged,
-    thinks,
     with_blocks,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -33,7 +33,7 @@ STRICT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class UsableCalls:
-    """Messages with usable calls only, and how much was left out."""
+    """Messages with usable calls only, and the number of removed calls and messages."""
 
     messages: NeutralMessages
     dropped_calls: int = 0
@@ -47,9 +47,9 @@ class UsableCallRule:
     strict_names: bool = False
     """No padding, no colon and no dot in a name (as in OpenClaw of early 2026)."""
     allowed: Collection[str] = ()
-    """The tools that are offered; none means any."""
+    """The offered tools; empty for any tool."""
     keep_answered: bool = True
-    """A call that has its result stays, though its tool is no longer offered."""
+    """A call with a result stays, even where its tool is no longer offered."""
     whole_thinking: bool = False
     """An answer with thinking and calls is sent back whole or not at all."""
 
@@ -99,7 +99,9 @@ def _named_as_called(message: NeutralMessage, tools: dict[str, str]) -> NeutralM
 
 
 def _calls(messages: NeutralMessages) -> list[CallBlock]:
-    return [block for one in messages for block in one.blocks if isinstance(block, CallBlock)]
+    return [
+        block for message in messages for block in message.blocks if isinstance(block, CallBlock)
+    ]
 
 
 def _each_call(
@@ -115,26 +117,21 @@ def _each_call(
 
 
 def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls:
-    """Leave out unusable calls, and the messages of which nothing is left."""
-    repairing = _Repairing(
-        rule, answered_calls(messages) if _looks_at_answers(rule) else frozenset()
+    """Remove unusable calls, and messages that become empty."""
+    needs_answers = bool(rule.allowed) and rule.keep_answered
+    repair = _CallRepair(rule, answered_calls(messages) if needs_answers else frozenset())
+    repaired = tuple(
+        usable for message in messages if (usable := repair.message(message)) is not None
     )
-    kept: list[NeutralMessage] = []
-    for message in messages:
-        left = repairing.message(message)
-        if left is not None:
-            kept.append(left)
-    left_over = same_if_unchanged(tuple(kept), messages)
-    if left_over is messages:
+    unchanged = same_if_unchanged(repaired, messages) is messages
+    if unchanged:
         return UsableCalls(messages)
-    return UsableCalls(left_over, repairing.dropped_calls, repairing.dropped_messages)
+    return UsableCalls(repaired, repair.dropped_calls, repair.dropped_messages)
 
 
-def _looks_at_answers(rule: UsableCallRule) -> bool:
-    return bool(rule.allowed) and rule.keep_answered
+class _CallRepair:
+    """Removes the unusable calls of messages, and counts them."""
 
-
-class _Repairing:
     def __init__(self, rule: UsableCallRule, answered: frozenset[int]) -> None:
         self._rule = rule
         self._answered = answered
@@ -144,24 +141,28 @@ class _Repairing:
         self.dropped_messages = 0
 
     def message(self, message: NeutralMessage) -> NeutralMessage | None:
-        """Return what is left of the message, or None."""
+        """Return the message with its usable calls; None where nothing is left."""
         if message.role == "system" and not message.blocks and not self._rule.strict_names:
             return None
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         if message.role != "assistant" or not calls:
             return message
-        if self._rule.whole_thinking and thinks(message):
-            return self._whole(message, calls)
-        blocks = tuple(left for block in message.blocks if (left := self._block(block)) is not None)
+        if self._rule.whole_thinking and has_thinking(message):
+            return self._whole_or_none(message, calls)
+        blocks = tuple(
+            usable for block in message.blocks if (usable := self._block(block)) is not None
+        )
         self._claimed.update(block.call_id for block in blocks if isinstance(block, CallBlock))
         if not blocks:
             self.dropped_messages += 1
             return None
         return with_blocks(message, blocks)
 
-    def _whole(self, message: NeutralMessage, calls: list[CallBlock]) -> NeutralMessage | None:
+    def _whole_or_none(
+        self, message: NeutralMessage, calls: list[CallBlock]
+    ) -> NeutralMessage | None:
         identifiers = [call.call_id for call in calls]
-        usable = all(self._usable(call) and call.tool == call.tool.strip() for call in calls)
+        usable = all(self._is_usable(call) and call.tool == call.tool.strip() for call in calls)
         if (
             usable
             and len(set(identifiers)) == len(identifiers)
@@ -176,13 +177,13 @@ class _Repairing:
     def _block(self, block: Block) -> Block | None:
         if not isinstance(block, CallBlock):
             return block
-        if not self._usable(block):
+        if not self._is_usable(block):
             self.dropped_calls += 1
             return None
         name = block.tool.strip()
         return block if name == block.tool else block.model_copy(update={"tool": name})
 
-    def _usable(self, call: CallBlock) -> bool:
+    def _is_usable(self, call: CallBlock) -> bool:
         if call.incomplete or not call.call_id.strip():
             return False
         name = call.tool if self._rule.strict_names else call.tool.strip()

@@ -1,8 +1,8 @@
-"""Apply decisions to messages: the parts as the model is shown them.
+"""Apply decisions to messages, which gives the parts as the model sees them.
 
-Text reduction always starts from the stored original, so applying twice changes nothing. What the
-user excluded is dropped with all that makes no sense without it; the newest prompt is always sent,
-since a request without it would ask nothing: excluding it takes effect from the next prompt on.
+Text reduction always starts from the stored original, so applying twice changes nothing. An excluded
+part is dropped with everything that is meaningless without it; the newest prompt is always sent, since
+a request without it would have no question: its exclusion takes effect from the next prompt on.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any
 
-from palimpsest.context.engine_text.reminders import MODE, wrapped
+from palimpsest.context.engine_text.reminders import MODE, with_reminders
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.transcript.context_values.decisions import (
@@ -39,24 +39,26 @@ from palimpsest.transcript.provider_calls import is_provider_call, without_nativ
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 IMPORT: OwnRule = "import"
 CLEARED = "[Old tool result content cleared]"
-"""Shown instead of a cleared output where the decision has no text of its own."""
+"""Replaces a cleared output where the decision has no text."""
 
 
 def apply_decisions(messages: Messages, view: View) -> Messages:
     """Return the messages with every effective decision applied and blobs loaded."""
     if not view.decisions:
-        return tuple([_undecided(message, view.texts) for message in messages])
+        return tuple([_whole_message(message, view.texts) for message in messages])
     effective = EffectiveDecisions(view.decisions)
     newest = newest_visible_prompt(messages, effective)
-    named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
-    shown = tuple(
+    named = {
+        name for decision in view.decisions for name in (decision.part_id, decision.message_id)
+    }
+    reduced = tuple(
         _message(message, effective, view.texts, is_newest=message is newest)
         if named
         and (message.id in named or not named.isdisjoint([part.id for part in message.parts]))
-        else _undecided(message, view.texts)
+        else _whole_message(message, view.texts)
         for message in messages
     )
-    return wrapped(shown, view.decisions)
+    return with_reminders(reduced, view.decisions)
 
 
 def newest_visible_prompt(messages: Messages, effective: EffectiveDecisions) -> Message | None:
@@ -65,11 +67,13 @@ def newest_visible_prompt(messages: Messages, effective: EffectiveDecisions) -> 
         if not isinstance(message.info, UserMessage):
             continue
         reductions = (effective.reduction(part.id, message.id) for part in message.parts)
-        taken_back = any(
-            one is not None and one.action == "drop" and one.rule not in (EXCLUDE, MODE)
-            for one in reductions
+        is_withdrawn = any(
+            reduction is not None
+            and reduction.action == "drop"
+            and reduction.rule not in (EXCLUDE, MODE)
+            for reduction in reductions
         )
-        if not taken_back:
+        if not is_withdrawn:
             return message
     return None
 
@@ -92,12 +96,12 @@ def _message(
     return message.model_copy(update={"parts": tuple(parts)})
 
 
-def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
+def _whole_message(message: Message, texts: Mapping[str, str]) -> Message:
     # Every part of a session passes here, and comparing the name of its type is twice as fast as isinstance.
     if not [
         part
         for part in message.parts
-        if (part.type == "tool" and _is_kept_apart(part))
+        if (part.type == "tool" and _has_blobs(part))
         or (part.type == "file" and part.url.startswith("blob:"))
     ]:
         return message
@@ -105,14 +109,14 @@ def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
     return message.model_copy(update={"parts": parts})
 
 
-def _is_kept_apart(part: ToolPart) -> bool:
-    """Return whether some of an output is stored in a blob."""
+def _has_blobs(part: ToolPart) -> bool:
+    """Return whether an output may be stored in blobs."""
     state = part.state
     return state.status == "completed" and (state.blob is not None or bool(state.attachments))
 
 
 def _says_something(parts: list[Part]) -> bool:
-    """Return whether more is left of an answer than thinking and step markers."""
+    """Return whether an answer's remaining parts are more than thinking and step markers."""
     return any(
         not isinstance(part, ReasoningPart | StepStartPart | StepFinishPart) for part in parts
     )
@@ -131,30 +135,30 @@ def _part(
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     state = part.state
-    if decision is None and not _is_kept_apart(part):
+    if decision is None and not _has_blobs(part):
         return part
-    whole = whole_output(part, texts)
-    told = [pictures.get(str(place), NOTHING) for place in range(len(state.attachments))]
+    full_output = whole_output(part, texts)
+    changes = [pictures.get(str(place), NOTHING) for place in range(len(state.attachments))]
     attachments = tuple(
-        _attached(attachment, texts, picture)
-        for attachment, picture in zip(state.attachments, told, strict=True)
+        _sent_attachment(attachment, texts, picture)
+        for attachment, picture in zip(state.attachments, changes, strict=True)
         if LEFT_OUT not in picture
     )
-    in_place = [str(picture[LEFT_OUT]) for picture in told if LEFT_OUT in picture]
+    in_place = [str(picture[LEFT_OUT]) for picture in changes if LEFT_OUT in picture]
     match decision:
         case None:
-            shown = whole
+            shown = full_output
         case Decision(action="clear"):
             shown, attachments, in_place = _placeholder(decision), (), []
         case _:
-            shown = recorded_text(decision) or shorten(whole, decision.numbers)
+            shown = recorded_text(decision) or shorten(full_output, decision.numbers)
             if decision.numbers.get("without_media"):
                 attachments, in_place = (), []
-    shown = "\n\n".join(one for one in (shown, *in_place) if one or not in_place)
+    shown = "\n\n".join(text for text in (shown, *in_place) if text or not in_place)
     update: dict[str, object] = {"output": shown, "attachments": attachments}
     if decision is None or not is_provider_call(part):
         return part.model_copy(update={"state": state.model_copy(update=update)})
-    # The provider takes its own blocks as they came only: a call that is cut is told as text, whole pairs at once.
+    # The provider accepts its own blocks only unchanged, so a reduced call and its result are both sent as text.
     update["metadata"] = without_native(state.metadata)
     return part.model_copy(
         update={
@@ -164,7 +168,7 @@ def _part(
     )
 
 
-def _attached(
+def _sent_attachment(
     attachment: Attachment, texts: Mapping[str, str], picture: Mapping[str, Any]
 ) -> Attachment:
     """Return a picture or document of a result as it is sent, with its content."""
@@ -175,7 +179,7 @@ def _attached(
 def _content(
     url: str, mime: str, texts: Mapping[str, str], picture: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return the url with the content, and its type, of a picture or of its smaller version where that is there."""
+    """Return url and type of a picture's content; those of its smaller version where one exists."""
     smaller = texts.get(str(picture.get("url", "")).removeprefix("blob:"))
     if smaller is not None:
         return {"url": smaller, "mime": str(picture["mime"])}
@@ -183,7 +187,7 @@ def _content(
 
 
 def _file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, Any] | None) -> Part:
-    """Return an attached file as it is sent, with its content, or the words in its place."""
+    """Return an attached file with its content, or the text that replaces it."""
     if picture is not None and LEFT_OUT in picture:
         return TextPart(
             id=part.id,
@@ -198,18 +202,18 @@ def _file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, Any] |
 
 
 def _placeholder(decision: Decision) -> str:
-    said = recorded_text(decision)
-    return str(decision.numbers.get("text", CLEARED)) if said is None else said
+    recorded = recorded_text(decision)
+    return str(decision.numbers.get("text", CLEARED)) if recorded is None else recorded
 
 
 def recorded_text(decision: Decision) -> str | None:
-    """Return what another agent's recording says stood in an output's place; None for our own decisions."""
+    """Return the text that replaced an output in another agent's recording; None for our own decisions."""
     shown = decision.numbers.get("shown") if decision.rule in (IMPORT, PICTURES_RULE) else None
     return shown if isinstance(shown, str) else None
 
 
 def _reduced_cells(part: NotebookPart, decision: Decision) -> NotebookPart:
-    """Return a note about the user's cells as it is shown after a reduction."""
+    """Return a note about the user's cells after a reduction."""
     if decision.action == "clear":
         shown = _placeholder(decision)
     else:

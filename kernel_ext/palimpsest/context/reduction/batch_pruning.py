@@ -4,7 +4,7 @@ Every change early in a request invalidates the provider's cache from there on, 
 seldom and much at once: near the budget, also in the middle of a turn, or when the cache is cold
 anyway. Out-of-date reads are cleared first, then the oldest outputs. The newest turns stay whole, unless
 they alone bring the request near the budget: one turn of a hundred steps can fill a window by
-itself, and would otherwise be compacted while it still holds outputs that are not needed.
+itself, and would otherwise be compacted while it still has unneeded outputs.
 """
 
 import math
@@ -32,7 +32,7 @@ NOTES = {"read-again": "the same file was read again later", "changed": "the fil
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An output that may be cleared, and what that saves."""
+    """An output that may be cleared, and the tokens that this saves."""
 
     part_id: str
     newer: NewerCall | None
@@ -44,8 +44,8 @@ class _Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """When to start, where to stop, and what is kept, in tokens as the estimator counts them."""
+class _BatchLimits:
+    """The thresholds of a batch, in estimated tokens."""
 
     used: float
     start: float
@@ -56,42 +56,46 @@ class _Target:
 
 
 def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> RuleAnswer:
-    """Decide what is cleared before the coming request; nothing where it does not pay."""
+    """Decide which outputs are cleared before the next request; none where it does not pay."""
     if not facts.window:  # no limit, so it never fills
         return RuleAnswer()
-    aim = _target(rule, facts)
-    looked_at = LookedAt("tokens of the request", aim.used, aim.start)
-    if not aim.cold and aim.used < aim.start:
+    limits = _limits(rule, facts)
+    looked_at = LookedAt("tokens of the request", limits.used, limits.start)
+    if not limits.cold and limits.used < limits.start:
         return RuleAnswer((), looked_at)
-    if outputs.tokens_at_most - aim.protect < aim.minimum:
+    if outputs.tokens_at_most - limits.protect < limits.minimum:
         return RuleAnswer((), looked_at)
-    chosen = _choose(_candidates(outputs, rule, aim), aim)
-    saved = sum(one.saved for one in chosen)
-    if saved < aim.minimum:
+    chosen = _choose(_candidates(outputs, rule, limits), limits)
+    saved = sum(candidate.saved for candidate in chosen)
+    if saved < limits.minimum:
         return RuleAnswer((), looked_at)
     numbers = {
-        "used_tokens": round(aim.used),
-        "start_tokens": None if aim.start == math.inf else round(aim.start),
-        "target_tokens": round(aim.target),
-        "cold": aim.cold,
-        "protect_tokens": aim.protect,
-        "minimum_tokens": aim.minimum,
+        "used_tokens": round(limits.used),
+        "start_tokens": None if limits.start == math.inf else round(limits.start),
+        "target_tokens": round(limits.target),
+        "cold": limits.cold,
+        "protect_tokens": limits.protect,
+        "minimum_tokens": limits.minimum,
         "batch_tokens": saved,
     }
-    made = (
+    reductions = (
         OutputReduction(
-            one.part_id, "clear", numbers | {"text": one.text} | _why(one), one.text, one.tokens
+            candidate.part_id,
+            "clear",
+            numbers | {"text": candidate.text} | _reason_numbers(candidate),
+            candidate.text,
+            candidate.tokens,
         )
-        for one in chosen
+        for candidate in chosen
     )
-    return RuleAnswer(tuple(made), looked_at)
+    return RuleAnswer(tuple(reductions), looked_at)
 
 
-def _target(rule: PrunePolicy, facts: Facts) -> _Target:
+def _limits(rule: PrunePolicy, facts: Facts) -> _BatchLimits:
     budget = max(facts.window - facts.reserve, 0) / facts.calibration
     scale = min(1.0, facts.window / rule.full_window)
     age = facts.cache_age_seconds
-    return _Target(
+    return _BatchLimits(
         used=facts.used_tokens or 0,
         start=math.inf if facts.used_tokens is None else budget * rule.start_share,
         target=budget * rule.target_share,
@@ -101,67 +105,73 @@ def _target(rule: PrunePolicy, facts: Facts) -> _Target:
     )
 
 
-def _candidates(outputs: RequestOutputs, rule: PrunePolicy, aim: _Target) -> list[_Candidate]:
-    """Return what may be cleared, oldest first: nothing pinned, restored, protected, new or tiny."""
+def _candidates(
+    outputs: RequestOutputs, rule: PrunePolicy, limits: _BatchLimits
+) -> list[_Candidate]:
+    """Return the clearable outputs, oldest first: not pinned, restored, protected, new or tiny."""
     behind = []
     newest_tokens = 0
     for output in outputs.newest_first():
-        is_behind = newest_tokens >= aim.protect
+        is_behind = newest_tokens >= limits.protect
         tokens = output.tokens + MEDIA_TOKENS * output.media
         newest_tokens += tokens
         if is_behind and not output.kept and output.tool not in rule.protected_tools:
             behind.append((output, tokens))
-    if sum(tokens for _, tokens in behind) < aim.minimum:
+    if sum(tokens for _, tokens in behind) < limits.minimum:
         return []
-    found = []
+    candidates = []
     for output, tokens in reversed(behind):
         newer = outputs.newer_call(output.part_id)
         text = _note(rule, output.part_id, newer)
         saved = tokens - outputs.count(text)
         if saved >= WORTH_TOKENS:
             recent = output.is_recent(rule.protect_turns)
-            found.append(_Candidate(output.part_id, newer, text, tokens, saved, recent))
-    return found
+            candidates.append(_Candidate(output.part_id, newer, text, tokens, saved, recent))
+    return candidates
 
 
-def _choose(candidates: Sequence[_Candidate], aim: _Target) -> list[_Candidate]:
-    """Take from the older turns first; from the newest only where those alone fill the window."""
-    older = [one for one in candidates if not one.recent]
-    chosen = older if aim.cold else _until(_in_order(older), aim.used - aim.target, aim.minimum)
-    left = aim.used - sum(one.saved for one in chosen)
-    if left >= aim.start:
-        recent = [one for one in candidates if one.recent]
-        least = aim.minimum - round(aim.used - left)
-        chosen = [*chosen, *_until(_in_order(recent), left - aim.target, least)]
-    order = {one.part_id: at for at, one in enumerate(candidates)}
-    return sorted(chosen, key=lambda one: order[one.part_id])
+def _choose(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Candidate]:
+    """Choose outputs of older turns first; of the newest only where those alone fill the window."""
+    older = [candidate for candidate in candidates if not candidate.recent]
+    chosen = (
+        older
+        if limits.cold
+        else _take_enough(_in_order(older), limits.used - limits.target, limits.minimum)
+    )
+    used_after = limits.used - sum(candidate.saved for candidate in chosen)
+    if used_after >= limits.start:
+        recent = [candidate for candidate in candidates if candidate.recent]
+        least = limits.minimum - round(limits.used - used_after)
+        chosen = [*chosen, *_take_enough(_in_order(recent), used_after - limits.target, least)]
+    order = {candidate.part_id: at for at, candidate in enumerate(candidates)}
+    return sorted(chosen, key=lambda candidate: order[candidate.part_id])
 
 
 def _in_order(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     """Put out-of-date reads first; else the oldest stay first."""
-    return sorted(candidates, key=lambda one: one.newer is None)
+    return sorted(candidates, key=lambda candidate: candidate.newer is None)
 
 
-def _until(candidates: Iterable[_Candidate], enough: float, least: int) -> list[_Candidate]:
-    """Take as many as free enough tokens, and no fewer than are worth it at once."""
+def _take_enough(candidates: Iterable[_Candidate], enough: float, least: int) -> list[_Candidate]:
+    """Take candidates until they free enough tokens, and at least the minimum of a batch."""
     chosen: list[_Candidate] = []
     saved = 0
-    for one in candidates:
+    for candidate in candidates:
         if saved >= enough and saved >= least:
             break
-        chosen.append(one)
-        saved += one.saved
+        chosen.append(candidate)
+        saved += candidate.saved
     return chosen
 
 
-def _why(one: _Candidate) -> dict[str, Any]:
-    if one.newer is None:
+def _reason_numbers(candidate: _Candidate) -> dict[str, Any]:
+    if candidate.newer is None:
         return {"reason": "old"}
-    return {"reason": one.newer.reason, "by_part_id": one.newer.part_id}
+    return {"reason": candidate.newer.reason, "by_part_id": candidate.newer.part_id}
 
 
 def _note(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:
-    """Return the placeholder: that the output is cleared, what made it out of date, how to recall it."""
+    """Return the placeholder with the reason for clearing and how to recall the output."""
     why = f": {NOTES[newer.reason]}" if newer is not None else ""
     back = f"; recall {short(part_id)} shows it" if rule.recall else ""
     return f"{rule.placeholder.removesuffix(']')}{why}{back}]" if why or back else rule.placeholder

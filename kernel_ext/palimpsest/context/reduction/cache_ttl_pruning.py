@@ -1,9 +1,9 @@
-"""Trim and clear tool outputs when the provider's prompt cache is cold, so that it costs nothing.
+"""Trim and clear tool outputs when the provider's prompt cache is cold, so that the change costs nothing.
 
 Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window,
 long outputs are trimmed to head and tail, and where that is not enough the oldest are cleared. Under a
-policy that is not sticky this holds for one request: the next decides anew, and restores what it does
-not decide again (OpenClaw changes its request only, never its session).
+policy that is not sticky each request decides anew and restores all other outputs (OpenClaw changes its
+request only, never its session).
 """
 
 import re
@@ -25,27 +25,27 @@ CACHE_TTL = f"{PRUNE_RULE}cache-ttl"
 
 CHARS_PER_TOKEN = 4
 MEDIA_CHARS = 8_000
-"""How many characters an image counts as."""
+"""Characters that an image counts as."""
 GAP = "\n...\n"
 MEDIA_GONE = "[image removed during context pruning]"
 
 
 def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> RuleAnswer:
-    """Decide which outputs the coming request shows trimmed or cleared."""
+    """Decide which outputs the next request shows trimmed or cleared."""
     age = facts.cache_age_seconds
     looked_at = LookedAt("seconds since the cache was used", age or 0, rule.ttl_seconds, "seconds")
-    made = outputs.made_by(CACHE_TTL)
+    earlier = outputs.made_by(CACHE_TTL)
     cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
     bare = outputs if rule.sticky or not cold else outputs.without(CACHE_TTL)
-    wanted = _wanted(bare, rule, facts.window) if cold else {}
-    same = {name for name, one in wanted.items() if _is_same(made.get(name), one)}
-    back = () if rule.sticky else (name for name in made if name not in same)
+    wanted = _wanted_reductions(bare, rule, facts.window) if cold else {}
+    same = {name for name, reduction in wanted.items() if _is_same(earlier.get(name), reduction)}
+    back = () if rule.sticky else (name for name in earlier if name not in same)
     return RuleAnswer(
         (
             *(OutputReduction(name, "restore", {}) for name in back),
             *(
-                replace(one, numbers=dict(one.numbers) | {"cache_age_seconds": age})
-                for name, one in wanted.items()
+                replace(reduction, numbers=dict(reduction.numbers) | {"cache_age_seconds": age})
+                for name, reduction in wanted.items()
                 if name not in same
             ),
         ),
@@ -53,8 +53,8 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     )
 
 
-def prunable(tool: str, rule: PrunePolicy) -> bool:
-    """Return whether the outputs of a tool may be pruned: denied tools never, else what is allowed."""
+def is_prunable(tool: str, rule: PrunePolicy) -> bool:
+    """Return whether the outputs of a tool may be pruned; a denied tool is never pruned."""
     name = tool.strip().lower()
     if any(_matches(name, pattern) for pattern in rule.deny_tools):
         return False
@@ -66,31 +66,33 @@ def _matches(name: str, pattern: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pieces)), name, re.DOTALL) is not None
 
 
-def _is_same(made: OutputReduction | None, one: OutputReduction) -> bool:
-    """Return whether the same was done with an output before."""
-    if made is None or made.action != one.action:
+def _is_same(earlier: OutputReduction | None, wanted: OutputReduction) -> bool:
+    """Return whether an earlier reduction of an output is the same."""
+    if earlier is None or earlier.action != wanted.action:
         return False
-    return {name: made.numbers.get(name) for name in one.numbers} == dict(one.numbers)
+    return {name: earlier.numbers.get(name) for name in wanted.numbers} == dict(wanted.numbers)
 
 
-def _wanted(outputs: RequestOutputs, rule: PrunePolicy, window: int) -> dict[str, OutputReduction]:
-    """Return what is done with the outputs that may be pruned, oldest first, by their parts."""
+def _wanted_reductions(
+    outputs: RequestOutputs, rule: PrunePolicy, window: int
+) -> dict[str, OutputReduction]:
+    """Return the reductions of the prunable outputs by part id, oldest first."""
     room = window * CHARS_PER_TOKEN
     total = outputs.all_chars(wide=rule.wide_chars)
     if room <= 0 or total / room < rule.soft_ratio:
         return {}
     candidates = [
-        one
-        for one in outputs.newest_first()
-        if one.is_settled(rule.keep_assistants)
-        and not one.kept
-        and prunable(one.tool, rule)
-        and not (one.media and rule.media == "spared")
+        candidate
+        for candidate in outputs.newest_first()
+        if candidate.is_settled(rule.keep_assistants)
+        and not candidate.kept
+        and is_prunable(candidate.tool, rule)
+        and not (candidate.media and rule.media == "spared")
     ][::-1]
     wanted: dict[str, OutputReduction] = {}
     sizes = {output.part_id: _output_chars(output, rule) for output in candidates}
     for output in candidates:
-        trimmed = _trimmed(output, rule)
+        trimmed = _trim_output(output, rule)
         if trimmed is None:
             continue
         wanted[output.part_id] = trimmed
@@ -110,30 +112,30 @@ def _wanted(outputs: RequestOutputs, rule: PrunePolicy, window: int) -> dict[str
     return wanted
 
 
-def _trimmed(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
+def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
     """Keep head and tail of a long output, and a placeholder for each of its images."""
-    gone = [MEDIA_GONE] * output.media
-    source = "\n".join([output.whole, *gone] if output.whole else gone)
-    shown = "\n".join([output.shown, *gone] if output.shown else gone)
+    notes = [MEDIA_GONE] * output.media
+    source = "\n".join([output.whole, *notes] if output.whole else notes)
+    shown = "\n".join([output.shown, *notes] if output.shown else notes)
     appended = source[len(output.whole) :]
     head, tail = max(rule.soft_head_chars, 0), max(rule.soft_tail_chars, 0)
     if len(shown) <= rule.soft_max_chars or head + tail >= len(shown):
         if not output.media:
             return None
-        numbers: dict[str, int | str] = _ends(len(source), 0, "", "")
+        numbers: dict[str, int | str] = _cut_numbers(len(source), 0, "", "")
     else:
         note = (
             f"\n\n[Tool result trimmed: kept first {head} chars and last {tail} chars "
             f"of {len(source)} chars.]"
         )
-        numbers = _ends(head, tail, GAP, note) | {"omitted": len(source) - head - tail}
+        numbers = _cut_numbers(head, tail, GAP, note) | {"omitted": len(source) - head - tail}
     if output.media:
         numbers |= {"appended": appended, "without_media": True}
     text = shorten(output.whole, numbers)
     return OutputReduction(output.part_id, "truncate", numbers, text, output.tokens)
 
 
-def _ends(head: int, tail: int, middle: str, suffix: str) -> dict[str, int | str]:
+def _cut_numbers(head: int, tail: int, middle: str, suffix: str) -> dict[str, int | str]:
     return {
         "head_chars": head,
         "tail_chars": tail,

@@ -1,6 +1,6 @@
-"""The outputs of a session's messages as the rules see them, and the decisions that their answers become.
+"""The outputs of a session's messages as pruning rules see them, and the decisions of these rules.
 
-Border: pure. ``request_outputs.py`` says what a rule sees and answers; the loop journals the decisions.
+Border: pure. ``request_outputs.py`` defines a rule's input and result; the loop journals the decisions.
 """
 
 import json
@@ -14,7 +14,7 @@ from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.request_outputs import OutputReduction
-from palimpsest.context.reduction.superseded_reads import NewerCall, superseded
+from palimpsest.context.reduction.superseded_reads import NewerCall, newer_calls
 from palimpsest.context.visible_messages import View, turn_spans, whole_output
 from palimpsest.transcript.context_values.decisions import (
     Decision,
@@ -48,21 +48,21 @@ class MessageOutputs:
     count: Callable[[str], int]
     """Tokens of a text."""
     tokens_at_most: ClassVar[float] = math.inf
-    """Not known before each is counted."""
+    """Unknown before each output is counted."""
 
     def newest_first(self) -> Iterator["MessageOutput"]:
         """Yield the outputs that are shown."""
-        yield from reversed(self._shown)
+        yield from reversed(self._shown_outputs)
 
     def older(self, turns: int) -> Iterator["MessageOutput"]:
-        """Yield the outputs before the newest so many messages of the user, newest first, back to a summary."""
+        """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary."""
         messages = self.view.messages
-        shown = {one.part_id: one for one in self._listed(messages)}
-        found = 0
+        outputs = {output.part_id: output for output in self._list_outputs(messages)}
+        turns_passed = 0
         for position in range(len(messages) - 1, -1, -1):
             info = messages[position].info
-            found += isinstance(info, UserMessage)
-            if found < turns:
+            turns_passed += isinstance(info, UserMessage)
+            if turns_passed < turns:
                 continue
             if isinstance(info, AssistantMessage) and info.summary:
                 return
@@ -72,12 +72,12 @@ class MessageOutputs:
                 reduction = self._reductions.get(part.id)
                 if reduction is not None and reduction.action == "clear":
                     yield replace(self._output(position, part, part), cleared=True)
-                elif part.id in shown:
-                    yield shown[part.id]
+                elif part.id in outputs:
+                    yield outputs[part.id]
 
     def newer_call(self, part_id: str) -> NewerCall | None:
         """Return the call that made a read out of date."""
-        return self._newer.get(part_id)
+        return self._newer_calls.get(part_id)
 
     def all_chars(self, *, wide: bool) -> int:
         """Return the characters of all messages as they are shown."""
@@ -85,34 +85,36 @@ class MessageOutputs:
         return sum(_chars(part, wide=wide) for message in messages for part in message.parts)
 
     def made_by(self, rule: str) -> dict[str, OutputReduction]:
-        """Return what a rule's decisions that hold did, by their parts."""
+        """Return the effective reductions by a rule, by part id."""
         return {
             name: OutputReduction(
-                name, "clear" if one.action == "clear" else "truncate", one.numbers
+                name, "clear" if reduction.action == "clear" else "truncate", reduction.numbers
             )
-            for name, one in self._reductions.items()
-            if one.rule == rule
+            for name, reduction in self._reductions.items()
+            if reduction.rule == rule
         }
 
     def without(self, rule: str) -> Self:
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
-        kept = tuple(one for one in self.view.decisions if one.rule != rule)
-        return replace(self, view=replace(self.view, decisions=kept))
+        other_decisions = tuple(
+            decision for decision in self.view.decisions if decision.rule != rule
+        )
+        return replace(self, view=replace(self.view, decisions=other_decisions))
 
     def decisions(
-        self, rule: str, found: Sequence[OutputReduction], new_id: Callable[[], str]
+        self, rule: str, reductions: Sequence[OutputReduction], new_id: Callable[[], str]
     ) -> tuple[Decision, ...]:
-        """Return what is journalled of a rule's answer."""
-        return tuple(self._decision(rule, one, new_id()) for one in found)
+        """Return the decisions to journal for a rule's reductions."""
+        return tuple(self._decision(rule, reduction, new_id()) for reduction in reductions)
 
     @cached_property
     def messages(self) -> Messages:
-        """The messages that a request shows, after the fold."""
-        return self.view.folded(self.policy.compact)
+        """The messages that a request shows, with summaries in place of what they cover."""
+        return self.view.folded_messages(self.policy.compact)
 
     @cached_property
     def settled(self) -> tuple[int, list[int]]:
-        """Positions of the first message of the user, and of the model's answers."""
+        """The position of the first user message, and the positions of the model's answers."""
         infos = [message.info for message in self.messages]
         prompts = (at for at, info in enumerate(infos) if isinstance(info, UserMessage))
         answers = [at for at, info in enumerate(infos) if isinstance(info, AssistantMessage)]
@@ -128,41 +130,45 @@ class MessageOutputs:
         return pinned_parts(self.view.messages, self.view.decisions)
 
     @cached_property
-    def _restored(self) -> frozenset[str]:
-        return EffectiveDecisions(self.view.decisions).restored
+    def _effective(self) -> EffectiveDecisions:
+        return EffectiveDecisions(self.view.decisions)
 
     @cached_property
     def _providers(self) -> dict[str, str]:
-        """The provider that each message names."""
-        return {one.id: one.info.model.provider for one in self.view.messages}
+        """The provider of each message, by message id."""
+        return {message.id: message.info.model.provider for message in self.view.messages}
 
     @property
     def _newest_provider(self) -> str | None:
-        """The provider of the request that comes next, which is that of the newest message."""
+        """The provider of the next request, which is that of the newest message."""
         messages = self.view.messages
         return messages[-1].info.model.provider if messages else None
 
     @cached_property
-    def _shown(self) -> list["MessageOutput"]:
-        return self._listed(self.messages)
+    def _shown_outputs(self) -> list["MessageOutput"]:
+        return self._list_outputs(self.messages)
 
     @cached_property
-    def _newer(self) -> dict[str, NewerCall]:
-        return superseded(self.messages, [one.part_id for one in self._shown])
+    def _newer_calls(self) -> dict[str, NewerCall]:
+        return newer_calls(self.messages, [output.part_id for output in self._shown_outputs])
 
     @cached_property
     def _reductions(self) -> dict[str, Decision]:
         return effective_reductions(self.view.decisions)
 
-    def _listed(self, messages: Messages) -> list["MessageOutput"]:
-        """Return the outputs among messages that are shown, oldest first: nothing cleared or dropped."""
-        gone = {name for name, one in self._reductions.items() if one.action in {"clear", "drop"}}
+    def _list_outputs(self, messages: Messages) -> list["MessageOutput"]:
+        """Return the outputs in messages that are neither cleared nor dropped, oldest first."""
+        cleared = {
+            name
+            for name, reduction in self._reductions.items()
+            if reduction.action in {"clear", "drop"}
+        }
         originals = {part.id: part for message in messages for part in message.parts}
         return [
             self._output(position, part, originals[part.id])
             for position, message in enumerate(apply_decisions(messages, self.view))
             for part in message.parts
-            if part.id not in gone and _is_output(part)
+            if part.id not in cleared and _is_output(part)
         ]
 
     def _output(
@@ -171,49 +177,49 @@ class MessageOutputs:
         state = part.state if isinstance(part, ToolPart) else None
         media = len(state.attachments) if isinstance(state, ToolCompleted) else 0
         pinned = part.id in self._pinned
-        shown = whole_output(part, {})
-        sent = shown
+        full_text = whole_output(part, {})
+        sent = full_text
         if isinstance(part, ToolPart) and is_provider_call(part):
             same = self._providers.get(part.message_id) == self._newest_provider
-            sent = sent_result(part, shown, same_provider=same)
+            sent = sent_result(part, full_text, same_provider=same)
         return MessageOutput(
             outputs=self,
             position=position,
             part_id=part.id,
             tool=part.tool if isinstance(part, ToolPart) else part.type,
-            shown=shown,
+            shown=full_text,
             sent=sent,
             whole=whole_output(original, self.view.texts),
             media=media,
             pinned=pinned,
-            kept=pinned or part.id in self._restored,
+            kept=pinned or part.id in self._effective.restored,
         )
 
-    def _decision(self, rule: str, one: OutputReduction, name: str) -> Decision:
-        if one.action == "restore":
-            made = self._reductions[one.part_id]
+    def _decision(self, rule: str, reduction: OutputReduction, name: str) -> Decision:
+        if reduction.action == "restore":
+            standing = self._reductions[reduction.part_id]
             return Decision(
                 id=name,
                 action="restore",
                 rule=rule,
-                message_id=made.message_id,
-                part_id=one.part_id,
-                tokens_before=made.tokens_after,
-                tokens_after=made.tokens_before,
+                message_id=standing.message_id,
+                part_id=reduction.part_id,
+                tokens_before=standing.tokens_after,
+                tokens_after=standing.tokens_before,
             )
         return Decision(
             id=name,
-            action=one.action,
+            action=reduction.action,
             rule=rule,
-            message_id=self._homes[one.part_id],
-            part_id=one.part_id,
-            numbers=dict(one.numbers),
-            tokens_before=one.tokens,
-            tokens_after=self.count(one.text),
+            message_id=self._message_ids[reduction.part_id],
+            part_id=reduction.part_id,
+            numbers=dict(reduction.numbers),
+            tokens_before=reduction.tokens,
+            tokens_after=self.count(reduction.text),
         )
 
     @cached_property
-    def _homes(self) -> dict[str, str]:
+    def _message_ids(self) -> dict[str, str]:
         return {
             part.id: part.message_id
             for message in self.view.messages
@@ -224,16 +230,16 @@ class MessageOutputs:
 
 @dataclass(frozen=True, slots=True)
 class MessageOutput:
-    """What one completed call returned, or what the user's cells did; see ``RequestOutput``."""
+    """The output of a completed call, or a note on the user's cells; see ``RequestOutput``."""
 
     outputs: MessageOutputs
     position: int
-    """Index of its message among those that are looked at."""
+    """Index of its message among the view's."""
     part_id: str
     tool: str
     shown: str
     sent: str
-    """What a request holds of it: the text that is shown, or the provider's own blocks of a call that it ran."""
+    """Its text in a request: the shown text, or the provider's own blocks of a call that the provider ran."""
     whole: str
     media: int
     pinned: bool
@@ -247,16 +253,16 @@ class MessageOutput:
 
     @property
     def tokens(self) -> int:
-        """Tokens of what is sent."""
+        """Tokens of ``sent``."""
         return self.outputs.count(self.sent)
 
     def is_recent(self, turns: int) -> bool:
-        """Return whether it belongs to one of the newest so many turns."""
+        """Return whether it belongs to one of the newest ``turns`` turns."""
         newest = self.outputs.turns[-turns:] if turns else []
         return bool(newest) and self.position >= newest[0]
 
     def is_settled(self, answers: int) -> bool:
-        """Return whether it came after the first prompt, and before the newest so many answers."""
+        """Return whether it came after the first prompt, and before the newest ``answers`` answers."""
         first, known = self.outputs.settled
         if answers > len(known):
             return False
@@ -278,8 +284,8 @@ def _chars(part: Part, *, wide: bool) -> int:
         case FilePart():
             return MEDIA_CHARS
         case ToolPart():
-            given = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
-            return len(given) + _state_chars(part, wide=wide)
+            input_json = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
+            return len(input_json) + _state_chars(part, wide=wide)
         case _:
             return weigh_chars(part.words_for_summary(), wide=wide)
 

@@ -1,7 +1,7 @@
-"""Clear the outputs behind the newest tokens when a turn has ended, as OpenCode does.
+"""Clear the outputs before the newest ``protect_tokens`` of output when a turn has ended, as OpenCode does.
 
-Follows spec/session-engine.md 1.13: the output that crosses the line is cleared too, and nothing is where too
-little would be freed at once.
+Follows spec/session-engine.md 1.13: the output that exceeds the protected tokens is cleared too, and nothing is
+cleared where too little would be freed at once.
 """
 
 from palimpsest.context.reduction.request_outputs import (
@@ -15,25 +15,25 @@ from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 
 
 def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Facts) -> RuleAnswer:
-    """Decide what is cleared after a turn; it looks no further than an output that was cleared before."""
+    """Decide which outputs are cleared after a turn, back to the newest output that is cleared already."""
     total = freed = 0
-    behind: list[tuple[str, int, int]] = []
-    for one in outputs.older(rule.protect_turns):
-        if one.tool in rule.protected_tools:
+    older: list[tuple[str, int, int]] = []
+    for output in outputs.older(rule.protect_turns):
+        if output.tool in rule.protected_tools:
             continue
-        if one.cleared:
+        if output.cleared:
             break
-        if one.kept:
+        if output.kept:
             continue
-        tokens = one.tokens
+        tokens = output.tokens
         total += tokens
         if total > rule.protect_tokens:
             freed += tokens
-            behind.append((one.part_id, tokens, total))
+            older.append((output.part_id, tokens, total))
     looked_at = LookedAt("tokens of results that may be cleared", freed, rule.minimum_tokens)
     if freed <= rule.minimum_tokens:
         return RuleAnswer((), looked_at)
-    made = (
+    reductions = (
         OutputReduction(
             name,
             "clear",
@@ -47,6 +47,6 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
             rule.placeholder,
             tokens,
         )
-        for name, tokens, reached in behind
+        for name, tokens, reached in older
     )
-    return RuleAnswer(tuple(made), looked_at)
+    return RuleAnswer(tuple(reductions), looked_at)

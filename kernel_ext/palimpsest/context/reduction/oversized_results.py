@@ -2,7 +2,7 @@
 
 Border: pure; it decides, and the loop journals and sends again. The forms follow
 spec/context-stability.md 1.11: later versions of OpenClaw also keep the tail (where errors and
-totals are), and then count what a Chinese, Japanese or Korean character really costs.
+totals are), and then count Chinese, Japanese and Korean characters by their real cost.
 Each cut starts from the stored original, so cutting twice changes nothing. Lengths are those of
 Python's strings; OpenClaw counts a character beyond the basic plane as two.
 """
@@ -27,12 +27,12 @@ from palimpsest.transcript.ids import short
 RULE: OwnRule = "recover/oversized"
 
 LARGEST_KNOWN = 200_000
-"""Tokens assumed for the window of a model without a limit here, after its provider refused a request."""
+"""Tokens assumed for a window without a configured limit, after the provider refused a request."""
 
 TRIES = 4
-"""Times that a limit in characters is tried until a text is within its share of the window; two suffice mostly."""
+"""Most limits in characters that are tried until a text is within its share of the window; usually two suffice."""
 NARROWER = 0.95
-"""A limit is a little narrower than the average of a text says, whose kept ends may hold more tokens than the rest."""
+"""Factor on a limit computed from a text's average, since the kept ends may have more tokens than the rest."""
 AT_NEWLINE = 0.8
 """A cut moves back to the end of a line when that keeps more than this share."""
 TAIL_SHARE = 0.3
@@ -41,7 +41,7 @@ TAIL_MOST = 4_000
 TAIL_NEWLINE = 0.2
 """A tail begins with a whole line when that costs less than this share of it."""
 IMPORTANT_CHARS = 2_000
-"""How far from the end something important is looked for."""
+"""Characters at the end that are searched for important words."""
 IMPORTANT = re.compile(
     r"\b(?:error|exception|failed|fatal|traceback|panic|stack trace|errno|exit code"
     r"|total|summary|result|complete|finished|done)\b|\}\s*$",
@@ -55,7 +55,7 @@ RECALL = "; recall {name} shows them.]"
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """What is shown of a long text: its head, perhaps its tail, and notes in between and after."""
+    """The shown pieces of a long text: its head, perhaps its tail, and notes in between and after."""
 
     head: int
     tail: int = 0
@@ -67,8 +67,8 @@ class CutText:
 
     @property
     def numbers(self) -> dict[str, int | str]:
-        """What a decision records, enough to cut again."""
-        found: dict[str, int | str] = {
+        """The numbers of a decision, enough to cut again."""
+        fields: dict[str, int | str] = {
             "head_chars": self.head,
             "tail_chars": self.tail,
             "omitted": self.omitted,
@@ -76,14 +76,14 @@ class CutText:
             "suffix": self.suffix,
         }
         if self.tail or self.middle:
-            found |= {"tail_skipped": self.skipped, "middle": self.middle}
-        return found
+            fields |= {"tail_skipped": self.skipped, "middle": self.middle}
+        return fields
 
 
 def cut_result(
     text: str, most: int, policy: RecoveryPolicy, least: int | None = None
 ) -> CutText | None:
-    """Choose what is kept of a text that may have ``most`` characters; None keeps all of it.
+    """Choose the shown pieces of a text that may have ``most`` characters; None keeps all of it.
 
     ``least`` characters are kept in any case, where the form of the policy allows that.
     """
@@ -93,12 +93,12 @@ def cut_result(
     match policy.result_form:
         case "head":
             room = max(kept_least, most - len(_suffix(policy, 0)))
-            return _closed(text, CutText(head=_at_newline(text, room)), policy)
+            return _with_suffix(text, CutText(head=_at_newline(text, room)), policy)
         case "ends":
             room = max(kept_least, most - len(_suffix(policy, len(text) - most)))
-            return _closed(text, _ends(text, room, kept_least, policy), policy)
+            return _with_suffix(text, _cut_to_ends(text, room, kept_least, policy), policy)
         case "weighed":
-            return _weighed(text, most, kept_least, policy)
+            return _cut_by_weight(text, most, kept_least, policy)
 
 
 def cut_oversized(
@@ -108,24 +108,24 @@ def cut_oversized(
 
     Pinned results stay as they are. A ``window`` of 0 tokens has no limit.
     """
-    results = [one for one in outputs.newest_first() if not one.pinned][::-1]
+    results = [output for output in outputs.newest_first() if not output.pinned][::-1]
     capacity = window or LARGEST_KNOWN
     limit = result_chars(capacity, policy)
     together = results_chars(capacity, policy)
     cuts = {
-        result.part_id: found
+        result.part_id: cut_alone
         for result in results
-        if (found := _cut_alone(result, limit, capacity, outputs.count, policy)) is not None
+        if (cut_alone := _cut_alone(result, limit, capacity, outputs.count, policy)) is not None
     }
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
     return tuple(
         OutputReduction(
-            result.part_id, "truncate", made.numbers | {"limit_chars": limit}, text, result.tokens
+            result.part_id, "truncate", cut.numbers | {"limit_chars": limit}, text, result.tokens
         )
         for result in results
-        if (made := cuts.get(result.part_id)) is not None
-        and len(text := shorten(result.whole, made.numbers)) < len(result.shown)
+        if (cut := cuts.get(result.part_id)) is not None
+        and len(text := shorten(result.whole, cut.numbers)) < len(result.shown)
     )
 
 
@@ -136,23 +136,25 @@ def _cut_alone(
     count: Callable[[str], int],
     policy: RecoveryPolicy,
 ) -> CutText | None:
-    """Cut one result to ``limit`` characters, and where its tokens are counted to its share of the window; None leaves it."""
-    named = _naming(policy, result)
-    found = cut_result(result.whole, limit, named) if len(result.shown) > limit else None
+    """Cut one result to ``limit`` characters and, where tokens count, to its share of the window; None leaves it whole."""
+    suffixed = _with_naming_suffix(policy, result)
+    cut = cut_result(result.whole, limit, suffixed) if len(result.shown) > limit else None
     if policy.results_counted == "characters":
-        return found
+        return cut
     most = max(math.floor(window * policy.result_share), 1)
     for _ in range(TRIES):
-        text = result.shown if found is None else shorten(result.whole, found.numbers)
+        text = result.shown if cut is None else shorten(result.whole, cut.numbers)
         # No text takes more tokens than bytes.
         if len(text) * 4 <= most or (tokens := count(text)) <= most:
             break
-        closer = cut_result(result.whole, int(len(text) * most / tokens * NARROWER), named, least=0)
-        found = closer or found
-    return found
+        closer = cut_result(
+            result.whole, int(len(text) * most / tokens * NARROWER), suffixed, least=0
+        )
+        cut = closer or cut
+    return cut
 
 
-def _shown(result: RequestOutput, cuts: Mapping[str, CutText]) -> str:
+def _shown_text(result: RequestOutput, cuts: Mapping[str, CutText]) -> str:
     cut = cuts.get(result.part_id)
     return result.shown if cut is None else shorten(result.whole, cut.numbers)
 
@@ -161,24 +163,26 @@ def _cut_together(
     results: Sequence[RequestOutput], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
-    sizes = {result.part_id: len(_shown(result, cuts)) for result in results}
+    sizes = {result.part_id: len(_shown_text(result, cuts)) for result in results}
     over = sum(sizes.values()) - most
-    found: dict[str, CutText] = {}
+    cut_further: dict[str, CutText] = {}
     for result in results if policy.cut_first == "oldest" else reversed(results):
         if over <= 0:
             break
         size = sizes[result.part_id]
-        shorter = cut_result(result.whole, max(size - over, 0), _naming(policy, result), least=0)
+        shorter = cut_result(
+            result.whole, max(size - over, 0), _with_naming_suffix(policy, result), least=0
+        )
         if shorter is None:
             continue
         saved = size - len(shorten(result.whole, shorter.numbers))
         if saved > 0:
-            found[result.part_id] = shorter
+            cut_further[result.part_id] = shorter
             over -= saved
-    return found
+    return cut_further
 
 
-def _naming(policy: RecoveryPolicy, result: RequestOutput) -> RecoveryPolicy:
+def _with_naming_suffix(policy: RecoveryPolicy, result: RequestOutput) -> RecoveryPolicy:
     """Return the policy with a suffix that names the result, so that the rest can be recalled."""
     if not policy.recall:
         return policy
@@ -191,13 +195,13 @@ def _suffix(policy: RecoveryPolicy, omitted: int) -> str:
     return policy.result_suffix.replace("{omitted}", str(max(1, omitted)))
 
 
-def _closed(text: str, made: CutText, policy: RecoveryPolicy) -> CutText:
+def _with_suffix(text: str, cut: CutText, policy: RecoveryPolicy) -> CutText:
     """Add the suffix, which states how much is missing; the note in between counts as kept."""
-    omitted = len(text) - made.head - len(made.middle) - made.tail
-    return replace(made, suffix=_suffix(policy, omitted), omitted=max(1, omitted))
+    omitted = len(text) - cut.head - len(cut.middle) - cut.tail
+    return replace(cut, suffix=_suffix(policy, omitted), omitted=max(1, omitted))
 
 
-def _important(text: str) -> bool:
+def _ends_importantly(text: str) -> bool:
     return IMPORTANT.search(text[-IMPORTANT_CHARS:]) is not None
 
 
@@ -206,10 +210,10 @@ def _at_newline(text: str, room: int) -> int:
     return newline if newline > room * AT_NEWLINE else min(room, len(text))
 
 
-def _ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
+def _cut_to_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
     tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
     head = room - tail - len(policy.result_middle)
-    if not _important(text) or room <= least * 2 or head <= least:
+    if not _ends_importantly(text) or room <= least * 2 or head <= least:
         return CutText(head=_at_newline(text, room))
     start = len(text) - tail
     newline = text.find("\n", start)
@@ -218,26 +222,24 @@ def _ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
     return CutText(_at_newline(text, head), len(text) - start, middle=policy.result_middle)
 
 
-def _weighed(text: str, most: int, least: int, policy: RecoveryPolicy) -> CutText:
+def _cut_by_weight(text: str, most: int, least: int, policy: RecoveryPolicy) -> CutText:
     room = max(0, most - len(_suffix(policy, len(text) - most)))
-    made = _closed(text, _weighed_ends(text, room, least, policy), policy)
-    while (over := weigh_chars(shorten(text, made.numbers)) - most) > 0 and (
-        made.head or made.tail
-    ):
-        made = _closed(text, _less(text, made, over), policy)
-    return made if over <= 0 else CutText(0, suffix=_first(made.suffix, most), omitted=len(text))
+    cut = _with_suffix(text, _weighed_ends(text, room, least, policy), policy)
+    while (over := weigh_chars(shorten(text, cut.numbers)) - most) > 0 and (cut.head or cut.tail):
+        cut = _with_suffix(text, _remove_excess(text, cut, over), policy)
+    return cut if over <= 0 else CutText(0, suffix=_beginning(cut.suffix, most), omitted=len(text))
 
 
 def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
     tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
     head = room - tail - len(policy.result_middle)
-    if not _important(text) or room <= least * 2 or head <= least:
-        return CutText(head=_line_end(_first(text, room)))
-    last = _first(text[::-1], tail)[::-1]
+    if not _ends_importantly(text) or room <= least * 2 or head <= least:
+        return CutText(head=_line_end(_beginning(text, room)))
+    last = _beginning(text[::-1], tail)[::-1]
     newline = last.find("\n")
     if 0 <= newline < tail * TAIL_NEWLINE:
         last = last[newline + 1 :]
-    return CutText(_line_end(_first(text, head)), len(last), middle=policy.result_middle)
+    return CutText(_line_end(_beginning(text, head)), len(last), middle=policy.result_middle)
 
 
 def _line_end(piece: str) -> int:
@@ -245,25 +247,25 @@ def _line_end(piece: str) -> int:
     return newline if newline > len(piece) * AT_NEWLINE else len(piece)
 
 
-def _first(text: str, room: int) -> str:
+def _beginning(text: str, room: int) -> str:
     """Return a beginning of a text whose length by ``weigh_chars`` is at most ``room``."""
     if weigh_chars(text) <= room:
         return text
-    kept = text[:room]
-    while (over := weigh_chars(kept) - room) > 0:
-        kept = kept[: len(kept) - math.ceil(over / WIDE_CHARS)]
-    return kept
+    beginning = text[:room]
+    while (over := weigh_chars(beginning) - room) > 0:
+        beginning = beginning[: len(beginning) - math.ceil(over / WIDE_CHARS)]
+    return beginning
 
 
-def _less(text: str, made: CutText, over: int) -> CutText:
-    """Remove the excess at the end: from the tail, or where that is not enough from the head."""
-    end = len(text) - made.skipped
-    if made.tail:
-        last = text[end - made.tail : end]
-        less = _first(last, weigh_chars(last) - over)
+def _remove_excess(text: str, cut: CutText, over: int) -> CutText:
+    """Remove the excess from the tail's end; where the tail is too short, from the head's."""
+    end = len(text) - cut.skipped
+    if cut.tail:
+        last = text[end - cut.tail : end]
+        less = _beginning(last, weigh_chars(last) - over)
         if less:
-            skipped = made.skipped + len(last) - len(less)
-            return CutText(made.head, len(less), skipped, made.middle)
-        return CutText(made.head)
-    head = text[: made.head]
-    return CutText(len(_first(head, weigh_chars(head) - over)))
+            skipped = cut.skipped + len(last) - len(less)
+            return CutText(cut.head, len(less), skipped, cut.middle)
+        return CutText(cut.head)
+    head = text[: cut.head]
+    return CutText(len(_beginning(head, weigh_chars(head) - over)))

@@ -1,9 +1,9 @@
-"""Make pictures smaller, or leave the oldest out, where a request would hold more than its provider takes.
+"""Make pictures smaller, or leave the oldest out, where a request would exceed its provider's limits.
 
 Border: pure but for ``shrink``, which is passed in; it decides, and the loop journals. A decision about a picture adds to
-what else was decided about its part, and stays: the picture is sent in the same form from then on, so that a prompt
-cache breaks once and not with each request. Therefore more is left out at once than the next request needs. Nothing
-is taken from the log. What a provider names in a refusal is a limit too, from then on, for the model that it was said of.
+the other decisions about its part, and stays: the picture is sent in the same form from then on, so that a prompt
+cache breaks once and not with each request. Therefore more is left out at once than the next request needs. The log
+keeps all pictures. A limit that a provider names in a refusal also holds from then on, for that model.
 """
 
 import math
@@ -30,14 +30,14 @@ from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, Req
 from palimpsest.transcript.values import ModelInfo
 
 KEPT_SHARE = 0.75
-"""Share of a limit on number or bytes that is left, when it is kept by leaving pictures out; also the share of a request's
-bytes that its pictures may take, since texts and tools take some, too."""
+"""Share of a limit on number or bytes that is filled after pictures were left out; also the share of a request's
+bytes for its pictures, since texts and tools take some, too."""
 SIDE_SHARE = 0.95
 """Share of a limit on pixels to which a picture is made smaller: one provider was seen to refuse the limit itself."""
 WHOLE_TEXT = {"head_chars": 2_147_483_647, "tail_chars": 0, "suffix": ""}
-"""What a decision about pictures alone records of the text beside them, as a version reads it that knows no such decision."""
+"""The text's numbers in a decision about pictures alone, with which older versions keep the whole text."""
 LEARNED = "learned"
-"""Key in the numbers of a decision: what the provider said that it takes."""
+"""Key in the numbers of a decision: the limits that the provider named."""
 
 PICTURE_OUT = "[picture left out: {name}{size}. This model's provider takes {limit}. {look}]"
 DOCUMENT_OUT = "[document left out: {name}. This model's provider takes {limit}. {look}]"
@@ -46,19 +46,19 @@ LOOK = "The person still sees it. Make it again, smaller, or read its file to lo
 
 @dataclass(frozen=True, slots=True)
 class SentPicture:
-    """A picture or document of a request, and where it stands."""
+    """A picture or document of a request, and its position."""
 
     part_id: str
     message_id: str
     place: int
-    """Among the pictures and documents that its part holds in the log."""
+    """Its index among the pictures and documents of its part in the log."""
     mime: str
     url: str
     name: str
     size: tuple[int, int] | None
-    """Width and height in pixels; None where that is not known."""
+    """Width and height in pixels; None where unknown."""
     wanted: bool = False
-    """A person pinned it or brought it back, so that it is left out last."""
+    """The user pinned or restored it, so that it is left out last."""
 
     @property
     def bytes(self) -> int:
@@ -67,12 +67,12 @@ class SentPicture:
 
     @property
     def side(self) -> int:
-        """Pixels of its longer side; 0 where that is not known."""
+        """Pixels of its longer side; 0 where unknown."""
         return max(self.size) if self.size is not None else 0
 
     @property
     def pixels(self) -> int:
-        """Width times height; 0 where that is not known."""
+        """Width times height; 0 where unknown."""
         return self.size[0] * self.size[1] if self.size is not None else 0
 
 
@@ -89,17 +89,16 @@ class ShrunkPicture:
 
 
 Shrink = Callable[[SentPicture, int, int | None], ShrunkPicture | None]
-"""Return a version of a picture whose longer side has at most so many pixels, and at most so many bytes as Base64; None
-where that cannot be made."""
+"""Returns a version of a picture within a longer side in pixels and a length in Base64 bytes; None where there is none."""
 
 
 def cannot_shrink(_picture: SentPicture, _side: int, _bytes: int | None) -> None:
-    """Return nothing: for where pictures cannot be made smaller."""
+    """Return None, for callers that cannot make pictures smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a picture is to be sent."""
+    """The changed form in which a picture is sent."""
 
     limit: str
     """The name of the limit, a field of ``RequestLimits``."""
@@ -115,63 +114,63 @@ def keep_picture_limits(
     shrink: Shrink = cannot_shrink,
     learned: RequestLimits = NO_LIMITS,
 ) -> tuple[Decision, ...]:
-    """Return decisions that make the pictures of a request fit what its provider takes; none where they do.
+    """Return decisions that bring a request's pictures within its provider's limits; none where they are within.
 
-    ``messages`` are those of the request; ``learned`` is what its provider has just refused.
+    ``messages`` are those of the request; ``learned`` are the limits in the provider's newest refusal.
     """
     known = stricter_limits(limits_of(model), learned_limits(view.decisions, model), learned)
     if not model.vision or not known.any_of_pictures:
         return ()
     pictures = tuple(sent_pictures(view, messages, model))
-    forms = _forms(pictures, known, shrink) if pictures else {}
+    forms = _sent_forms(pictures, known, shrink) if pictures else {}
     return tuple(_decisions(view, pictures, forms, known, learned, model, new_id))
 
 
 def is_whole_text(decision: Decision) -> bool:
-    """Return whether a decision about pictures leaves the text beside them whole."""
+    """Return whether a decision about pictures leaves their part's text whole."""
     return all(decision.numbers.get(name) == value for name, value in WHOLE_TEXT.items())
 
 
 def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLimits:
-    """Return what the model's provider named in refusals of this session."""
-    found = NO_LIMITS
+    """Return the limits that the model's provider named in refusals of this session."""
+    limits = NO_LIMITS
     names = {field.name for field in fields(RequestLimits)}
-    for one in decisions:
-        told = one.numbers.get(LEARNED) if one.rule == PICTURES_RULE else None
-        if isinstance(told, Mapping) and one.numbers.get("model") == model.ref.id:
+    for decision in decisions:
+        learned = decision.numbers.get(LEARNED) if decision.rule == PICTURES_RULE else None
+        if isinstance(learned, Mapping) and decision.numbers.get("model") == model.ref.id:
             numbers = {
                 str(name): number
-                for name, number in told.items()
+                for name, number in learned.items()
                 if name in names and isinstance(number, int) and number > 0
             }
-            found = stricter_limits(found, RequestLimits(**numbers))
-    return found
+            limits = stricter_limits(limits, RequestLimits(**numbers))
+    return limits
 
 
 def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> Iterator[SentPicture]:
-    """Yield the pictures and documents that a request holds, oldest first."""
+    """Yield the pictures and documents of a request, oldest first."""
     target = profile(model.ref)
     taken = target.pictures | target.documents
-    found = [
+    blocks = [
         (message.message_id, block)
         for message in messages
         for outer in message.blocks
         for block in (outer.media if outer.type == "result" else (outer,))
         if isinstance(block, MediaBlock) and block.part_id and block.url.startswith("data:")
     ]
-    if not found:
+    if not blocks:
         return
     effective = EffectiveDecisions(view.decisions)
-    homes = _homes(view.messages, {str(block.part_id) for _, block in found})
-    wanted = pinned_parts(view.messages, view.decisions) | effective.restored
-    seen: dict[str, int] = {}
-    for message_id, block in found:
+    homes = _message_ids(view.messages, {str(block.part_id) for _, block in blocks})
+    protected = pinned_parts(view.messages, view.decisions) | effective.restored
+    last_index: dict[str, int] = {}
+    for message_id, block in blocks:
         part_id = str(block.part_id)
         out = effective.pictures(part_id)
-        place = seen.get(part_id, -1) + 1
+        place = last_index.get(part_id, -1) + 1
         while LEFT_OUT in out.get(str(place), {}):
             place += 1
-        seen[part_id] = place
+        last_index[part_id] = place
         home = homes.get(part_id) or message_id
         if home is None or block.mime not in taken:
             continue
@@ -183,25 +182,27 @@ def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> It
             url=block.url,
             name=block.filename or ("document" if block.mime == PDF else "picture"),
             size=size_of_url(block.url),
-            wanted=part_id in wanted or home in wanted,
+            wanted=part_id in protected or home in protected,
         )
 
 
-def _homes(messages: Messages, parts: set[str]) -> dict[str, str]:
-    return {part.id: one.id for one in messages for part in one.parts if part.id in parts}
+def _message_ids(messages: Messages, parts: set[str]) -> dict[str, str]:
+    return {
+        part.id: message.id for message in messages for part in message.parts if part.id in parts
+    }
 
 
-def _forms(
+def _sent_forms(
     pictures: Sequence[SentPicture], limits: RequestLimits, shrink: Shrink
 ) -> dict[int, _Form]:
-    """Return in which form pictures are sent that must not be sent as they are, by their place in the request."""
+    """Return the forms of pictures that may not be sent unchanged, by their index in the request."""
     out = dict.fromkeys(
         _too_many(pictures, range(len(pictures)), limits.pictures), _Form("pictures")
     )
-    left = [at for at in range(len(pictures)) if at not in out]
-    forms = out | _smaller(pictures, left, limits, shrink)
-    left = [at for at in left if _is_sent(forms.get(at))]
-    return forms | _lighter(pictures, left, forms, limits, shrink)
+    remaining = [at for at in range(len(pictures)) if at not in out]
+    forms = out | _forms_of_large(pictures, remaining, limits, shrink)
+    remaining = [at for at in remaining if _is_sent(forms.get(at))]
+    return forms | _forms_by_weight(pictures, remaining, forms, limits, shrink)
 
 
 def _is_sent(form: _Form | None) -> bool:
@@ -218,18 +219,18 @@ def _too_many(
 ) -> list[int]:
     if most is None or len(indices) <= most:
         return []
-    kept = max(1, math.floor(most * KEPT_SHARE)) if most else 0
-    return _oldest_first(pictures, indices)[: len(indices) - kept]
+    keep_count = max(1, math.floor(most * KEPT_SHARE)) if most else 0
+    return _oldest_first(pictures, indices)[: len(indices) - keep_count]
 
 
-def _smaller(
+def _forms_of_large(
     pictures: Sequence[SentPicture], left: Sequence[int], limits: RequestLimits, shrink: Shrink
 ) -> dict[int, _Form]:
-    """Return the forms of pictures that are too large by themselves, or for a request with many."""
+    """Return the forms of pictures that are too large alone, or for a request with many."""
     forms: dict[int, _Form] = {}
     for at in left:
         name, side = _side_of(pictures[at], limits)
-        form = _fitted(pictures[at], name, side, limits, shrink)
+        form = _smaller_form(pictures[at], name, side, limits, shrink)
         if form is not None:
             forms[at] = form
     left = [at for at in left if _is_sent(forms.get(at))]
@@ -238,16 +239,16 @@ def _smaller(
     large = [at for at in left if _side_sent(pictures[at], forms.get(at)) > limits.many_side]
     stuck = []
     for at in large:
-        form = _fitted(pictures[at], "many_side", limits.many_side, limits, shrink)
+        form = _smaller_form(pictures[at], "many_side", limits.many_side, limits, shrink)
         if form is not None and form.shrunk is not None:
             forms[at] = form
         else:
             stuck.append(at)
-    # Those that nothing makes smaller may stay, if only few pictures are sent.
-    kept = max(1, math.floor(limits.many * KEPT_SHARE))
+    # Pictures that cannot be made smaller may stay where only few are sent.
+    keep_count = max(1, math.floor(limits.many * KEPT_SHARE))
     count = len(left)
     for at in _oldest_first(pictures, stuck) if count - len(stuck) <= limits.many else stuck:
-        if count <= kept:
+        if count <= keep_count:
             break
         forms[at] = _Form("many_side")
         count -= 1
@@ -255,7 +256,7 @@ def _smaller(
 
 
 def _side_of(picture: SentPicture, limits: RequestLimits) -> tuple[str, int | None]:
-    """Return the longer side that a picture may have by the limits on side and pixels, and which of them is stricter."""
+    """Return the longest side of a picture under the limits on side and pixels, and the name of the stricter limit."""
     side = limits.side
     if limits.pixels is None or picture.pixels <= limits.pixels:
         return "side", side
@@ -273,10 +274,10 @@ def _bytes_sent(picture: SentPicture, form: _Form | None) -> int:
     return picture.bytes if shrunk is None else shrunk.bytes
 
 
-def _fitted(
+def _smaller_form(
     picture: SentPicture, name: str, side: int | None, limits: RequestLimits, shrink: Shrink
 ) -> _Form | None:
-    """Return a smaller form of a picture, or none at all; None where it may be sent as it is."""
+    """Return the form of a picture that is too large alone; None where it may be sent unchanged."""
     large = side is not None and picture.side > side
     heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
     if not large and not heavy:
@@ -290,14 +291,14 @@ def _fitted(
     return _Form(name if large else "picture_bytes", shrunk)
 
 
-def _lighter(
+def _forms_by_weight(
     pictures: Sequence[SentPicture],
     left: Sequence[int],
     forms: Mapping[int, _Form],
     limits: RequestLimits,
     shrink: Shrink,
 ) -> dict[int, _Form]:
-    """Leave the oldest out until what is left is light enough; the last one is made smaller instead."""
+    """Leave out the oldest until the rest has few enough bytes; the last picture is made smaller instead."""
     if limits.request_bytes is None:
         return {}
     most = math.floor(limits.request_bytes * KEPT_SHARE)
@@ -305,12 +306,12 @@ def _lighter(
     total = sum(sizes.values())
     if total <= most:
         return {}
-    found: dict[int, _Form] = {}
+    by_place: dict[int, _Form] = {}
     order = _oldest_first(pictures, left)
     for at in order[:-1]:
         if total <= most * KEPT_SHARE:
             break
-        found[at] = _Form("request_bytes")
+        by_place[at] = _Form("request_bytes")
         total -= sizes[at]
     if total > most:
         last = order[-1]
@@ -318,8 +319,8 @@ def _lighter(
         if pictures[last].mime != PDF:
             shrunk = shrink(pictures[last], pictures[last].side, most)
         fits = shrunk is not None and shrunk.bytes <= most
-        found[last] = _Form("request_bytes", shrunk if fits else None)
-    return found
+        by_place[last] = _Form("request_bytes", shrunk if fits else None)
+    return by_place
 
 
 def _decisions(
@@ -331,32 +332,36 @@ def _decisions(
     model: ModelInfo,
     new_id: Callable[[], str],
 ) -> Iterator[Decision]:
-    """Yield a decision for each part whose pictures are sent otherwise."""
+    """Yield a decision for each part with changed pictures."""
     effective = EffectiveDecisions(view.decisions)
     by_part: dict[str, list[tuple[SentPicture, _Form]]] = {}
     for at in sorted(forms):
         by_part.setdefault(pictures[at].part_id, []).append((pictures[at], forms[at]))
     for part_id, changed in by_part.items():
-        told = {str(one.place): _told(one, form, limits) for one, form in changed}
+        recorded = {
+            str(picture.place): _recorded_form(picture, form, limits) for picture, form in changed
+        }
         message_id, limit = changed[0][0].message_id, changed[0][1].limit
-        stands = effective.reduction(part_id, message_id)
+        reduction = effective.reduction(part_id, message_id)
         text = (
-            dict(stands.numbers)
-            if stands is not None and stands.action == "truncate"
+            dict(reduction.numbers)
+            if reduction is not None and reduction.action == "truncate"
             else WHOLE_TEXT
         )
         numbers: dict[str, Any] = text | {
-            PICTURES: told,
+            PICTURES: recorded,
             "limit": limit,
             "most": getattr(limits, limit),
             "model": model.ref.id,
         }
         if learned != NO_LIMITS:
-            named = {name: value for name, value in asdict(learned).items() if value is not None}
-            numbers[LEARNED] = named
+            limits_set = {
+                name: value for name, value in asdict(learned).items() if value is not None
+            }
+            numbers[LEARNED] = limits_set
         else:
             numbers.pop(LEARNED, None)
-        kept = sum(LEFT_OUT not in one for one in told.values())
+        still_sent = sum(LEFT_OUT not in picture for picture in recorded.values())
         yield Decision(
             id=new_id(),
             action="truncate",
@@ -365,26 +370,26 @@ def _decisions(
             part_id=part_id,
             numbers=numbers,
             tokens_before=MEDIA_TOKENS * len(changed),
-            tokens_after=MEDIA_TOKENS * kept,
+            tokens_after=MEDIA_TOKENS * still_sent,
         )
 
 
-def _told(picture: SentPicture, form: _Form, limits: RequestLimits) -> dict[str, Any]:
-    """Return what a decision records of a picture: its smaller version, or the words in its place."""
-    found: dict[str, Any] = {"name": picture.name}
+def _recorded_form(picture: SentPicture, form: _Form, limits: RequestLimits) -> dict[str, Any]:
+    """Return the record of a picture in a decision: its smaller version, or the text that replaces it."""
+    fields: dict[str, Any] = {"name": picture.name}
     if picture.size is not None:
-        found["size"] = list(picture.size)
+        fields["size"] = list(picture.size)
     if form.shrunk is not None:
         shrunk = form.shrunk
-        return found | {"url": shrunk.url, "mime": shrunk.mime, "to": list(shrunk.size)}
+        return fields | {"url": shrunk.url, "mime": shrunk.mime, "to": list(shrunk.size)}
     words = DOCUMENT_OUT if picture.mime == PDF else PICTURE_OUT
     size = f", {picture.size[0]:,} x {picture.size[1]:,} pixels" if picture.size else ""
-    said = limit_words(form.limit, limits)
-    return found | {LEFT_OUT: words.format(name=picture.name, size=size, limit=said, look=LOOK)}
+    limit = limit_words(form.limit, limits)
+    return fields | {LEFT_OUT: words.format(name=picture.name, size=size, limit=limit, look=LOOK)}
 
 
 def limit_words(name: str, limits: RequestLimits) -> str:
-    """Return what a limit of this name allows, to follow "takes"."""
+    """Return the words for a limit, to follow "takes"."""
     number = getattr(limits, name)
     match name:
         case "pictures":

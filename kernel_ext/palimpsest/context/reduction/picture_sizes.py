@@ -1,14 +1,14 @@
 """Read width and height from the first bytes of a picture.
 
-Pure, and without a library for pictures, which not every kernel has. What cannot be read has no known size; damaged
-pictures are left out elsewhere (``model/wire/media.py``).
+Pure, and without a library for pictures, which not every kernel has. A picture that cannot be read has no known size;
+``model/wire/media.py`` leaves damaged pictures out.
 """
 
 import binascii
 import struct
 
 READ_CHARS = (1_024, 262_144)
-"""Base64 characters that are read of a picture, first few: a camera's JPEG has its size after a preview of 64 KB."""
+"""Base64 characters that are read in turn: a camera's JPEG has its size after a preview of 64 KB."""
 LONGEST_HEAD = 200
 """Characters of a ``data:`` url before its data."""
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -23,33 +23,33 @@ Size = tuple[int, int]
 
 
 def size_of_url(url: str) -> Size | None:
-    """Return the size of a picture in a ``data:`` url; None where its beginning does not say it."""
+    """Return the size of a picture in a ``data:`` url; None where its beginning does not have it."""
     begin = url.find(",", 0, LONGEST_HEAD) + 1
     if not begin or not url.startswith("data:image/"):
         return None
-    found = (picture_size(_decoded(url[begin : begin + chars])) for chars in READ_CHARS)
-    return next((size for size in found if size is not None), None)
+    sizes = (picture_size(_decode_base64(url[begin : begin + chars])) for chars in READ_CHARS)
+    return next((size for size in sizes if size is not None), None)
 
 
 def picture_size(data: bytes) -> Size | None:
-    """Return the size of a PNG, JPEG, GIF or WebP from its first bytes; None where they do not say it."""
+    """Return the size of a PNG, JPEG, GIF or WebP from its first bytes; None where they do not have it."""
     try:
         if data.startswith(PNG):
-            found: Size | None = struct.unpack(">II", data[16:24])
+            size: Size | None = struct.unpack(">II", data[16:24])
         elif data.startswith(JPEG):
-            found = _jpeg(data)
+            size = _jpeg(data)
         elif data.startswith((b"GIF87a", b"GIF89a")):
-            found = struct.unpack("<HH", data[6:10])
+            size = struct.unpack("<HH", data[6:10])
         elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-            found = _webp(data)
+            size = _webp(data)
         else:
-            found = None
+            size = None
     except (struct.error, IndexError):
         return None
-    return found if found and all(found) else None
+    return size if size and all(size) else None
 
 
-def _decoded(data: str) -> bytes:
+def _decode_base64(data: str) -> bytes:
     text = "".join(data.split())
     try:
         return binascii.a2b_base64(text[: len(text) - len(text) % 4])

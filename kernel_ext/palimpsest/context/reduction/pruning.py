@@ -1,8 +1,8 @@
-"""Clear old tool outputs: the calls stay visible, only what they returned is replaced.
+"""Clear old tool outputs: the calls stay visible, only their results are replaced.
 
-Border: pure and total. Each rule of pruning is one function in a file of its own, over what ``request_outputs.py``
-shows of a session, so that it acts alike before a live request and in every replay. Here stands which rule has
-which function, and when that runs.
+Border: pure and total. Each pruning rule is one function in its own file over the outputs of
+``request_outputs.py``, so that it acts alike before a live request and in every replay. This module maps each
+rule to its function and the moment when that runs.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ class Pruner(NamedTuple):
     when: Literal["request", "turn end"] | None
     """``request``: before each; ``turn end``: when a turn has ended; None: never."""
     numbers: tuple[str, ...] = ()
-    """Of ``PrunePolicy``: offered for a change where a request is held."""
+    """Fields of ``PrunePolicy`` that a view offers for a change while a request is held."""
 
 
-def pruner(rule: PruneRule) -> Pruner:
+def pruning_function(rule: PruneRule) -> Pruner:
     """Return the function of a rule."""
     match rule:
         case "none":
@@ -51,16 +51,16 @@ def prune(
     new_id: Callable[[], str],
     count: Callable[[str], int],
 ) -> tuple[Decision, ...]:
-    """Decide which old outputs later requests no longer show; usually none.
+    """Decide which old outputs are cleared or restored; usually none.
 
-    ``view`` is of the whole session. What was decided before is not decided again; a decision
-    to restore undoes one that was for a single request.
+    ``view`` is of the whole session. Earlier decisions are not repeated; a decision to restore undoes
+    a decision for a single request.
     """
     outputs = MessageOutputs(view, policy, count)
-    found = pruner(policy.prune.rule).decide(outputs, policy.prune, facts)
-    return outputs.decisions(rule_name(policy), found.reductions, new_id)
+    answer = pruning_function(policy.prune.rule).decide(outputs, policy.prune, facts)
+    return outputs.decisions(rule_name(policy), answer.reductions, new_id)
 
 
 def rule_name(policy: Policy) -> str:
-    """Return the rule of a policy's decisions of pruning, as a log holds it: ``prune/batch``."""
+    """Return the rule of a policy's pruning decisions, as in a log: ``prune/batch``."""
     return f"{PRUNE_RULE}{policy.prune.rule}"

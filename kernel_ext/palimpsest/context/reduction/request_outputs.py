@@ -1,8 +1,8 @@
-"""What a rule sees of the outputs in a request, and what it answers: one form for messages and for a timeline.
+"""The input and the result of a pruning rule, the same for messages and for a timeline.
 
-Border: pure. ``message_outputs.py`` shows the messages of a session in this form, and
-``review/policies/item_outputs.py`` the items of a timeline, each with one function that applies an answer. So a
-rule is written once, and acts alike in a live session and in every replay.
+Border: pure. ``message_outputs.py`` provides the outputs of a session's messages in this form, and
+``context_policies/engine_presets/item_outputs.py`` those of a timeline's items, each with a function that applies the
+result. So a rule is written once, and acts alike in a live session and in every replay.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,33 +16,32 @@ from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 
 @dataclass(frozen=True, slots=True)
 class OutputReduction:
-    """What a rule does with one output."""
+    """A rule's reduction of one output, or its undoing."""
 
     part_id: str
     action: Literal["clear", "truncate", "restore"]
-    """``restore`` takes back what the rule itself decided for an earlier request."""
+    """``restore`` undoes the same rule's reduction for an earlier request."""
     numbers: Mapping[str, Any]
-    """What the rule looked at and chose, enough to apply it again: ``text`` of a placeholder, kept characters."""
+    """The rule's inputs and results, enough to apply it again: ``text`` of a placeholder, kept characters."""
     text: str = ""
-    """What the model is shown then."""
+    """The text that the model sees then."""
     tokens: int = 0
-    """Tokens that it took, as the rule counted them."""
+    """Tokens of the output before, by the rule's count."""
 
 
 class RequestOutput(Protocol):
-    """What a call returned, or what the user's cells did.
+    """The result of a call, or a note about the user's cells.
 
-    Contract: read-only. Texts and sizes are made when they are asked for, so that a rule that looks at few of them
-    stays quick.
+    Contract: read-only. Texts and sizes are computed on access, so that a rule that uses few of them stays fast.
     """
 
     @property
     def part_id(self) -> str:
-        """The part whose output it is."""
+        """Id of its part."""
 
     @property
     def tool(self) -> str:
-        """The name by which a policy protects or allows it: a tool's, or ``notebook``."""
+        """The tool's name, or ``notebook``, by which a policy protects or allows it."""
 
     @property
     def whole(self) -> str:
@@ -50,11 +49,11 @@ class RequestOutput(Protocol):
 
     @property
     def shown(self) -> str:
-        """The text as the model is shown it now."""
+        """The text as the model sees it now."""
 
     @property
     def chars(self) -> int:
-        """Its characters."""
+        """Characters of ``shown``."""
 
     @property
     def tokens(self) -> int:
@@ -66,27 +65,27 @@ class RequestOutput(Protocol):
 
     @property
     def cleared(self) -> bool:
-        """It is cleared already; so are only outputs of ``older``."""
+        """Whether it is cleared already, which only outputs of ``older`` can be."""
 
     @property
     def pinned(self) -> bool:
-        """A person keeps it from every reduction."""
+        """Whether the user pinned it, so that nothing reduces it."""
 
     @property
     def kept(self) -> bool:
-        """A person pinned or restored it, so that no rule of pruning may reduce it."""
+        """Whether the user pinned or restored it, so that no pruning rule may reduce it."""
 
     def is_recent(self, turns: int) -> bool:
-        """Return whether it belongs to one of the newest so many turns."""
+        """Return whether it belongs to one of the newest ``turns`` turns."""
 
     def is_settled(self, answers: int) -> bool:
-        """Return whether it came after the first prompt, and before the newest so many answers of the model."""
+        """Return whether it came after the first prompt, and before the newest ``answers`` answers."""
 
 
 class RequestOutputs(Protocol):
-    """The outputs of a session as a rule sees them before a request, or when a turn has ended.
+    """The outputs of a session for a rule, before a request or when a turn has ended.
 
-    Contract: read-only; asked twice, it returns the same.
+    Contract: read-only; repeated calls return the same.
     """
 
     def newest_first(self) -> Iterator[RequestOutput]:
@@ -94,16 +93,16 @@ class RequestOutputs(Protocol):
 
     @property
     def tokens_at_most(self) -> float:
-        """More tokens than these can have, found at once: a rule need not look at each where even that is too few."""
+        """A quick upper bound on their tokens, so that a rule can skip all outputs where even that is too few."""
 
     def older(self, turns: int) -> Iterator[RequestOutput]:
-        """Yield the outputs before the newest so many messages of the user, newest first, back to a summary.
+        """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary.
 
-        They are those of the whole history: what is shown of them, and what is cleared.
+        They are the shown and the cleared outputs of the whole history.
         """
 
     def newer_call(self, part_id: str) -> NewerCall | None:
-        """Return the call that made a read out of date, by the read's part."""
+        """Return the call that made a read out of date, by the id of the read's part."""
 
     def all_chars(self, *, wide: bool) -> int:
         """Return the characters of all messages; ``wide`` counts Chinese, Japanese and Korean ones as four."""
@@ -112,14 +111,14 @@ class RequestOutputs(Protocol):
         """Return the tokens of a text, as the policy's estimator counts them."""
 
     def made_by(self, rule: str) -> Mapping[str, OutputReduction]:
-        """Return what a rule did with outputs for earlier requests, where that holds, by their parts."""
+        """Return a rule's reductions for earlier requests that are still in effect, by part id."""
 
     def without(self, rule: str) -> Self:
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
 
 
 class LookedAt(NamedTuple):
-    """What a rule compared with its threshold; it acts from there on. It shows how near a rule was to acting."""
+    """The value that a rule compares with its threshold, from which on it acts."""
 
     signal: str
     """Such as ``tokens of the request``."""
@@ -129,11 +128,11 @@ class LookedAt(NamedTuple):
 
 
 class RuleAnswer(NamedTuple):
-    """What a rule decides: usually nothing."""
+    """The reductions of a rule, usually none."""
 
     reductions: tuple[OutputReduction, ...] = ()
     looked_at: LookedAt | None = None
 
 
 Rule = Callable[[RequestOutputs, PrunePolicy, Facts], RuleAnswer]
-"""A rule of pruning: pure and total; it decides the same again."""
+"""A pruning rule: pure and total, so that the same input gives the same decisions."""

@@ -1,7 +1,7 @@
 """Find outputs of file reads that are out of date: the file was read again, or changed, later.
 
 Border: pure; it uses the names and inputs of calls alone, never the disk. Such an output
-is the first to be cleared: the newer one shows what the file holds now.
+is cleared first, since the newer call shows the file's present content.
 """
 
 import posixpath
@@ -15,7 +15,7 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 READS = frozenset({"read"})
 CHANGES = frozenset({"write", "edit", "multiedit"})
 PATH_NAMES = ("path", "file_path", "filePath")
-"""Names of a call's path argument: ours, and those of other agents whose sessions are imported."""
+"""Names of a call's path argument, also of other agents whose sessions are imported."""
 DEFAULT_LINES = 2_000
 """Lines that a read shows without a ``limit`` argument."""
 
@@ -40,62 +40,63 @@ class FileCall:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _LaterCall:
+    """A later call on a file, and the lines that it read or changed."""
+
     first: int
     last: float
     newer: NewerCall
 
 
-def superseded(messages: Messages, shown: Iterable[str]) -> dict[str, NewerCall]:
-    """Map reads that are out of date to the newest call that made them so.
+def newer_calls(messages: Messages, shown: Iterable[str]) -> dict[str, NewerCall]:
+    """Map outdated reads to the newest call that made them so.
 
-    ``shown`` are the parts whose outputs are shown: a read that was cleared replaces nothing.
+    ``shown`` are the parts whose outputs are shown: a cleared read makes no other read outdated.
     """
-    return superseded_calls(_calls_newest_first(messages), frozenset(shown))
+    calls = (
+        FileCall(part.id, part.tool, part.state.input)
+        for message in reversed(messages)
+        for part in reversed(message.parts)
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
+    )
+    return superseded_calls(calls, frozenset(shown))
 
 
 def superseded_calls(newest_first: Iterable[FileCall], visible: Set[str]) -> dict[str, NewerCall]:
-    """Map reads that are out of date to the newest call that made them so; other tools are passed over."""
-    found: dict[str, NewerCall] = {}
-    later: dict[str, list[_Seen]] = {}
+    """Map outdated reads to the newest call that made them so; calls of other tools are ignored."""
+    newer_by_part: dict[str, NewerCall] = {}
+    later: dict[str, list[_LaterCall]] = {}
     for call in newest_first:
         path = _path(call.input)
         if path is None:
             continue
         if call.tool in CHANGES:
             newer = NewerCall(call.part_id, "changed")
-            later.setdefault(path, []).append(_Seen(1, float("inf"), newer))
+            later.setdefault(path, []).append(_LaterCall(1, float("inf"), newer))
         elif call.tool in READS:
             first, last = _lines(call.input)
-            for seen in later.get(path, ()):
-                if seen.first <= first and last <= seen.last:
-                    found[call.part_id] = seen.newer
+            for other in later.get(path, ()):
+                if other.first <= first and last <= other.last:
+                    newer_by_part[call.part_id] = other.newer
                     break
             if call.part_id in visible:
                 newer = NewerCall(call.part_id, "read-again")
-                later.setdefault(path, []).append(_Seen(first, last, newer))
-    return found
+                later.setdefault(path, []).append(_LaterCall(first, last, newer))
+    return newer_by_part
 
 
-def _calls_newest_first(messages: Messages) -> Iterable[FileCall]:
-    for message in reversed(messages):
-        for part in reversed(message.parts):
-            if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-                yield FileCall(part.id, part.tool, part.state.input)
-
-
-def _path(given: Mapping[str, Any]) -> str | None:
+def _path(inputs: Mapping[str, Any]) -> str | None:
     for name in PATH_NAMES:
-        path = given.get(name)
+        path = inputs.get(name)
         if isinstance(path, str) and path:
             return posixpath.normpath(path.replace("\\", "/"))
     return None
 
 
-def _lines(given: Mapping[str, Any]) -> tuple[int, float]:
+def _lines(inputs: Mapping[str, Any]) -> tuple[int, float]:
     """Return the first and last line that a read requested."""
-    first = _number(given.get("offset"), 1)
-    return first, first + _number(given.get("limit"), DEFAULT_LINES) - 1
+    first = _number(inputs.get("offset"), 1)
+    return first, first + _number(inputs.get("limit"), DEFAULT_LINES) - 1
 
 
 def _number(value: object, otherwise: int) -> int:

@@ -1,11 +1,12 @@
-"""Make the next request fit its window: reduce what costs nothing, then request a summary if need be.
+"""Make the next request fit its window: first by reductions that cost nothing, then by a summary.
 
-Border: pure. No clock, no disk, no model: ``fit`` is a generator that yields its decisions, batch by
-batch, and yields a request for a summary too; the caller journals or applies each yield before it resumes
-the generator, and sends the outcome of a summary back. What it makes fit is made of messages
-(``MessageRequest``) or of the items of a timeline (``review/policies/item_request.py``): the live loop and
-every replay drive the same generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old
-outputs, a summary, oversized results, and in the end an error message (docs/design/0028-fit.md).
+Border: pure. No clock, no disk, no model: the generator ``fit_request`` yields its decisions, batch by
+batch, and its need for a summary; the caller journals or applies each yield before it resumes the
+generator, and sends the outcome of a summary back. Requests are made of messages (``MessageRequest``) or of
+the items of a timeline (``context_policies/engine_presets/item_request.py``): the live loop and every replay
+drive the same generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11:
+reminders, old outputs, a summary, oversized results, and in the end an error message
+(docs/design/0028-fit.md).
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -15,7 +16,12 @@ from typing import Generic, Literal, Self, TypeVar
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import FitAction, precheck, reducible, reserve_of
-from palimpsest.context.budget.request_tokens import BudgetCheck, Count, check_budget, overflows
+from palimpsest.context.budget.request_tokens import (
+    BudgetCheck,
+    Count,
+    check_budget,
+    usage_overflows,
+)
 from palimpsest.context.engine_text.reminders import remind
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
@@ -25,7 +31,7 @@ from palimpsest.context.reduction.picture_limits import (
     cannot_shrink,
     keep_picture_limits,
 )
-from palimpsest.context.reduction.pruning import pruner, rule_name
+from palimpsest.context.reduction.pruning import pruning_function, rule_name
 from palimpsest.context.reduction.request_outputs import OutputReduction, RuleAnswer
 from palimpsest.context.request_assembly.fittable_request import Cause, FittableRequest
 from palimpsest.context.request_assembly.projection import Projection
@@ -38,13 +44,13 @@ from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, Req
 from palimpsest.transcript.values import ModelInfo, Usage
 
 KEEPS_LIMITS = "union"
-"""The table of refusals under which the limits of providers are kept: ours. Recorded agents know their own table alone."""
+"""The table of refusals under which providers' limits on pictures are kept; recorded agents have no such limits."""
 UNMEASURED = 1.0
 """The calibration where no provider has reported usage yet."""
 
 
 FitMove = Literal["summarise", "send", "look at the size", "cut"]
-"""What is tried next: ``send`` the request as it is, or ``cut`` results where a summary cannot be had."""
+"""The next attempt: ``send`` the request as it is, or ``cut`` results where no summary is possible."""
 
 
 R = TypeVar("R", bound=FittableRequest)
@@ -52,16 +58,16 @@ R = TypeVar("R", bound=FittableRequest)
 
 @dataclass(slots=True)
 class FitAttempts:
-    """Counts what ``fit`` has tried in one turn to make requests fit, and decides what may still be tried."""
+    """Counts the attempts of ``fit_request`` in one turn, and decides which may still be made."""
 
     compactions: int = 0
     refused: int = 0
-    """Of those, how often because the provider refused a request as too long."""
+    """Compactions after the provider refused a request as too long."""
     failed: int = 0
-    """Of those, how many gave no usable summary."""
+    """Compactions without a usable summary."""
     truncations: int = 0
     shorten: bool = False
-    """Oversized results are to be cut once the summary is written."""
+    """Oversized results must be cut after the summary is written."""
 
     def may_compact(self, policy: Policy) -> bool:
         """Return whether another compaction may be tried in this turn."""
@@ -84,23 +90,23 @@ class FitAttempts:
         return cause != "failed" and self.may_compact(policy)
 
     def next_move(self, cause: Cause, *, may: bool) -> FitMove:
-        """Return what is tried next where the context must shrink, and count it; ``may``: a summary may be asked for."""
+        """Return the next attempt to shrink the context, and count it; ``may``: a summary may be requested."""
         if may:
             self.compactions += 1
             self.refused += cause == "refused"
             return "summarise"
         if cause == "size":
             return "send"
-        # Reported tokens are a reason to summarise, but not to hold a request back.
+        # Reported tokens justify a summary, but do not stop a request.
         return "look at the size" if cause == "full" else "cut"
 
-    def summarised(self, *, failed: bool) -> Cause:
-        """Count the outcome of a summary, and return why the context must shrink then."""
+    def count_summary(self, *, failed: bool) -> Cause:
+        """Count the outcome of a summary, and return the next cause."""
         self.failed += failed
         return "failed" if failed else "size"
 
     def cuts_now(self, way: FitAction, policy: Policy) -> bool:
-        """Return whether oversized results are to be cut now: before anything else, or as the last resort."""
+        """Return whether oversized results must be cut now: first of all, or as the last resort."""
         if way == "fits" or not self.may_truncate(policy):
             return False
         first = way == "truncate_tool_results_only" or self.shorten
@@ -117,7 +123,7 @@ class DecisionBatch:
 
 @dataclass(frozen=True, slots=True)
 class SummaryNeeded:
-    """Requests a summary of the conversation so far; to be answered with a ``FitOutcome``."""
+    """A request for a summary of the conversation so far; answered with a ``FitOutcome``."""
 
     overflow: bool
     """A provider refused the request as too long."""
@@ -125,14 +131,14 @@ class SummaryNeeded:
 
 @dataclass(frozen=True, slots=True)
 class ResultsShortened:
-    """Oversized results were cut instead of a summary: note it, and answer with a ``FitOutcome``."""
+    """A report that oversized results were cut instead of a summary; answered with a ``FitOutcome``."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitOutcome(Generic[R]):
-    """The outcome of what was yielded, and the request as it is now.
+    """The caller's answer to a yielded event, with the changed request.
 
-    The text of a summary is in what the request is made of; a turn that was stopped sends no outcome.
+    The request contains the text of a new summary; after a stopped turn there is no outcome.
     """
 
     request: R
@@ -142,7 +148,7 @@ class FitOutcome(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class FittedRequest(Generic[R]):
-    """The next request, and whether it fits: one that does not is not sent."""
+    """The next request, and whether it fits; otherwise it is not sent."""
 
     request: R
     facts: Facts
@@ -154,54 +160,54 @@ Fit = Generator[FitEvent, FitOutcome[R] | None, FittedRequest[R] | None]
 DeciderRun = Generator[DecisionBatch, None, R]
 
 
-def fit(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]:
+def fit_request(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]:
     """Reduce the context until the next request fits, or as far as the policy allows.
 
     Returns the request, which may still not fit; None where a request was refused or a summary
     failed, and nothing is left to cut.
     """
     while True:
-        made = None
+        fitted = None
         if cause == "size":
-            made = yield from _fitted(request, tries)
-            request = made.request
-            if made.route.fits:
-                return made
+            fitted = yield from _reduce_without_summary(request, tries)
+            request = fitted.request
+            if fitted.route.fits:
+                return fitted
         may = tries.may_ask(cause, request.policy) and request.has_history(cause)
         match tries.next_move(cause, may=may):
             case "summarise":
                 outcome = yield SummaryNeeded(overflow=cause == "refused")
                 assert outcome is not None
                 request = outcome.request
-                cause = tries.summarised(failed=outcome.failed)
+                cause = tries.count_summary(failed=outcome.failed)
             case "send":
-                return made
+                return fitted
             case "look at the size":
                 cause = "size"
             case "cut":
-                found = _cuts(request, tries)
-                if not found:
+                cuts = _cuts(request, tries)
+                if not cuts:
                     return None
-                request = yield from _reduced(request, OVERSIZED, RuleAnswer(found), request.facts)
+                request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), request.facts)
                 outcome = yield ResultsShortened()
                 assert outcome is not None
                 request, cause = outcome.request, "size"
 
 
-def resumed(
+def resume_fit(
     running: Fit[R], outcome: FitOutcome[R] | None = None
 ) -> FitEvent | FittedRequest[R] | None:
-    """Start or resume ``fit``, and return what it yields next, or at its end the request."""
+    """Start or resume ``fit_request``, and return its next event, or at its end the request."""
     try:
         return running.send(outcome)
     except StopIteration as ended:
-        made: FittedRequest[R] | None = ended.value
-        return made
+        fitted: FittedRequest[R] | None = ended.value
+        return fitted
 
 
 def prune_after_turn(request: R) -> DeciderRun[R]:
-    """Prune where the policy does that when a turn has ended."""
-    return (yield from _pruned(request, "turn end", request.facts))
+    """Prune where the policy prunes at the end of a turn."""
+    return (yield from _prune(request, "turn end", request.facts))
 
 
 def has_history_to_summarise(messages: Messages, cause: Cause = "size") -> bool:
@@ -215,7 +221,7 @@ def has_history_to_summarise(messages: Messages, cause: Cause = "size") -> bool:
 def reported_full(tokens: Usage, model: ModelInfo, policy: Policy) -> bool:
     """Return whether an answer's usage calls for a summary; our rule estimates the next request instead."""
     overflow = policy.overflow
-    return overflow.rule.startswith("opencode") and overflows(tokens, model, overflow)
+    return overflow.rule.startswith("opencode") and usage_overflows(tokens, model, overflow)
 
 
 def stored_full(
@@ -224,7 +230,7 @@ def stored_full(
     policy: Policy,
     usage: Callable[[AssistantMessage], Usage] = lambda info: info.tokens,
 ) -> bool:
-    """Return whether the newest ended answer calls for a summary; false where one was written since."""
+    """Return whether the newest finished answer calls for a summary; False where a summary was written since."""
     for message in reversed(messages):
         info = message.info
         if isinstance(info, AssistantMessage) and (info.finish is not None or info.summary):
@@ -237,35 +243,37 @@ def _is_refused(message: Message) -> bool:
     return isinstance(info, AssistantMessage) and isinstance(info.error, ContextOverflowError)
 
 
-def _fitted(request: R, tries: FitAttempts) -> Generator[DecisionBatch, None, FittedRequest[R]]:
-    """Reduce the next request by everything that the policy reduces without a summary."""
-    made, request = request.reminded()
-    if made:
-        yield DecisionBatch(made, request.facts)
+def _reduce_without_summary(
+    request: R, tries: FitAttempts
+) -> Generator[DecisionBatch, None, FittedRequest[R]]:
+    """Apply all reductions of the policy that need no summary."""
+    decisions, request = request.with_reminders()
+    if decisions:
+        yield DecisionBatch(decisions, request.facts)
     facts, used = request.facts, request.total
     if facts.used_tokens != used:
         facts = facts.model_copy(update={"used_tokens": used})
-    request = yield from _pruned(request, "request", facts)
-    made, request = request.within_limits()
-    if made:
-        yield DecisionBatch(made, facts)
+    request = yield from _prune(request, "request", facts)
+    decisions, request = request.within_limits()
+    if decisions:
+        yield DecisionBatch(decisions, facts)
     way, route = choose_fit_action(request, facts)
-    request.judged(route)
-    if tries.cuts_now(way, request.policy) and (found := _cuts(request, tries)):
-        request = yield from _reduced(request, OVERSIZED, RuleAnswer(found), facts)
+    request.note_check(route)
+    if tries.cuts_now(way, request.policy) and (cuts := _cuts(request, tries)):
+        request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), facts)
         way, route = choose_fit_action(request, facts)
-        request.judged(route)
+        request.note_check(route)
     tries.shorten = way == "compact_then_truncate"
     return FittedRequest(request, facts, route)
 
 
-def _pruned(request: R, when: str, facts: Facts) -> DeciderRun[R]:
-    """Prune where the policy's rule does that at this moment."""
-    rule = pruner(request.policy.prune.rule)
+def _prune(request: R, when: str, facts: Facts) -> DeciderRun[R]:
+    """Prune where the policy's rule runs at this moment."""
+    rule = pruning_function(request.policy.prune.rule)
     if rule.when != when:
         return request
     answer = rule.decide(request.outputs, request.policy.prune, facts)
-    return (yield from _reduced(request, rule_name(request.policy), answer, facts))
+    return (yield from _run_rule(request, rule_name(request.policy), answer, facts))
 
 
 def _cuts(request: FittableRequest, tries: FitAttempts) -> tuple[OutputReduction, ...]:
@@ -276,10 +284,10 @@ def _cuts(request: FittableRequest, tries: FitAttempts) -> tuple[OutputReduction
     return cut_oversized(request.outputs, request.policy.recovery, request.facts.window)
 
 
-def _reduced(request: R, rule: str, answer: RuleAnswer, facts: Facts) -> DeciderRun[R]:
-    made, request = request.reduced(rule, answer)
-    if made:
-        yield DecisionBatch(made, facts)
+def _run_rule(request: R, rule: str, answer: RuleAnswer, facts: Facts) -> DeciderRun[R]:
+    decisions, request = request.with_reductions(rule, answer)
+    if decisions:
+        yield DecisionBatch(decisions, facts)
     return request
 
 
@@ -287,12 +295,12 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
     """Choose the cheapest action to make a request fit, with the policy's rule and estimate."""
     policy, total = request.policy, request.total
     if policy.overflow.rule != "precheck" or not facts.window:
-        found = check_budget(total, facts)
-        return ("fits" if found.fits else "compact_only"), found
+        budget_check = check_budget(total, facts)
+        return ("fits" if budget_check.fits else "compact_only"), budget_check
     measured = policy.overflow.measured and facts.calibration != UNMEASURED
     tokens = round(total * facts.calibration) if measured else request.conservative()
     fits = tokens <= facts.window - reserve_of(facts.window, policy.reserved, policy.overflow)
-    results = () if fits else [one.chars for one in request.outputs.newest_first()]
+    results = () if fits else [output.chars for output in request.outputs.newest_first()]
     checked = precheck(
         tokens,
         reducible(results, facts.window, policy.recovery),
@@ -305,27 +313,27 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
 
 @dataclass(frozen=True)
 class MessageRequest:
-    """A request that is made of messages, by values and pure functions alone; see ``FittableRequest``."""
+    """A request made of messages, by values and pure functions alone; see ``FittableRequest``."""
 
     view: View
     policy: Policy
     facts: Facts
-    """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
+    """The facts before any decision; ``used_tokens`` is of the previous request."""
     count: Count
     project: Callable[[View], Projection]
-    """Make the request of a view, with this model, system prompt and tools."""
+    """Makes the request of a view, with this model, system prompt and tools."""
     new_id: Callable[[], str]
-    """The id of the next decision."""
+    """Returns the id of the next decision."""
     model: ModelInfo | None = None
-    """The model of the request, whose limits on pictures are kept; None keeps none."""
+    """The model of the request, whose limits on pictures are kept; None keeps no limits."""
     shrink: Shrink = cannot_shrink
     """Makes a picture smaller."""
     learned: RequestLimits = NO_LIMITS
-    """What the provider named when it refused the request."""
+    """The limits that the provider named when it refused the request."""
 
     @cached_property
     def outputs(self) -> MessageOutputs:
-        """What the rules see of it."""
+        """Its outputs, for pruning rules."""
         return MessageOutputs(self.view, self.policy, self.count)
 
     @cached_property
@@ -339,41 +347,45 @@ class MessageRequest:
         return self.projection.total
 
     def conservative(self) -> int:
-        """Return its tokens on the safe side."""
+        """Return a conservative estimate of its tokens."""
         return conservative_tokens(self.projection.messages, self.policy.overflow)
 
     def has_history(self, cause: Cause) -> bool:
         """Return whether there is more to summarise than a prompt."""
         return has_history_to_summarise(self.view.messages, cause)
 
-    def reminded(self) -> tuple[tuple[Decision, ...], Self]:
+    def with_reminders(self) -> tuple[tuple[Decision, ...], Self]:
         """Add the reminders of the policy."""
-        return self._decided(remind(self.view, self.policy.reminders, self.new_id, self.count))
+        return self._with_decisions(
+            remind(self.view, self.policy.reminders, self.new_id, self.count)
+        )
 
-    def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
-        """Make decisions of what a rule answered."""
-        found = answer.reductions
-        return self._decided(self.outputs.decisions(rule, found, self.new_id) if found else ())
+    def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
+        """Apply a rule's reductions as decisions."""
+        reductions = answer.reductions
+        return self._with_decisions(
+            self.outputs.decisions(rule, reductions, self.new_id) if reductions else ()
+        )
 
     def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
         """Keep the limits of the provider on pictures.
 
-        The presets of recorded agents know none: they know their own words of a refusal alone, too.
+        The presets of recorded agents keep no such limits, as they have only their own table of refusals.
         """
         if self.model is None or not self.model.vision:
             return (), self
         if self.policy.overflow.refusals != KEEPS_LIMITS:
             return (), self
         messages = self.projection.messages
-        return self._decided(
+        return self._with_decisions(
             keep_picture_limits(
                 self.view, messages, self.model, self.new_id, self.shrink, self.learned
             )
         )
 
-    def judged(self, route: BudgetCheck) -> None:
-        """Note nothing: what was compared is journalled with the request."""
+    def note_check(self, route: BudgetCheck) -> None:
+        """Do nothing, since the compared numbers are journalled with the request."""
 
-    def _decided(self, made: Sequence[Decision]) -> tuple[tuple[Decision, ...], Self]:
-        after = replace(self, view=self.view.decided(*made)) if made else self
-        return tuple(made), after
+    def _with_decisions(self, decisions: Sequence[Decision]) -> tuple[tuple[Decision, ...], Self]:
+        after = replace(self, view=self.view.with_decisions(*decisions)) if decisions else self
+        return tuple(decisions), after

@@ -1,4 +1,4 @@
-"""The next request as ``fit`` sees it, whatever it is made of."""
+"""The interface of a request that ``fit`` makes fit, made of messages or of items."""
 
 from typing import Literal, Protocol, Self
 
@@ -13,42 +13,42 @@ that refused the request as too long, or a summary that failed and cannot be req
 
 
 class FittableRequest(Protocol):
-    """The next request as ``fit`` sees it: made of messages, or of the items of a timeline.
+    """The next request, made of messages or of the items of a timeline.
 
-    Contract: sizes are those of the request as it would be sent now. ``reminded``, ``reduced`` and ``within_limits`` alone change it, and
-    return it as it is then, with what is to be journalled: nothing where there is no journal.
+    Contract: sizes are those of the request as it would be sent now. ``with_reminders``, ``with_reductions`` and
+    ``within_limits`` return a changed request, and the decisions to journal: none where there is no journal.
     """
 
     @property
     def policy(self) -> Policy:
-        """The policy that it is made under."""
+        """Its context policy."""
 
     @property
     def facts(self) -> Facts:
-        """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
+        """The facts before any decision; ``used_tokens`` is of the previous request."""
 
     @property
     def outputs(self) -> RequestOutputs:
-        """What the rules see of it."""
+        """Its outputs, for pruning rules."""
 
     @property
     def total(self) -> int:
         """Its tokens, as the policy's estimator counts them."""
 
     def conservative(self) -> int:
-        """Return its tokens on the safe side, as ``conservative_estimate.py`` counts them."""
+        """Return a conservative estimate of its tokens, by ``conservative_estimate.py``."""
 
     def has_history(self, cause: Cause) -> bool:
         """Return whether there is more to summarise than a prompt."""
 
-    def reminded(self) -> tuple[tuple[Decision, ...], Self]:
+    def with_reminders(self) -> tuple[tuple[Decision, ...], Self]:
         """Add the reminders of the policy."""
 
-    def reduced(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
-        """Apply what a rule answered."""
+    def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
+        """Apply a rule's reductions."""
 
     def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
-        """Keep the provider's limits on what one request may hold."""
+        """Keep the provider's limits on one request."""
 
-    def judged(self, route: BudgetCheck) -> None:
-        """Take note of the numbers by which it was found to fit, or not to."""
+    def note_check(self, route: BudgetCheck) -> None:
+        """Record the comparison with the budget."""

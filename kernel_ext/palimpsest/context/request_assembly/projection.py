@@ -6,10 +6,9 @@ Cache marks come last, on the provider's messages. Versioned: a change that alte
 bytes raises ``PROJECTION_VERSION`` and keeps the older functions.
 
 A compaction or the history limit leaves out whole messages; parts that the user pinned in them follow
-the summary as quoted text, never as a call with its result, so that pairs stay pairs whatever is
-left out around them. Images and files are shown again as they are. Thinking that was pinned by
-itself is quoted where no provider would give it back to the model, which is where it has no
-signature.
+the summary as quoted text, never as a call with its result, so that calls and results stay paired.
+Images and files are sent again unchanged. Thinking that was pinned by itself is quoted where it has no
+signature, since no provider would give it back to the model.
 """
 
 import json
@@ -68,12 +67,12 @@ ATTACHED = "The user attached {name}."
 
 
 def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
-    """Return the messages with every pinned part that they lack, after the summary if there is one."""
+    """Add all missing pinned parts to the messages, after the summary if there is one."""
     pinned = pinned_parts(view.messages, view.decisions)
-    shown = {
+    visible = {
         block.part_id for message in messages for block in message.blocks if reaches_model(block)
     }
-    missing = pinned - shown
+    missing = pinned - visible
     if not missing:
         return messages
     homes = tuple(
@@ -82,9 +81,9 @@ def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
     blocks = tuple(
         block
         for home, applied in zip(homes, apply_decisions(homes, view), strict=True)
-        for part in _of(home, applied)
+        for part in _shown_parts(home, applied)
         if part.id in missing
-        for block in _quoted(part, home, view)
+        for block in _quote_part(part, home, view)
     )
     if not blocks:
         return messages
@@ -92,13 +91,13 @@ def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
     return (*messages[:at], NeutralMessage(role="user", blocks=blocks), *messages[at:])
 
 
-def _of(home: Message, applied: Message) -> tuple[Part, ...]:
-    """Return the parts of a message as they are shown; thinking is kept even where nothing else is left."""
-    shown = {part.id: part for part in applied.parts}
+def _shown_parts(home: Message, applied: Message) -> tuple[Part, ...]:
+    """Return the parts of a message after decisions; thinking is kept even where nothing else is left."""
+    visible = {part.id: part for part in applied.parts}
     return tuple(
-        shown.get(part.id, part)
+        visible.get(part.id, part)
         for part in home.parts
-        if part.id in shown or isinstance(part, ReasoningPart)
+        if part.id in visible or isinstance(part, ReasoningPart)
     )
 
 
@@ -116,46 +115,51 @@ def _behind_summary(messages: NeutralMessages, transcript: Messages) -> int:
     return sum(message.role == "system" for message in messages)
 
 
-def _quoted(part: Part, message: Message, view: View) -> tuple[Block, ...]:
+def _quote_part(part: Part, message: Message, view: View) -> tuple[Block, ...]:
     match part:
         case TextPart(text=text):
-            said = text.strip() and not _is_draft(part, message)
-            return (_said(part, _who(message), text),) if said else ()
+            is_shown = text.strip() and not _is_draft(part, message)
+            return (_quoted_text(part, _speaker_name(message), text),) if is_shown else ()
         case ReasoningPart(text=text):
-            said = text.strip() and _is_wanted(part, view)
-            return (_said(part, YOU_THOUGHT, text),) if said else ()
+            is_shown = text.strip() and _is_pinned_itself(part, view)
+            return (_quoted_text(part, YOU_THOUGHT, text),) if is_shown else ()
         case ToolPart():
             return _quoted_call(part)
         case FilePart(mime=mime, url=url, filename=filename):
             name = ATTACHED.format(name=filename or "a file")
             media_block = MediaBlock(mime=mime, url=url, filename=filename, part_id=part.id)
-            return (_said(part, name, ""), media_block)
+            return (_quoted_text(part, name, ""), media_block)
         case _:
             return _quoted_words(part, message)
 
 
 def _quoted_words(part: NotedPart, message: Message) -> tuple[Block, ...]:
     words = part.words_for_summary()
-    return (_said(part, _who(message), words),) if words else ()
+    return (_quoted_text(part, _speaker_name(message), words),) if words else ()
 
 
 def _quoted_call(part: ToolPart) -> tuple[Block, ...]:
     match part.state:
         case ToolCompleted(output=output, attachments=attachments):
             media = tuple(
-                MediaBlock(mime=one.mime, url=one.url, filename=one.filename, part_id=part.id)
-                for one in attachments
+                MediaBlock(
+                    mime=attachment.mime,
+                    url=attachment.url,
+                    filename=attachment.filename,
+                    part_id=part.id,
+                )
+                for attachment in attachments
             )
-            return (_said(part, RETURNED.format(call=_call(part)), output), *media)
+            return (_quoted_text(part, RETURNED.format(call=_call(part)), output), *media)
         case ToolFailed(error=error):
-            return (_said(part, FAILED.format(call=_call(part)), error),)
+            return (_quoted_text(part, FAILED.format(call=_call(part)), error),)
         case ToolPending() | ToolRunning():
             return ()
         case _:
             assert_never(part.state)
 
 
-def _who(message: Message) -> str:
+def _speaker_name(message: Message) -> str:
     if not isinstance(message.info, AssistantMessage):
         return USER_SAID
     return SUMMARY_SAID if message.info.summary else YOU_SAID
@@ -163,26 +167,28 @@ def _who(message: Message) -> str:
 
 def _is_draft(part: TextPart, message: Message) -> bool:
     """Return whether a text of a summary message is a draft, not part of the final summary."""
-    return _who(message) == SUMMARY_SAID and part.text.strip() not in summary_text(message)
+    return _speaker_name(message) == SUMMARY_SAID and part.text.strip() not in summary_text(message)
 
 
-def _is_wanted(thought: ReasoningPart, view: View) -> bool:
-    """Return whether the user pinned this thinking itself, and not only the message that holds it."""
-    return any(one.rule == PIN and one.part_id == thought.id for one in view.decisions)
+def _is_pinned_itself(thought: ReasoningPart, view: View) -> bool:
+    """Return whether the user pinned this thinking itself, and not only its message."""
+    return any(
+        decision.rule == PIN and decision.part_id == thought.id for decision in view.decisions
+    )
 
 
-def _said(part: Part, who: str, text: str) -> TextBlock:
+def _quoted_text(part: Part, who: str, text: str) -> TextBlock:
     return TextBlock(text=KEPT.format(who=who, text=text).rstrip(), part_id=part.id)
 
 
 def _call(part: ToolPart) -> str:
-    given = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
-    return f"{part.tool}({given})"
+    input_json = json.dumps(part.state.input, ensure_ascii=False, separators=(",", ":"))
+    return f"{part.tool}({input_json})"
 
 
 PROJECTION_VERSION = 3
 VERSIONS = (1, 2, PROJECTION_VERSION)
-"""1 converted alike under every policy, and repaired nothing but missing and orphaned results; 2 looked a
+"""1 converted alike under every policy, and repaired only missing and orphaned results; 2 looked a
 model's provider up in two tables that disagreed (``transcript/provider_profile/older_profiles.py``)."""
 
 Convert = Callable[[Messages, ModelRef, ConvertPolicy], NeutralMessages]
@@ -205,8 +211,8 @@ class Projection:
         return sum(self.tokens) + self.tools_tokens
 
     @property
-    def said(self) -> int:
-        """Estimated tokens of what was said: all but the system prompt and the tools."""
+    def tokens_said(self) -> int:
+        """Estimated tokens of the conversation, without the system prompt and the tools."""
         pairs = zip(self.messages, self.tokens, strict=True)
         return sum(tokens for message, tokens in pairs if message.role != "system")
 
@@ -223,27 +229,27 @@ def project(
     flatten: Convert = neutral_messages,
     weigh: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
-    """Project a session to one request; an older ``version`` returns what that version returned.
+    """Project a session to one request; an older ``version`` gives the request of that version.
 
     A caller that projects a session repeatedly may pass functions that cache how messages are
     converted (``flatten``) and counted (``weigh``).
     """
-    everything = (
-        _project_v1(view, head(system), model, policy)
+    all_messages = (
+        _project_v1(view, system_messages(system), model, policy)
         if version == 1
-        else _project_v2(view, head(system), model, policy, flatten, version)
+        else _project_v2(view, system_messages(system), model, policy, flatten, version)
     )
     return Projection(
-        messages=everything,
+        messages=all_messages,
         tokens=tuple(
             weigh(message) if weigh is not None else message_tokens(message, count)
-            for message in everything
+            for message in all_messages
         ),
         tools_tokens=tools_tokens(tools, count),
     )
 
 
-def head(system: tuple[str, ...]) -> NeutralMessages:
+def system_messages(system: tuple[str, ...]) -> NeutralMessages:
     """Return the system messages, which come before all others."""
     return tuple(
         NeutralMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
@@ -265,7 +271,7 @@ def _project_v2(
     flatten: Convert,
     version: int,
 ) -> NeutralMessages:
-    messages = apply_decisions(view.folded(policy.compact), view)
+    messages = apply_decisions(view.folded_messages(policy.compact), view)
     flat = repaired_in_order(
         flatten(messages, model.ref, policy.convert),
         lambda newest: with_pinned_parts(
@@ -284,24 +290,24 @@ def tokens_by_kind(
     summaries: Set[str],
 ) -> dict[str, int]:
     """Add up the tokens of each message's blocks; ``summaries`` are messages of compactions."""
-    found = dict.fromkeys(REQUEST_KINDS, 0)
-    found["tools"] = tools_tokens
+    by_kind = dict.fromkeys(REQUEST_KINDS, 0)
+    by_kind["tools"] = tools_tokens
     for message, weighed in zip(messages, weights, strict=True):
         frame = "summary" if message.message_id in summaries else _speaker(message)
-        found[frame] += MESSAGE_TOKENS
+        by_kind[frame] += MESSAGE_TOKENS
         for block, tokens in zip(message.blocks, weighed, strict=True):
             if message.role == "system" and isinstance(block, TextBlock):
                 for section, share in shared_among_sections(block.text, tokens):
-                    found[section.kind] += share
+                    by_kind[section.kind] += share
             elif block.type == "reasoning" or block.type == "result":
-                found[kind_of(message, block, summaries)] += tokens
+                by_kind[kind_of(message, block, summaries)] += tokens
             else:
-                found[_own_kind(block) or frame] += tokens
-    return {kind: tokens for kind, tokens in found.items() if tokens}
+                by_kind[_own_kind(block) or frame] += tokens
+    return {kind: tokens for kind, tokens in by_kind.items() if tokens}
 
 
 def kind_of(message: NeutralMessage, block: Block | None, summaries: Set[str]) -> str:
-    """Return the kind of a block; without one, that of the message's overhead."""
+    """Return the kind of a block, or without a block the kind of the message's overhead."""
     if message.message_id in summaries:
         return "summary"
     if block is not None and (own := _own_kind(block)):

@@ -1,8 +1,8 @@
 """Keep only the newest user turns, when a history limit is set for the session.
 
-Rules follow spec/context-stability.md 1.2. The older one slides by one turn each time, which
-changes the request's prefix with every prompt; the newer one moves once in a while and keeps
-what precedes the first turn, such as the summary of a compaction.
+Rules follow spec/context-stability.md 1.2. The older rule slides by one turn each time, which
+changes the request's prefix with every prompt; the newer rule moves once in a while and keeps
+the messages before the first turn, such as the summary of a compaction.
 """
 
 import math
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import LimitPolicy
 
 BATCH = 1.5
@@ -25,7 +25,7 @@ THREAD = re.compile(r":(?:thread|topic):\d+$", re.IGNORECASE)
 def with_turn_limit(
     messages: NeutralMessages, turns: float | None, policy: LimitPolicy
 ) -> NeutralMessages:
-    """Drop what precedes the newest ``turns`` user messages; None or less than one keeps all."""
+    """Drop the messages before the newest ``turns`` user messages; None or less than one keeps all."""
     if turns is None or turns <= 0 or not messages:
         return messages
     users = [at for at, message in enumerate(messages) if message.role == "user"]
@@ -37,14 +37,14 @@ def with_turn_limit(
 
 
 def turns_kept(users: int, turns: float, policy: LimitPolicy) -> int:
-    """Return how many of so many user messages are sent."""
+    """Return how many of ``users`` user messages are sent."""
     if policy.rule == "sliding":
         # OpenClaw counts before it compares, so a limit between two whole numbers keeps the lower.
         return users if users <= turns else math.floor(turns)
-    return _batched(users, max(1, math.floor(turns)))
+    return _batch_turns(users, max(1, math.floor(turns)))
 
 
-def _batched(users: int, turns: int) -> int:
+def _batch_turns(users: int, turns: int) -> int:
     most = math.ceil(turns * BATCH)
     if users <= most:
         return users
@@ -52,23 +52,19 @@ def _batched(users: int, turns: int) -> int:
 
 
 def _prelude(messages: NeutralMessages) -> NeutralMessages:
-    """Return what precedes the first turn."""
+    """Return the messages before the first turn."""
     first = next(
-        (at for at, message in enumerate(messages) if _speaks(message)),
+        (at for at, message in enumerate(messages) if message.role in {"user", "assistant"}),
         len(messages),
     )
     return messages[:first]
-
-
-def _speaks(message: NeutralMessage) -> bool:
-    return message.role in {"user", "assistant"}
 
 
 def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) -> Any:
     """Return the turns that a session's key allows, or None when it sets no limit.
 
     ``limits`` maps a provider to ``history_limit``, ``dm_history_limit`` and ``dms``, which maps a
-    user to a ``history_limit`` of their own. A key has the form
+    user to a personal ``history_limit``. A key has the form
     ``agent:<name>:<provider>:<direct|dm|group|channel>:<peer>``, with or without the agent, and
     with ``:thread:<n>`` at the end for a thread.
     """
@@ -89,9 +85,9 @@ def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) 
 
 
 def _settings(limits: Mapping[str, Any], provider: str, *, exact: bool) -> Mapping[str, Any] | None:
-    for name, found in limits.items():
+    for name, limit in limits.items():
         if (name if exact else name.strip().lower()) == provider:
-            return found if isinstance(found, Mapping) else None
+            return limit if isinstance(limit, Mapping) else None
     return None
 
 

@@ -1,4 +1,4 @@
-"""Hold everything that one request is made from as one value, to inspect a request without sending it.
+"""The inputs of one request as a value, from which a request can be inspected without sending it.
 
 Border: pure. The live session builds the inputs of the request that would come next; review builds
 those of a recorded one. Both are projected by the functions of the live loop.
@@ -30,7 +30,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class RequestInputs:
-    """What a request is made from."""
+    """The inputs of a request."""
 
     session_id: str
     view: View
@@ -41,10 +41,10 @@ class RequestInputs:
     facts: Facts
     count: Count
     request_id: str = ""
-    """Which recorded request this is; empty for one that would be sent now."""
+    """Id of the recorded request; empty for a request that would be sent now."""
     version: int = PROJECTION_VERSION
     marker_id: str = ""
-    """The compaction marker whose summary the request asks for; empty for other requests."""
+    """Id of the compaction marker whose summary is requested; empty for other requests."""
     title: bool = False
     """The request asks for the session's title."""
     turns: tuple[str, ...] = ()
@@ -58,39 +58,39 @@ class RequestInputs:
 
 
 def project_inputs(
-    basis: RequestInputs,
+    inputs: RequestInputs,
     *,
     flatten: Convert = neutral_messages,
     weigh: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
     """Return the request; ``flatten`` and ``weigh`` are passed to ``project``."""
-    if basis.title:
-        return project_title(basis.view, system=basis.system, count=basis.count)
-    if basis.turns:
+    if inputs.title:
+        return project_title(inputs.view, system=inputs.system, count=inputs.count)
+    if inputs.turns:
         return project_turn_summary(
-            basis.view,
-            turns=basis.turns,
-            before=basis.before,
-            system=basis.system,
-            count=basis.count,
+            inputs.view,
+            turns=inputs.turns,
+            before=inputs.before,
+            system=inputs.system,
+            count=inputs.count,
         )
-    if basis.marker_id:
+    if inputs.marker_id:
         return project_summary(
-            basis.view,
-            marker_id=basis.marker_id,
-            system=basis.system,
-            model=basis.model.ref,
-            policy=basis.policy,
-            count=basis.count,
+            inputs.view,
+            marker_id=inputs.marker_id,
+            system=inputs.system,
+            model=inputs.model.ref,
+            policy=inputs.policy,
+            count=inputs.count,
         )
     return project(
-        basis.view,
-        system=basis.system,
-        tools=basis.tools,
-        model=basis.model,
-        policy=basis.policy,
-        count=basis.count,
-        version=basis.version,
+        inputs.view,
+        system=inputs.system,
+        tools=inputs.tools,
+        model=inputs.model,
+        policy=inputs.policy,
+        count=inputs.count,
+        version=inputs.version,
         flatten=flatten,
         weigh=weigh,
     )
@@ -104,7 +104,7 @@ def recorded_inputs(
     session_id: str,
     session: SessionInfo | None = None,
 ) -> RequestInputs:
-    """Return what a recorded request was made from; ``read`` returns blobs by their hash.
+    """Return the inputs of a recorded request; ``read`` returns blobs by their hash.
 
     ``view`` and ``session`` are as the session was when the request was recorded.
     """
@@ -129,16 +129,16 @@ def recorded_inputs(
 
 
 def recorded_policy(record: StepRequest, read: Callable[[str], bytes]) -> Policy:
-    """Return the context policy that a request was made under."""
+    """Return the context policy of a recorded request."""
     if record.policy_blob is None:
         return record.policy or Policy()
-    kept = json.loads(read(record.policy_blob.sha256))
-    compact = kept.get("compact") if isinstance(kept, dict) else None
+    stored = json.loads(read(record.policy_blob.sha256))
+    compact = stored.get("compact") if isinstance(stored, dict) else None
     if isinstance(compact, dict):
         # Older policies lack these fields: summaries were not audited, and failed ones were not counted.
         compact.setdefault("audit", False)
         compact.setdefault("max_failed", compact.get("max_attempts", 3))
-    return Policy.model_validate(kept)
+    return Policy.model_validate(stored)
 
 
 def _marker_of(record: StepRequest, messages: Messages) -> str:

@@ -1,4 +1,4 @@
-"""The value of ``answer = %agent ...``: the agent's answer as an object that a notebook displays."""
+"""The value of ``answer = %agent ...``: an agent's answer that a notebook can display."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -16,20 +16,20 @@ from palimpsest.transcript.visible_text import visible
 class AgentAnswer(Answer):
     """The answer to one prompt.
 
-    ``str(answer)`` is its text. In the cell that produced it it displays nothing, since the answer
+    ``str(answer)`` is its text. It displays nothing in the cell that produced it, since the answer
     is shown there already; anywhere else it displays its text.
     """
 
-    # An object of the notebook: one is equal to itself only, and takes attributes.
+    # Unlike ``Answer``: equal by identity, and attributes can be set, as notebooks expect.
     __eq__, __hash__, __setattr__ = object.__eq__, object.__hash__, object.__setattr__
 
     def __init__(self, answer: Answer, shell: Any, pages: Pages, *, recorded: bool = False) -> None:
-        super().__init__(**{one.name: getattr(answer, one.name) for one in fields(Answer)})
+        super().__init__(**{field.name: getattr(answer, field.name) for field in fields(Answer)})
         self._pages = pages
         self.recorded = recorded
-        """Whether nothing was sent for it: it was answered before, and its record is shown."""
+        """Whether the answer comes from the session's record and nothing was sent."""
         self._shell = shell
-        self._came_at = shell.execution_count
+        self._answered_at = shell.execution_count
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -47,20 +47,20 @@ class AgentAnswer(Answer):
         return self.turn_id
 
     def to_cells(self) -> tuple[str, ...]:
-        """Put each Python listing of the answer into a new cell below this one, and return the listings.
+        """Insert each Python listing of the answer as a new cell below this one, and return the listings.
 
-        Nothing is run. Where no page can insert cells, one new cell holds all listings. Empty where the answer
+        Runs nothing. Where no page can insert cells, one new cell holds all listings. Empty where the answer
         has none.
         """
-        found = python_listings(self.text)
-        if not found:
+        listings = python_listings(self.text)
+        if not listings:
             return ()
         kernel = getattr(self._shell, "kernel", None)
         parent = kernel.get_parent("shell") if kernel is not None else {}
         cell_id = (parent.get("metadata") or {}).get("cellId")
-        if not self._pages.insert_cells(found, cell_id):
-            self._shell.set_next_input("\n\n".join(found))
-        return found
+        if not self._pages.insert_cells(listings, cell_id):
+            self._shell.set_next_input("\n\n".join(listings))
+        return listings
 
     def __copy__(self) -> "AgentAnswer":
         return AgentAnswer(self, self._shell, self._pages, recorded=self.recorded)
@@ -75,7 +75,7 @@ class AgentAnswer(Answer):
         )
 
     def _ipython_display_(self) -> None:
-        if self._shell.execution_count != self._came_at:
+        if self._shell.execution_count != self._answered_at:
             markdown = safe_markdown(self.text)
             self._shell.display_pub.publish(
                 {"text/markdown": markdown, "text/plain": visible(self.text)}

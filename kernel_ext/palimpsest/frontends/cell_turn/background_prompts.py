@@ -1,7 +1,7 @@
-"""Prompts that no cell waits for: ``%agent --bg`` sends one, ``%agent wait`` fetches its answer.
+"""Prompts for which no cell waits: ``%agent --bg`` sends one, ``%agent wait`` shows its answer.
 
-Border: the cell ends at once, and the notebook's cells may run meanwhile. The agent's Python runs as
-for a prompt from the panel: when the kernel is idle, or in the cell that waits. What it prints is in
+Border: the cell ends at once, and other cells may run meanwhile. The agent's Python runs as
+for a prompt from the panel: when the kernel is idle, or in the cell that waits. Its output is in
 the session, not in a cell.
 """
 
@@ -59,21 +59,21 @@ class Background:
 
     @property
     def done(self) -> bool:
-        """Whether the answer is there."""
+        """Whether the turn has ended."""
         return self._future.done()
 
     @property
     def answer(self) -> AgentAnswer | None:
-        """The answer; None until it is there, and when the turn gave none."""
+        """The answer; None while the turn runs, and where it failed."""
         if not self.done or self._future.cancelled() or self._future.exception() is not None:
             return None
-        return self._parts.answered(self._future.result())
+        return self._parts.cell_answer(self._future.result())
 
     def wait(self) -> AgentAnswer:
-        """Wait here for the answer; the agent's Python runs meanwhile. The stop button ends the waiting."""
-        made = self.waited()
-        cell_failure.raise_if_failed(made, self._parts)
-        return made
+        """Wait for the answer while the agent's Python runs in this cell. The stop button ends the waiting."""
+        answer = self.result()
+        cell_failure.raise_if_failed(answer, self._parts)
+        return answer
 
     def stop(self) -> bool:
         """Stop the turn; false when nothing ran."""
@@ -85,9 +85,9 @@ class Background:
     def _ipython_display_(self) -> None:
         """Display nothing: the cell that sent the prompt has already shown that it runs."""
 
-    def waited(self) -> AgentAnswer:
-        """Wait as ``wait`` does, and return the answer of a failed turn, too."""
-        if not self.done:  # it is also when the extension was unloaded since
+    def result(self) -> AgentAnswer:
+        """Wait as ``wait`` does; also returns the answer of a failed turn instead of raising."""
+        if not self.done:  # unloading the extension cancels the future, too
             self._wait_in_cell()
         if self._future.cancelled():
             raise usage_error(CLOSED)
@@ -97,34 +97,34 @@ class Background:
             raise usage_error(scrubber(os.environ)(str(error))) from None
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
-        return self._parts.answered(answer)
+        return self._parts.cell_answer(answer)
 
     def _wait_in_cell(self) -> None:
         """Block until the answer is there."""
-        left = False
+        is_stopped = False
         session, questions = self._session, Questions(self._parts, partial(_show, self._parts))
 
         def stop() -> None:
-            nonlocal left
-            left = True
+            nonlocal is_stopped
+            is_stopped = True
 
         def tick() -> None:
-            if left:
+            if is_stopped:
                 raise NoLongerWaiting
-            picture = session.snapshot()
-            if picture.asks or picture.questions or session.held:
+            snapshot = session.snapshot()
+            if snapshot.asks or snapshot.questions or session.held:
                 questions.check(session)
 
-        # No session of its own: all output of the agent's Python is captured, as it is while idle.
+        # No session id: all output of the agent's Python is captured, as while the kernel is idle.
         with (
-            questions.followed(session),
-            CellWait(self._parts.main_thread, "", None, stop, tick) as waits,
+            questions.closing_answered_prompts(session),
+            CellWait(self._parts.main_thread, "", None, stop, tick) as cell_wait,
         ):
-            blocking(waits.run(self._future, awaits=False))
+            blocking(cell_wait.run(self._future, awaits=False))
 
 
 class NoLongerWaiting(TurnStopped):
-    """The person stopped the waiting, not the turn."""
+    """Raised when the user stopped the waiting, but not the turn."""
 
     def _render_traceback_(self) -> list[str]:
         return [STILL]
@@ -132,9 +132,9 @@ class NoLongerWaiting(TurnStopped):
 
 def send_background_prompt(parts: KernelParts, request: MagicLine, place: Origin) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
-    typed = cell_failure.may_type(parts.shell)
+    is_interactive = cell_failure.can_type(parts.shell)
     try:
-        handle = parts.run(_begin(parts, request, place, typed=typed))
+        handle = parts.run(_send(parts, request, place, is_interactive=is_interactive))
     except UserError as error:
         raise usage_error(scrubber(os.environ)(str(error))) from None
     _show(parts, SENT)
@@ -142,7 +142,7 @@ def send_background_prompt(parts: KernelParts, request: MagicLine, place: Origin
 
 
 def answered_before(parts: KernelParts, answer: AgentAnswer, place: Origin) -> Background:
-    """Return the handle of a prompt whose recorded answer was shown."""
+    """Return the handle of a prompt whose recorded answer was already shown."""
     session = parts.run(parts.services.workspace.open(answer.session, place.notebook))
     future: Future[Answer] = Future()
     future.set_result(answer)
@@ -153,23 +153,25 @@ def await_background_prompt(parts: KernelParts, place: Origin) -> AgentAnswer:
     """Wait for the running turn of the notebook's session, and show its answer; ``%agent wait``."""
     try:
         session = parts.run(parts.services.workspace.current(place.notebook))
-        made = Background(parts, session, parts.services.engine.submit(session.loop())).waited()
+        answer = Background(parts, session, parts.services.engine.submit(session.loop())).result()
     except TurnStopped:
         raise
     except KeyboardInterrupt:  # before the waiting had begun
         raise NoLongerWaiting from None
-    parts.show(made.error.message if made.error is not None and not made.text else made.text)
-    cell_failure.raise_if_failed(made, parts)
-    return made
+    parts.show(
+        answer.error.message if answer.error is not None and not answer.text else answer.text
+    )
+    cell_failure.raise_if_failed(answer, parts)
+    return answer
 
 
-async def _begin(
-    parts: KernelParts, request: MagicLine, place: Origin, *, typed: bool
+async def _send(
+    parts: KernelParts, request: MagicLine, place: Origin, *, is_interactive: bool
 ) -> Background:
-    """Find the session and send the prompt; returns when it is admitted. On the engine."""
+    """Open the session and send the prompt; returns when it is admitted. On the engine."""
     options = request.options
     session = await parts.session(options, place.notebook)
-    chosen = PromptOptions.of(
+    prompt_options = PromptOptions.of(
         options,
         yes=options.yes,
         delivery="steer" if options.steer else "queue",
@@ -178,38 +180,43 @@ async def _begin(
     )
     loop, admitted = asyncio.get_running_loop(), asyncio.Event()
 
-    def told(records: Sequence[Record]) -> None:
+    def on_records(records: Sequence[Record]) -> None:
         events = (record.event for record in records)
-        if any(isinstance(e, PromptAdmitted) and e.prompt_id == chosen.prompt_id for e in events):
+        if any(
+            isinstance(e, PromptAdmitted) and e.prompt_id == prompt_options.prompt_id
+            for e in events
+        ):
             loop.call_soon_threadsafe(admitted.set)
 
-    unsubscribe = session.subscribe(told)
-    patience = AWAY_SECONDS if typed else 0.0
-    turn = session.prompt(request.prompt, chosen)
+    unsubscribe = session.subscribe(on_records)
+    away_seconds = AWAY_SECONDS if is_interactive else 0.0
+    turn = session.prompt(request.prompt, prompt_options)
     future: Future[Answer] = Future()
-    task = loop.create_task(without_cell(parts, session, turn, patience))
-    task.add_done_callback(lambda done: _hand_over(done, future))
-    hearing = loop.create_task(admitted.wait())
+    task = loop.create_task(without_cell(parts, session, turn, away_seconds))
+    task.add_done_callback(lambda task: _copy_result(task, future))
+    admission = loop.create_task(admitted.wait())
     try:
-        await asyncio.wait({task, hearing}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, admission}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         unsubscribe()
-        hearing.cancel()
+        admission.cancel()
     if task.done() and task.exception() is not None:
         await task
     return Background(parts, session, future)
 
 
-def _hand_over(done: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
-    if done.cancelled():
+def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
+    if task.cancelled():
         future.cancel()
         return
-    problem = done.exception()
+    problem = task.exception()
     if problem is not None:
         future.set_exception(problem)
     else:
-        future.set_result(done.result())
+        future.set_result(task.result())
 
 
-def _show(parts: KernelParts, words: str) -> None:
-    parts.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": visible(words)})
+def _show(parts: KernelParts, sentence: str) -> None:
+    parts.shell.display_pub.publish(
+        {"text/markdown": inline(sentence), "text/plain": visible(sentence)}
+    )

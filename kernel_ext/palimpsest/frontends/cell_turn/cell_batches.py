@@ -1,7 +1,7 @@
-"""Tell whether a cell runs by itself or as one of several, as with Run All.
+"""Detect whether a cell runs alone or as part of a batch, as with Run All.
 
-Nothing in a cell's request says so. With several, a cell begins as soon as the one before it has ended, or was
-sent before that; a person who runs cells one by one is slower. Border: imports nothing heavy, since it is loaded
+A cell's request does not hold it. In a batch, a cell begins as soon as the cell before it has ended, or was
+sent before that; a user who runs single cells is slower. Border: imports nothing heavy, since it is loaded
 by ``%load_ext``.
 """
 
@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 NEXT_SECONDS = 0.1
-"""A cell that begins or was sent sooner after the one before it belongs to the same batch."""
+"""A cell that begins or was sent within this time after the cell before belongs to the same batch."""
 ALLOWANCE_SECONDS = 0.05
-"""How much earlier than the end of the cell before it a cell must have been sent to belong to its batch."""
+"""Least time between the sending of a cell and the end of the cell before it, for the same batch."""
 ANNOUNCED_SECONDS = 2.0
-"""How long before its first cell a run is announced at most."""
+"""Longest time from the announcement of a batch to its first cell."""
 
 
 class CellBatches:
@@ -29,50 +29,50 @@ class CellBatches:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.number = 0
-        """Of the batch that runs, or ran last."""
+        """Number of the running or the last batch."""
         self.position = 0
-        """How many cells of the batch ran before this one."""
+        """Number of cells of the batch that ran before this one."""
         self.began = wall()
-        """When the batch began, in seconds since 1970."""
+        """Time at which the batch began, in seconds since 1970."""
         self.announced = 0
-        """How many cells a page has announced that it sends together; 0 for none."""
+        """Number of cells that a page has announced to send together; 0 for none."""
         self._steady = steady
         self._wall = wall
         self._announced_at = float("-inf")
         self._ended: tuple[float, float] | None = None
         self._sent = float("-inf")
-        """When the cell before was sent, by the sender's clock."""
+        """Time at which the cell before was sent, by the sender's clock."""
         self._delay = float("inf")
-        """The shortest time from the sender's clock to ours that was seen: their difference, and the way."""
+        """Least difference between a cell's begin by our clock and its sending by the sender's clock."""
 
     @property
-    def several(self) -> bool:
-        """Whether the cell that runs is one of several."""
+    def is_batch(self) -> bool:
+        """Whether the running cell is part of a batch of several cells."""
         return self.position > 0 or self.announced > 1
 
     def begin(self, sent: float | None = None) -> None:
-        """Begin a cell; ``sent`` is when its request was made by the sender's clock, in seconds since 1970."""
+        """Record the begin of a cell; ``sent`` is the time of its request by the sender's clock, in seconds since 1970."""
         now = self._wall()
-        waited = now - sent if sent is not None else float("inf")
-        self._delay = min(self._delay, waited)
-        follows = self._ended is not None and (
+        delay = now - sent if sent is not None else float("inf")
+        self._delay = min(self._delay, delay)
+        is_same_batch = self._ended is not None and (
             self._steady() - self._ended[0] < NEXT_SECONDS
             or (sent is not None and sent + self._delay < self._ended[1] - ALLOWANCE_SECONDS)
-            # What was sent together is, however long a machine under load takes from one cell to the next.
+            # Cells that were sent together form a batch, also where a loaded machine runs them slowly.
             or (sent is not None and 0 <= sent - self._sent < NEXT_SECONDS)
         )
         self._sent = float("-inf") if sent is None else sent
-        if follows:
+        if is_same_batch:
             self.position += 1
             return
         if self._steady() - self._announced_at > ANNOUNCED_SECONDS:
-            self.announced = 0  # an error ended that run before its last cell
+            self.announced = 0  # an error ended the announced batch before its last cell
         self.number += 1
         self.position = 0
         self.began = now
 
     def end(self) -> None:
-        """End a cell."""
+        """Record the end of a cell."""
         self._ended = self._steady(), self._wall()
         self.announced = max(0, self.announced - 1)
 
@@ -83,7 +83,7 @@ class CellBatches:
 
 
 def sent_at(shell: Any) -> float | None:
-    """Return when the request of the running cell was made, in seconds since 1970; None where that is unknown."""
+    """Return the time of the running cell's request, in seconds since 1970; None where it is unknown."""
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
         return None

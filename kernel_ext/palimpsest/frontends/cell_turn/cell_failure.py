@@ -1,10 +1,10 @@
-"""Raise an error in a cell whose turn failed, when the notebook runs unattended.
+"""Raise an error in a cell whose turn failed, where the notebook runs unattended.
 
-A notebook that runs by itself (nbclient, Papermill, a scheduler) goes on to the next cell unless a cell
-raises. Whether a person is there is read from the cell's own execute request (``allow_stdin``), and so is
-the kind of front end that sent it.
+A notebook without a user (nbclient, Papermill, a scheduler) continues with the next cell unless a cell
+raises. The cell's execute request shows whether a user is there (``allow_stdin``), and
+which kind of front end sent it.
 
-Border: decides and raises; the answer was shown before.
+Border: raises only; the answer is shown before.
 """
 
 import os
@@ -16,41 +16,45 @@ from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import scrubber
 
-WELL = frozenset({"finished", "cancelled"})
-"""Reasons to stop after which a cell does not fail; a turn that the user stopped raises TurnStopped."""
+SUCCESSFUL = frozenset({"finished", "cancelled"})
+"""Values of ``stopped_by`` for which a cell does not fail; a turn that the user stopped raises TurnStopped."""
 
-WORDS = {
+REASONS = {
     "rejected": "a call was refused",
     "steps": "it reached its step limit",
     "length": "the answer was cut at its length limit",
 }
-"""Descriptions of why a turn that carries no error ended, by ``stopped_by``."""
+"""Reason by ``stopped_by``, for a turn that ended without an error."""
 
 
 class AgentTurnFailed(UserError):
     """The turn of a cell did not finish; raised in unattended notebooks, or always if so configured.
 
-    ``answer`` holds what the turn produced, ``answer.stopped_by`` why it ended.
+    ``answer`` is the turn's answer, and ``answer.stopped_by`` the reason for its end.
     """
 
     def __init__(self, answer: AgentAnswer) -> None:
-        by, clean = answer.stopped_by, scrubber(os.environ)
-        why = clean(answer.error.message) if answer.error is not None else f"{WORDS.get(by, by)}."
-        super().__init__(f"The agent's turn did not finish ({by}): {why}")
+        stopped_by, scrub = answer.stopped_by, scrubber(os.environ)
+        reason = (
+            scrub(answer.error.message)
+            if answer.error is not None
+            else f"{REASONS.get(stopped_by, stopped_by)}."
+        )
+        super().__init__(f"The agent's turn did not finish ({stopped_by}): {reason}")
         self.answer = answer
 
 
 def raise_if_failed(answer: AgentAnswer, parts: KernelParts) -> None:
-    """Raise AgentTurnFailed where the turn failed and the setting ``on_failure`` lets the cell fail."""
-    if answer.stopped_by in WELL:
+    """Raise AgentTurnFailed if the turn failed and the setting ``on_failure`` demands it."""
+    if answer.stopped_by in SUCCESSFUL:
         return
-    chosen = parts.services.config.value.on_failure
-    if chosen == "raise" or (chosen == "auto" and not may_type(parts.shell)):
+    on_failure = parts.services.config.value.on_failure
+    if on_failure == "raise" or (on_failure == "auto" and not can_type(parts.shell)):
         raise AgentTurnFailed(answer)
 
 
-def may_type(shell: Any) -> bool:
-    """Tell whether the running cell was sent by a front end where a person can type an answer."""
+def can_type(shell: Any) -> bool:
+    """Return whether the front end of the running cell lets the user type an answer."""
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
         return has_terminal()
@@ -58,16 +62,16 @@ def may_type(shell: Any) -> bool:
     return bool(content.get("allow_stdin", True))
 
 
-def shows_updates(shell: Any) -> bool:
-    """Tell whether an output of the running cell can be updated in place.
+def can_update_outputs(shell: Any) -> bool:
+    """Return whether an output of the running cell can be updated in place.
 
     A terminal cannot, and neither can ``jupyter console`` nor qtconsole: they show a display once and ignore
-    its updates. A page names its cell in the request's metadata; a program does not allow stdin, or is
-    nbclient, which keeps no history on disk. A console does none of these.
+    its updates. A page sends its cell's id in the request's metadata; a program does not allow stdin, or is
+    nbclient, which keeps no history on disk. None of these is true for a console.
     """
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
         return False
     history = getattr(getattr(shell, "history_manager", None), "hist_file", "")
-    said = bool(kernel.get_parent("shell").get("metadata"))
-    return said or not may_type(shell) or str(history) == ":memory:"
+    has_metadata = bool(kernel.get_parent("shell").get("metadata"))
+    return has_metadata or not can_type(shell) or str(history) == ":memory:"

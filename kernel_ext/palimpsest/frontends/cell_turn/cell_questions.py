@@ -1,7 +1,7 @@
-"""Ask permission questions and the model's questions in the cell, when no page can ask them.
+"""Ask permission questions and the model's questions in the cell, where no page can ask them.
 
-Border: runs on the main thread while a cell waits; reads an answer with ``input()``. The first
-answer wins, wherever it is given, so an answer from a page closes the input prompt here.
+Border: runs on the main thread while a cell waits; reads answers with ``input()``. The first
+answer counts, so an answer from a page closes the input prompt here.
 """
 
 import os
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from palimpsest.frontends.cell_turn.kernel_parts import KernelParts
-from palimpsest.frontends.cell_turn.typed_answers import TypedQuestions, typed_line
 from palimpsest.frontends.kernel.interrupts import Interruptible
+from palimpsest.frontends.typed_input.typed_answers import TypedQuestions, typed_line
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import (
@@ -22,10 +22,10 @@ from palimpsest.transcript.session_record.events import (
 
 
 class Questions(TypedQuestions, Interruptible):
-    """Asks the open questions of a session in the cell that waits.
+    """Asks a session's open questions in the cell that waits.
 
-    Contract: ``check`` returns at once when there is nothing to ask here. It raises nothing;
-    an interrupt while it reads stops the turn, which the interrupt's own listener does.
+    Contract: ``check`` returns at once where it has no question to ask. It raises nothing;
+    an interrupt while it reads stops the turn through the interrupt's listener.
     """
 
     everywhere = True
@@ -37,58 +37,58 @@ class Questions(TypedQuestions, Interruptible):
     def __init__(
         self,
         parts: KernelParts,
-        tell: Callable[[str], None],
+        show_sentence: Callable[[str], None],
         before: Callable[[str], None] = lambda _call_id: None,
     ) -> None:
-        """``tell`` shows a sentence beside the cell's output; ``before`` is called before a call's question."""
+        """``show_sentence`` shows a sentence beside the cell's output; ``before`` is called before a call's question."""
         super().__init__(scrubber(os.environ), parts.run)
         self._interrupts = parts.main_thread.interrupts
         self._pages = parts.pages
-        self._tell = tell
+        self._show_sentence = show_sentence
         self._before = before
         self._open: str | None = None
         self._is_hold = False
-        """Whether what is open is a held request, which no record says to be let go."""
+        """Whether the open question is a held request, whose release no record reports."""
         self._closed_elsewhere = False
 
     def check(self, session: KernelSession) -> None:
-        """Ask the open questions, if a person can answer them here."""
+        """Ask the open questions, unless a page shows the session."""
         if not self.over and not self._pages.present(session.id):
             self.ask(session)
 
     @contextmanager
-    def followed(self, session: KernelSession) -> Iterator[None]:
-        """Close the prompt of what is answered elsewhere, until the end of the block."""
+    def closing_answered_prompts(self, session: KernelSession) -> Iterator[None]:
+        """Within the block, close the prompt of a question that is answered elsewhere."""
 
-        def replied(records: Sequence[Record]) -> None:
+        def on_records(records: Sequence[Record]) -> None:
             for record in records:
                 if isinstance(record.event, PermissionReplied):
-                    self._answered(record.event.ask_id)
+                    self._close_prompt(record.event.ask_id)
                 elif isinstance(record.event, QuestionReplied | QuestionRejected):
-                    self._answered(record.event.question_id)
+                    self._close_prompt(record.event.question_id)
 
-        unsubscribe = session.subscribe(replied)
-        forget = session.on_problem(lambda: self._held_changed(session))
+        unsubscribe = session.subscribe(on_records)
+        stop_listening = session.on_problem(lambda: self._held_changed(session))
         try:
             yield
         finally:
             unsubscribe()
-            forget()
+            stop_listening()
 
     def begin(self, call_id: str | None) -> None:
-        """Have the question stand below what was shown of its call."""
+        """Prepare for a question, which is shown below the output of its call."""
         self._closed_elsewhere = self.interrupted = self.reached = False
         if call_id is not None:
             self._before(call_id)
 
-    def tell(self, words: str) -> None:
+    def show_sentence(self, sentence: str) -> None:
         """Show a sentence beside the cell's output."""
-        self._tell(words)
+        self._show_sentence(sentence)
 
     def line(self, identifier: str, text: str, session: KernelSession) -> str | None:
-        """Read a line; None when it is no longer needed, or the person stopped the turn."""
+        """Read a line; None where the answer is no longer needed, or the user stopped the turn."""
         before, self._interrupts.running = self._interrupts.running, self
-        self._open, self._is_hold = identifier, _holds(identifier, session)
+        self._open, self._is_hold = identifier, _is_held(identifier, session)
         try:
             return typed_line(text) if _is_open(identifier, session) else None
         except KeyboardInterrupt:
@@ -99,12 +99,12 @@ class Questions(TypedQuestions, Interruptible):
             self._interrupts.running = before
 
     def _held_changed(self, session: KernelSession) -> None:
-        """Close the prompt of a held request that was let go elsewhere; from any thread."""
+        """Close the prompt of a held request that was released elsewhere; from any thread."""
         opened = self._open
-        if opened is not None and self._is_hold and not _holds(opened, session):
-            self._answered(opened)
+        if opened is not None and self._is_hold and not _is_held(opened, session):
+            self._close_prompt(opened)
 
-    def _answered(self, identifier: str) -> None:
+    def _close_prompt(self, identifier: str) -> None:
         """Close the prompt because the question was answered elsewhere; from any thread."""
         if self._open == identifier:
             self._closed_elsewhere = True
@@ -112,10 +112,12 @@ class Questions(TypedQuestions, Interruptible):
 
 
 def _is_open(identifier: str, session: KernelSession) -> bool:
-    picture = session.snapshot()
-    asked = [ask.id for ask in picture.asks] + [one.question_id for one in picture.questions]
-    return identifier in asked or _holds(identifier, session)
+    snapshot = session.snapshot()
+    open_ids = [ask.id for ask in snapshot.asks] + [
+        question.question_id for question in snapshot.questions
+    ]
+    return identifier in open_ids or _is_held(identifier, session)
 
 
-def _holds(identifier: str, session: KernelSession) -> bool:
-    return any(one.id == identifier for one in session.held)
+def _is_held(identifier: str, session: KernelSession) -> bool:
+    return any(request.id == identifier for request in session.held)

@@ -1,6 +1,6 @@
 """Find the Python listings in an answer's Markdown.
 
-Border: pure; the page offers the same listings its buttons (``state/display/codeListing.ts``).
+Border: pure; the page shows buttons for the same listings (``state/text/codeListing.ts``).
 """
 
 import re
@@ -9,12 +9,12 @@ _PYTHON = re.compile(r"(?:i?python[23]?|py[23]?)?", re.IGNORECASE)
 
 
 def python_listings(markdown: str) -> tuple[str, ...]:
-    r"""Return the code fences that name Python or no language, in order, without empty ones.
+    r"""Return the contents of the code fences for Python or without a language, in order, except empty ones.
 
     >>> python_listings("Try this:\n\n```python\nx = 1\n```\n\n```bash\nls\n```")
     ('x = 1',)
     """
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - only who asks for the listings needs the parser
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - the parser is needed for listings only
 
     return tuple(
         token.content.rstrip("\n")

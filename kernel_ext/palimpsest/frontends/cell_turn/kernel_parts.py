@@ -1,6 +1,6 @@
-"""What a cell's prompt works with: the application, the main thread and the pages of one kernel.
+"""The application, the main thread and the pages of one kernel, for the prompts of cells.
 
-Border: finds sessions and shows texts in the running cell; what a prompt does with them is in the modules beside it.
+Border: opens sessions and shows texts in the running cell; the other modules of this folder use it.
 """
 
 import os
@@ -24,7 +24,7 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True, slots=True)
 class KernelParts:
-    """The parts of one kernel, as everything that a cell's prompt does needs them together."""
+    """The parts of one kernel that a cell's prompt uses."""
 
     services: FrontendServices
     main_thread: MainThread
@@ -32,7 +32,7 @@ class KernelParts:
 
     @property
     def shell(self) -> Any:
-        """The shell whose cells ask."""
+        """The shell that runs the cells."""
         return self.main_thread.shell
 
     def run(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
@@ -40,24 +40,24 @@ class KernelParts:
         return self.services.engine.submit(work).result()
 
     async def session(self, options: MagicOptions, notebook: str | None) -> KernelSession:
-        """Return the session that a prompt goes to, which is the notebook's current one from now on; on the engine."""
+        """Return the session of a prompt, and make it the notebook's current one; on the engine."""
         if options.new and options.session is None:
             session = await self.services.workspace.new(
                 notebook, title=options.title, permission=options.permission
             )
         else:
-            session = await self.services.workspace.meant(options.session, notebook)
+            session = await self.services.workspace.open_or_current(options.session, notebook)
         self.pages.adopt(session)
         return session
 
-    def answered(self, answer: Answer, *, recorded: bool = False) -> AgentAnswer:
-        """Return an answer in the form that cells receive."""
+    def cell_answer(self, answer: Answer, *, recorded: bool = False) -> AgentAnswer:
+        """Return an answer as the object that cells receive."""
         return AgentAnswer(answer, self.shell, self.pages, recorded=recorded)
 
-    def say(self, words: str) -> None:
+    def say(self, sentence: str) -> None:
         """Show a sentence about the turn in the cell, without secrets."""
-        words = scrubber(os.environ)(words)
-        data = {"text/markdown": status_line(words), "text/plain": visible(words)}
+        sentence = scrubber(os.environ)(sentence)
+        data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
         self.shell.display_pub.publish(data, {})
 
     def show(self, text: str) -> None:

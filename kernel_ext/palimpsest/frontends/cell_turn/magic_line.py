@@ -1,6 +1,6 @@
-"""A line of the magic as it was read: the options of a prompt, and what is sent.
+"""A parsed line of the magic: the options of a prompt, and the prompt.
 
-Border: the value alone; ``frontends/magic/line_parser.py`` reads it.
+Border: the value only; ``frontends/magic/line_parser.py`` parses it.
 """
 
 from collections.abc import Coroutine, Mapping
@@ -13,7 +13,7 @@ from palimpsest.transcript.messages import Origin
 
 
 class TurnRequest(Protocol):
-    """What asks for a turn that is no prompt, such as a summary."""
+    """A request for a turn without a prompt, such as a compaction."""
 
     def turn(self, session: KernelSession, origin: Origin) -> Coroutine[Any, Any, Answer]:
         """Return the turn, which begins when it is awaited."""
@@ -42,9 +42,9 @@ class MagicOptions:
 
 @dataclass(frozen=True, slots=True)
 class MagicLine:
-    """A prompt with its options, or the turn that is asked for in its place."""
+    """A prompt with its options, or a request for a turn without a prompt."""
 
     options: MagicOptions = MagicOptions()
     prompt: str = ""
-    """Of such a turn what stands for its prompt in the record."""
+    """The prompt; for a turn without one, the text that is recorded in its place."""
     request: TurnRequest | None = None

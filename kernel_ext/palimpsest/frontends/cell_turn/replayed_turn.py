@@ -1,7 +1,7 @@
-"""Show the recorded answer of a cell's prompt, and run its Python again.
+"""Show the recorded answer to a cell's prompt, and run its Python again.
 
-The answer's files, shell commands and cells are shown and not redone. Its Python runs again, so that later cells
-find its variables, where the user approved it; its outputs are shown below its calls as when it ran first.
+The answer's changes to files, shell commands and cells are shown but not repeated. Its Python runs again, so that later cells
+find its variables, where the user approved it; outputs are shown below their calls as in the first run.
 
 Border: publishes into the cell and runs jobs on the main thread; sends nothing and writes nothing to the session.
 """
@@ -32,7 +32,7 @@ from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.visible_text import visible
 
-SHOWN = "Recorded answer of {when}; nothing was sent."
+REPLAY_HEADER = "Recorded answer of {when}; nothing was sent."
 AGAIN = "asks the model anew."
 OTHER_OUTPUT = (
     "Run again, the Python that begins with {line!r} printed something else than recorded."
@@ -52,9 +52,9 @@ class ReplayedTurn:
     _turn: RecordedTurn
     _session: KernelSession
     _calls: Sequence[RecordedCall]
-    """They run again."""
+    """The calls that run again."""
     _records: Sequence[Record]
-    """Those of the turn."""
+    """The records of the turn."""
     _notes: list[str]
     """Sentences about the calls that do not run again."""
     _quiet: bool
@@ -80,35 +80,35 @@ class ReplayedTurn:
                 future = self._parts.services.engine.submit(self._perform(call))
                 await wait.run(future, awaits=awaits)
                 self._compare(call, future.result())
-        return self._ended()
+        return self._answer()
 
     def _steps(self) -> Iterator[RecordedCall]:
-        """Show the answer piece by piece, and yield each call at its place, to be run there."""
+        """Show the answer piece by piece, and yield each call where it must be run."""
         when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked / 1000))
-        shown, again = SHOWN.format(when=when.lstrip("0")), AGAIN
+        header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), AGAIN
         data = {
-            "text/markdown": f"*{shown}* `--again` {again}",
-            "text/plain": visible(f"{shown} --again {again}"),
+            "text/markdown": f"*{header}* `--again` {hint}",
+            "text/plain": visible(f"{header} --again {hint}"),
         }
         self._publish(data, {})
-        waiting = list(self._calls)
+        remaining = list(self._calls)
         if self._quiet:
-            yield from waiting
+            yield from remaining
             self._parts.show(answer_of(self._turn).text)
             return
         for piece in self._pieces():
             if not isinstance(piece, ShownCall):
                 self._publish(piece, {})
                 continue
-            here = [call for call in waiting if call.shown_in == piece.call_id]
-            waiting = [call for call in waiting if call.shown_in != piece.call_id]
+            calls_of_piece = [call for call in remaining if call.shown_in == piece.call_id]
+            remaining = [call for call in remaining if call.shown_in != piece.call_id]
             self._host.shown = 0
-            yield from here
+            yield from calls_of_piece
             if not self._host.shown:
                 for figure in piece.figures:
                     self._publish(figure, {})
-        self._host.shows = False  # a cell shows only so many outputs
-        yield from waiting
+        self._host.shows = False  # the remaining calls belong to no shown piece: a cell shows a limited number of outputs
+        yield from remaining
 
     def _pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
         turn, session = self._turn, self._session
@@ -119,13 +119,13 @@ class ReplayedTurn:
             snapshot,
             self._records,
             scrub=self._scrub,
-            picture=session.picture,
+            read_image=session.picture,
             density=session.density,
-            below={one.shown_in for one in self._calls},
+            with_place={call.shown_in for call in self._calls},
         )
 
     async def _perform(self, call: RecordedCall) -> PythonOutcome | None:
-        """Run one call; None when the code was stopped, or one before it fails now."""
+        """Run one call; None where the code was stopped, or an earlier call failed this time."""
         if self._abort.is_set() or self._failed:
             return None
         runner = KernelPythonRunner(self._parts.main_thread, self._turn.session_id)
@@ -138,7 +138,7 @@ class ReplayedTurn:
         return None if outcome.interrupted else outcome
 
     def _compare(self, call: RecordedCall, outcome: PythonOutcome | None) -> None:
-        """Note what is not as it was when the call was recorded."""
+        """Note differences from the recorded outcome of the call."""
         if self._abort.is_set():
             raise TurnStopped
         state = call.part.state
@@ -151,46 +151,50 @@ class ReplayedTurn:
             return
         recorded = metadata.get("inputs")
         if isinstance(recorded, dict):
-            now = outcome.inputs
-            others = [name for name, mark in recorded.items() if now.get(name, mark) != mark]
-            if others:
-                self._notes.append(OTHER_INPUTS.format(line=line, names=", ".join(others)))
+            inputs = outcome.inputs
+            changed_names = [
+                name
+                for name, checksum in recorded.items()
+                if inputs.get(name, checksum) != checksum
+            ]
+            if changed_names:
+                self._notes.append(OTHER_INPUTS.format(line=line, names=", ".join(changed_names)))
         is_whole = state.blob is None and not metadata.get("truncated")
         now_text = self._scrub(outcome_text(outcome))
-        if is_whole and _plain(now_text) != _plain(state.output):
+        if is_whole and _without_addresses(now_text) != _without_addresses(state.output):
             self._notes.append(OTHER_OUTPUT.format(line=line))
 
-    def _ended(self) -> AgentAnswer:
+    def _answer(self) -> AgentAnswer:
         for note in self._notes:
             self._parts.say(note)
         if self._failed:
             raise usage_error(self._scrub(self._failed))
-        return self._parts.answered(answer_of(self._turn), recorded=True)
+        return self._parts.cell_answer(answer_of(self._turn), recorded=True)
 
 
 class _CellHost:
-    """Lets the outputs of the code that runs appear in the cell, below the call's card."""
+    """Shows the outputs of running code in the cell, below the call's card."""
 
     def __init__(self, say: Callable[[str], None], *, shows: bool) -> None:
         self.shows = shows
         self.shown = 0
         self._say = say
-        # Outputs follow the context of the cell, and code that does not stop is told of on another thread.
+        # Outputs belong to the context of the cell, and a warning about code that does not stop comes from another thread.
         self._context = contextvars.copy_context()
 
     def before(self, call_id: str) -> None:
-        """Show nothing: the call's card is shown already."""
+        """Do nothing: the call's card is shown already."""
 
-    def native(self, call_id: str) -> bool:  # noqa: ARG002  # its place is here
-        """Allow an output where outputs are shown."""
+    def native(self, call_id: str) -> bool:  # noqa: ARG002  # part of the interface
+        """Return whether outputs are shown in the cell, and count them."""
         self.shown += self.shows
         return self.shows
 
-    def stuck(self, words: str) -> None:
-        """Show that the code does not stop."""
-        self._context.run(self._say, words)
+    def stuck(self, sentence: str) -> None:
+        """Show a warning about code that does not stop."""
+        self._context.run(self._say, sentence)
 
 
-def _plain(text: str) -> str:
-    """Return an output without what differs in each process: addresses in memory."""
+def _without_addresses(text: str) -> str:
+    """Return an output without addresses in memory, which differ in each process."""
     return re.sub(r"0x[0-9a-fA-F]{4,}", "0x", text).strip()

@@ -1,4 +1,4 @@
-"""Protocols of what a front end needs from the application and from pages."""
+"""Protocols of the application and the pages, as a front end uses them."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -18,13 +18,13 @@ from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.values import Price
 
 if TYPE_CHECKING:
-    from palimpsest.review.recordings.session_answers import SessionAnswers
+    from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
     from palimpsest.session.open_sessions.workspace import Workspace
 
 
 class ShownSettings(Protocol):
-    """The merged settings, and what a person is told of them; ``app/loaded_config.py`` implements it."""
+    """The merged settings, with sentences about them for the user; ``app/loaded_config.py`` implements it."""
 
     @property
     def value(self) -> Config:
@@ -32,11 +32,11 @@ class ShownSettings(Protocol):
 
     @property
     def origins(self) -> Mapping[str, str]:
-        """Origin by dotted setting name; what is not in it is built in."""
+        """Origin by dotted setting name; a missing name has its built-in value."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong."""
+        """Sentences about wrong settings."""
 
     @property
     def held(self) -> tuple[UntrustedSetting, ...]:
@@ -46,11 +46,11 @@ class ShownSettings(Protocol):
         """Return every setting as name, value and origin."""
 
     def remarks(self) -> Sequence[tuple[str, tuple[str, ...]]]:
-        """Return titles with sentences: what is wrong, what is not used, what needs trust."""
+        """Return titles with sentences: wrong settings, unused ones, those that need trust."""
 
 
 class FrontendServices(Protocol):
-    """What the front end needs from the application; ``app`` implements it."""
+    """The services of the application that the front end needs; ``app`` implements them."""
 
     services: Services
     registry: Registry
@@ -60,7 +60,7 @@ class FrontendServices(Protocol):
     locked_settings: LockedSettings
     hidden_names: HiddenNames
     notebook_runs: NotebookReader | None
-    """What the user's cells ran in this kernel."""
+    """Reads which cells the user ran in this kernel."""
 
     @property
     def config(self) -> ShownSettings:
@@ -77,13 +77,13 @@ class FrontendServices(Protocol):
         """Revoke trust in the project's files; returns False when it was not trusted."""
 
     def models(self) -> Sequence[tuple[str, str, str]]:
-        """Return the models that can be used now as rows: id, window, and why it is listed."""
+        """Return the models that can be used now as rows: id, window, and why each is listed."""
 
     def preload_model(self, model_id: str | None = None) -> None:
-        """Begin to import what a model needs, or the one that will probably answer."""
+        """Begin to import the modules of a model; None means the model that will probably answer."""
 
     def default_model(self) -> str:
-        """Return the id of the model that answers when none is named."""
+        """Return the id of the default model."""
 
     def check_model(self, name: str) -> None:
         """Raise ConfigError for a model that cannot answer here."""
@@ -92,10 +92,10 @@ class FrontendServices(Protocol):
         """Return names and descriptions of the agents, with the default one first."""
 
     def price(self, model: str) -> Price | None:
-        """Return what a model costs; None where that is not known."""
+        """Return the price of a model; None where it is unknown."""
 
-    def known(self, field: str) -> Sequence[str]:
-        """Return values that an option may take, for completion."""
+    def completion_values(self, field: str) -> Sequence[str]:
+        """Return values that complete an option."""
 
     def close(self) -> None:
         """Close every session and end the engine."""
@@ -110,17 +110,17 @@ class FrontendServices(Protocol):
 
     @property
     def inspections(self) -> "InspectorAnswers":
-        """Answers inspectors' questions; made when it is first asked."""
+        """Answers inspectors' questions; created at the first use."""
 
 
 class InspectorAnswers(Protocol):
-    """What answers inspectors' questions; ``frontends/inspector/inspections.py`` implements it.
+    """Answers inspectors' questions; ``frontends/inspector/inspections.py`` implements it.
 
-    Contract: called on the engine's loop; never raises for what a person can mend.
+    Contract: called on the engine's loop; an error that the user can fix is part of the answer and never raised.
     """
 
     def answers(self, session: str) -> "SessionAnswers":
-        """Return what answers the questions about a session of the project; nothing is kept."""
+        """Return an answerer for the questions about a session of the project; it is not cached."""
 
     async def answer_session(
         self, session: str, query: "ViewQuery", asker: str = ""
@@ -136,14 +136,14 @@ class InspectorAnswers(Protocol):
 class Pages(Protocol):
     """The browser pages connected to this kernel; ``frontends/page_channel/channel.py`` implements it."""
 
-    def fresh(self, session_id: str) -> bool:
-        """Tell whether a page watches the session now."""
+    def is_watched(self, session_id: str) -> bool:
+        """Return whether a page watches the session now."""
 
     def present(self, session_id: str) -> bool:
-        """Tell whether a page can answer a question now; pings it where that is not known."""
+        """Return whether a page can answer a question now; pings the page where that is unknown."""
 
     def adopt(self, session: KernelSession) -> None:
-        """Make a session the one that the notebook continues."""
+        """Make a session the notebook's current one."""
 
     def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
-        """Have a page insert new cells below a cell; false where no page can."""
+        """Insert new cells below a cell, through a page; returns False where no page can."""

@@ -1,4 +1,4 @@
-"""Run one prompt from a cell: send it to the engine, follow it, show it and return the answer.
+"""Run one prompt from a cell: send it to the engine, show the turn and return the answer.
 
 Border: glue between the magic and the session layer; it holds no rule of its own. The main
 thread waits here; the engine does the work.
@@ -33,23 +33,23 @@ from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.visible_text import visible
 
-PATIENCE_SECONDS = 2.0
-"""A press of the stop button later than this after the first one leaves a turn that does not end."""
+LEAVE_SECONDS = 2.0
+"""Time after the first press of the stop button from which a further press abandons the turn."""
 
 
 class TurnStopped(KeyboardInterrupt):
-    """The person stopped the turn: loops and Run All end too, without a traceback.
+    """Raised when the user stopped the turn; it also ends loops and Run All, without a traceback.
 
-    ``told`` is true when the output above already ends with the word "Stopped".
+    ``is_shown`` is true when the output above already ends with the word "Stopped".
     """
 
-    def __init__(self, *, told: bool = False) -> None:
+    def __init__(self, *, is_shown: bool = False) -> None:
         super().__init__()
-        self.told = told
+        self.is_shown = is_shown
 
     def _render_traceback_(self) -> list[str]:
-        kept = "What was done up to here is kept; ask again to go on."
-        return [kept if self.told else f"Stopped. {kept}"]
+        hint = "What was done up to here is kept; ask again to go on."
+        return [hint if self.is_shown else f"Stopped. {hint}"]
 
 
 class CellTurn:
@@ -67,20 +67,22 @@ class CellTurn:
         self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", place)
         self._scrub = scrubber(os.environ)
         self._publish = parts.shell.display_pub.publish
-        self._story = self._new_story()
+        self._output = self._new_output()
         self._questions = Questions(
-            parts, self._warn, lambda call_id: self._tell(lambda: self._story.asked(call_id))
+            parts,
+            self._warn,
+            lambda call_id: self._show_safely(lambda: self._output.asked(call_id)),
         )
         self._future: Future[Answer] | None = None
         self._stopped_at: float | None = None
-        self._leave = False
-        self._mute = False
+        self._is_abandoned = False
+        self._is_muted = False
         """Whether showing the turn has failed, after which nothing more is shown."""
 
     async def run(self, *, awaits: bool) -> AgentAnswer:
-        """Block or await until the answer is there."""
+        """Block, or await, until the answer is there."""
         flush_figures(self._parts.shell)
-        with CellWait(self._parts.main_thread, "", self._story, self._stop, self._tick) as wait:
+        with CellWait(self._parts.main_thread, "", self._output, self._stop, self._tick) as wait:
             future = self._future = self._parts.services.engine.submit(self._ask(wait))
             try:
                 await wait.run(future, awaits=awaits)
@@ -91,19 +93,19 @@ class CellTurn:
 
     @property
     def session_id(self) -> str:
-        """The id of the session that the prompt went to; empty before it is known."""
+        """The id of the prompt's session; empty before it is known."""
         return self._feed.session.id if self._feed.session is not None else ""
 
     async def _ask(self, wait: CellWait) -> Answer:
-        """Find the session and prompt it; on the engine thread."""
+        """Open the session and send the prompt; on the engine thread."""
         session = await self._parts.session(self._options, self._place.notebook)
         wait.session_id = session.id
         self._feed.wake = wait.wake
         self._feed.attach(session)
         try:
-            with self._questions.followed(session):
+            with self._questions.closing_answered_prompts(session):
                 answer = await self._answer(session)
-                await self._feed.caught_up(answer.seq[1])
+                await self._feed.wait_for_records(answer.seq[1])
                 return answer
         finally:
             self._feed.detach()
@@ -111,83 +113,83 @@ class CellTurn:
     async def _answer(self, session: KernelSession) -> Answer:
         if self._request.request is not None:
             return await self._request.request.turn(session, self._place)
-        chosen = self._options
+        magic_options = self._options
         options = PromptOptions.of(
-            chosen, yes=chosen.yes, origin=self._place, prompt_id=self._feed.prompt_id
+            magic_options, yes=magic_options.yes, origin=self._place, prompt_id=self._feed.prompt_id
         )
         return await session.prompt(self._request.prompt, options)
 
     def _tick(self) -> None:
-        if self._leave:
+        if self._is_abandoned:
             raise TurnStopped
-        self._say_withheld()
-        self._tell(self._story.refresh)
+        self._warn_of_withheld_rights()
+        self._show_safely(self._output.refresh)
         session = self._feed.session
         if session is not None and (self._feed.asking or session.held):
             self._questions.check(session)
 
-    def _say_withheld(self) -> None:
-        """Print, once in a kernel, which rights the session's journal claims that were not granted."""
+    def _warn_of_withheld_rights(self) -> None:
+        """Print, once in a kernel, the rights that the session's journal claims but that were not granted."""
         session = self._feed.session
-        words = session.take_withheld() if session is not None else ""
-        if words:
-            self._warn(words)
+        sentence = session.take_withheld() if session is not None else ""
+        if sentence:
+            self._warn(sentence)
 
-    def _say_unwritten(self) -> None:
-        """Print that what the turn did is in memory only; a terminal's story has told it."""
+    def _warn_of_unwritten_log(self) -> None:
+        """Warn that the turn is in memory only; a terminal output has printed it already."""
         session = self._feed.session
         problem = session.snapshot(messages=False).problem if session is not None else ""
-        if problem and not isinstance(self._story, TerminalOutput):
+        if problem and not isinstance(self._output, TerminalOutput):
             self._warn(problem)
 
-    def _warn(self, words: str) -> None:
-        terminal.write_error(self._scrub(words))
+    def _warn(self, sentence: str) -> None:
+        terminal.write_error(self._scrub(sentence))
 
-    def _tell(self, show: Callable[[], None]) -> None:
-        """Show something; an error while showing it must not end a turn that works."""
-        if self._mute:
+    def _show_safely(self, show: Callable[[], None]) -> None:
+        """Call a function that shows output; its error is logged and does not end the turn."""
+        if self._is_muted:
             return
         try:
             show()
         except Exception:
-            self._mute = True
-            logging.getLogger(__name__).exception("The story of a turn could not be shown.")
-            words = "The answer goes on and is kept, but it cannot be shown here. "
-            self._publish({"text/plain": visible(words + "%agent status names the session.")})
+            self._is_muted = True
+            logging.getLogger(__name__).exception("The output of a turn could not be shown.")
+            sentence = "The answer goes on and is kept, but it cannot be shown here. "
+            self._publish({"text/plain": visible(sentence + "%agent status names the session.")})
 
     def _stop(self) -> None:
         """Stop the turn; on the engine thread, at every signal."""
         now = time.monotonic()
         self._stopped_at = self._stopped_at or now
-        self._leave = now - self._stopped_at > PATIENCE_SECONDS
+        self._is_abandoned = now - self._stopped_at > LEAVE_SECONDS
         session = self._feed.session
         if session is not None:
             session.cancel("Stopped.")
         elif self._future is not None:
             self._future.cancel()
 
-    def _watched(self) -> bool:
+    def _is_watched(self) -> bool:
         session = self._feed.session
-        return session is not None and self._parts.pages.fresh(session.id)
+        return session is not None and self._parts.pages.is_watched(session.id)
 
     def _result(self, future: "Future[Answer]") -> AgentAnswer:
-        self._say_withheld()
+        self._warn_of_withheld_rights()
         if future.cancelled():
             raise TurnStopped
         try:
             answer = future.result()
         except UserError as error:
             raise usage_error(self._scrub(str(error))) from None
-        self._tell(lambda: self._story.finish(answer))
-        self._say_unwritten()
+        self._show_safely(lambda: self._output.finish(answer))
+        self._warn_of_unwritten_log()
         if answer.error is not None and answer.error.type == "aborted":
-            raise TurnStopped(told=not self._mute and not self._options.quiet)
-        made = self._parts.answered(answer)
-        cell_failure.raise_if_failed(made, self._parts)
-        return made
+            raise TurnStopped(is_shown=not self._is_muted and not self._options.quiet)
+        cell_answer = self._parts.cell_answer(answer)
+        cell_failure.raise_if_failed(cell_answer, self._parts)
+        return cell_answer
 
-    def _new_story(self) -> "CellOutput | TerminalOutput":
-        if not cell_failure.shows_updates(self._parts.shell):
+    def _new_output(self) -> "CellOutput | TerminalOutput":
+        if not cell_failure.can_update_outputs(self._parts.shell):
             return TerminalOutput(
                 self._feed,
                 scrub=self._scrub,
@@ -198,7 +200,7 @@ class CellTurn:
             self._feed,
             self._publish,
             scrub=self._scrub,
-            watched=self._watched,
+            is_watched=self._is_watched,
             quiet=self._options.quiet,
         )
 
@@ -207,22 +209,22 @@ async def without_cell(
     parts: KernelParts,
     session: KernelSession,
     turn: Coroutine[Any, Any, Answer],
-    patience_seconds: float,
+    away_seconds: float,
 ) -> Answer:
-    """Await a turn that no cell waits for; the stop button of an idle kernel reaches it.
+    """Await a turn for which no cell waits; the stop button of an idle kernel stops it.
 
-    A question that nobody could answer for ``patience_seconds`` is rejected, with a record.
+    A question that no user could answer for ``away_seconds`` is rejected, with a record.
     """
-    refusing = asyncio.ensure_future(
+    refusal = asyncio.ensure_future(
         refuse_unattended(
             session,
             lambda: parts.main_thread.waiting or parts.pages.present(session.id),
-            patience_seconds,
+            away_seconds,
         )
     )
-    end = parts.main_thread.catch_idle(lambda: session.cancel("Stopped."))
+    stop_catching = parts.main_thread.catch_idle(lambda: session.cancel("Stopped."))
     try:
         return await turn
     finally:
-        end()
-        refusing.cancel()
+        stop_catching()
+        refusal.cancel()

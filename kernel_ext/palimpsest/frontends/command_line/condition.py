@@ -1,8 +1,8 @@
-"""The conditions of ``--fail-if``: names of columns, numbers, + - * /, comparisons, ``and``, ``or``, ``not``.
+"""Parse and evaluate the conditions of ``--fail-if``: columns, numbers, + - * /, comparisons, ``and``, ``or``, ``not``.
 
-A condition is parsed to Python's syntax tree and every node that is not one of these is refused; it is walked
-here and never compiled or evaluated by Python. ``baseline`` stands for the value that the column of its
-comparison has in the first row, or in an earlier report.
+A condition is parsed to Python's syntax tree, and a tree with any other node is refused; the tree is walked
+here and never compiled or evaluated by Python. ``baseline`` stands for the value of the comparison's
+column in the first row, or in an earlier report.
 """
 
 import ast
@@ -14,16 +14,16 @@ from typing import Any
 from palimpsest.transcript.errors import UserError
 
 BASELINE = "baseline"
-MOST_CHARS = 500
-"""A longer condition is refused; the walk's depth is limited by it."""
+MAX_CONDITION_CHARS = 500
+"""A longer condition is refused, which also limits the depth of its tree."""
 Row = Mapping[str, Any]
-_SUMS: dict[type[ast.operator], Callable[[float, float], float]] = {
+_ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_SIGNS: dict[type[ast.unaryop], Callable[[float], float]] = {
+_UNARY: dict[type[ast.unaryop], Callable[[float], float]] = {
     ast.Not: operator.not_,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
@@ -39,25 +39,27 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
 
 
 class UnknownValue(Exception):
-    """A value that the condition needs is not known in this row."""
+    """A value that the condition uses is missing in this row."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that was read and holds only what is allowed."""
+    """A parsed condition that holds only allowed nodes."""
 
     text: str
     tree: ast.expr
     names: tuple[str, ...]
-    """The columns that it names."""
+    """The columns that it uses."""
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether it compares with the baseline."""
-        return any(isinstance(one, ast.Name) and one.id == BASELINE for one in ast.walk(self.tree))
+        """Whether the condition uses the baseline."""
+        return any(
+            isinstance(child, ast.Name) and child.id == BASELINE for child in ast.walk(self.tree)
+        )
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise UserError where it names a column that there is not."""
+        """Raise UserError for an unknown column in the condition."""
         for name in self.names:
             if name not in columns:
                 raise UserError(
@@ -65,19 +67,19 @@ class Condition:
                 )
 
     def holds(self, row: Row, baseline: Row) -> bool:
-        """Return whether it holds for a row; raises UnknownValue where a value that it needs is not known."""
+        """Return whether the condition holds for a row; raises UnknownValue where the row lacks a value."""
         return bool(_value(self.tree, row, baseline))
 
 
-def read_condition(text: str) -> Condition:
-    """Read a condition; raises UserError with one sentence where it is none.
+def parse_condition(text: str) -> Condition:
+    """Parse a condition; raises UserError with one sentence for an invalid one.
 
-    >>> read_condition("cost > 1.1 * baseline").holds({"cost": 12.0}, {"cost": 10.0})
+    >>> parse_condition("cost > 1.1 * baseline").holds({"cost": 12.0}, {"cost": 10.0})
     True
     """
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_CONDITION_CHARS:
         raise UserError(
-            f"A condition has at most {MOST_CHARS} characters; this one has {len(text)}."
+            f"A condition has at most {MAX_CONDITION_CHARS} characters; this one has {len(text)}."
         )
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -89,42 +91,44 @@ def read_condition(text: str) -> Condition:
         raise UserError(
             f"{text!r} compares nothing; write a condition such as 'cost > 1.1 * baseline'."
         )
-    for one in ast.walk(tree):
-        _refuse(one, text)
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Compare) and BASELINE in _names(one):
-            _column_of(one, text)
-    names = dict.fromkeys(one for one in _names(tree) if one != BASELINE)
+    for child in ast.walk(tree):
+        _check_allowed(child, text)
+    for child in ast.walk(tree):
+        if isinstance(child, ast.Compare) and BASELINE in _names(child):
+            _column_of(child, text)
+    names = dict.fromkeys(name for name in _names(tree) if name != BASELINE)
     return Condition(text, tree, tuple(names))
 
 
 _ALLOWED = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.BinOp),
     *(ast.Compare, ast.Name, ast.Load, ast.Constant),
-    *_SIGNS,
-    *_SUMS,
+    *_UNARY,
+    *_ARITHMETIC,
     *_COMPARISONS,
 )
 
 
-def _refuse(node: ast.AST, text: str) -> None:
-    is_number = not isinstance(node, ast.Constant) or (
+def _check_allowed(node: ast.AST, text: str) -> None:
+    is_allowed_constant = not isinstance(node, ast.Constant) or (
         isinstance(node.value, int | float) and not isinstance(node.value, bool)
     )
-    if not isinstance(node, _ALLOWED) or not is_number:
+    if not isinstance(node, _ALLOWED) or not is_allowed_constant:
         raise UserError(
             f"{text!r} holds more than columns, numbers, + - * /, comparisons, 'and', 'or' and 'not'."
         )
 
 
 def _is_condition(node: ast.expr) -> bool:
-    """Return whether a node is a truth: a comparison, or comparisons joined."""
+    """Return whether a node is a comparison, or comparisons joined by ``and``, ``or`` and ``not``."""
     match node:
         case ast.Compare(left=left, comparators=others):
-            inside = [inner for side in (left, *others) for inner in ast.walk(side)]
-            return not any(isinstance(one, ast.Compare | ast.BoolOp | ast.Not) for one in inside)
+            descendants = [child for side in (left, *others) for child in ast.walk(side)]
+            return not any(
+                isinstance(child, ast.Compare | ast.BoolOp | ast.Not) for child in descendants
+            )
         case ast.BoolOp(values=values):
-            return all(_is_condition(one) for one in values)
+            return all(_is_condition(child) for child in values)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _is_condition(operand)
         case _:
@@ -132,47 +136,47 @@ def _is_condition(node: ast.expr) -> bool:
 
 
 def _names(node: ast.AST) -> list[str]:
-    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+    return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
 
 
 def _column_of(node: ast.Compare, text: str) -> str:
-    """Return the column whose baseline a comparison means: the only one in it."""
-    found = {one for one in _names(node) if one != BASELINE}
-    if len(found) != 1:
+    """Return the column whose baseline a comparison uses; raises UserError unless it names exactly one."""
+    names_used = {name for name in _names(node) if name != BASELINE}
+    if len(names_used) != 1:
         raise UserError(
             f"A comparison with 'baseline' names one column, since it is that column's earlier value; {text!r} does not."
         )
-    return found.pop()
+    return names_used.pop()
 
 
 def _value(node: ast.expr, row: Row, baseline: Row) -> float:
-    """Return the number or the truth that an allowed node is for a row."""
+    """Evaluate an allowed node for a row, to a number or a bool."""
 
-    def value(of: ast.expr) -> float:
-        return _value(of, row, baseline)
+    def value(operand_node: ast.expr) -> float:
+        return _value(operand_node, row, baseline)
 
     match node:
         case ast.BoolOp(op=op, values=values):
-            joined = all if isinstance(op, ast.And) else any
-            return joined(map(value, values))
+            combine = all if isinstance(op, ast.And) else any
+            return combine(map(value, values))
         case ast.Compare(left=left, ops=ops, comparators=others):
             if BASELINE in _names(node):
                 baseline = {BASELINE: baseline.get(_column_of(node, ""))}
-            sides = [value(one) for one in (left, *others)]
+            sides = [value(side) for side in (left, *others)]
             compared = zip(ops, sides, sides[1:], strict=False)
-            return all(_COMPARISONS[type(op)](one, other) for op, one, other in compared)
+            return all(_COMPARISONS[type(op)](first, other) for op, first, other in compared)
         case ast.UnaryOp(op=sign, operand=operand):
-            return _SIGNS[type(sign)](value(operand))
-        case ast.BinOp(left=left, op=sum_of, right=right):
+            return _UNARY[type(sign)](value(operand))
+        case ast.BinOp(left=left, op=arithmetic, right=right):
             try:
-                return _SUMS[type(sum_of)](value(left), value(right))
+                return _ARITHMETIC[type(arithmetic)](value(left), value(right))
             except (ZeroDivisionError, OverflowError) as error:
                 raise UnknownValue(ast.unparse(node)) from error
-        case ast.Constant(value=int() | float() as number):
-            return float(number)
+        case ast.Constant(value=int() | float() as constant):
+            return float(constant)
         case _:
             name = ast.unparse(node)
-            found = (baseline if name == BASELINE else row).get(name)
-            if isinstance(found, bool) or not isinstance(found, int | float):
+            number = (baseline if name == BASELINE else row).get(name)
+            if isinstance(number, bool) or not isinstance(number, int | float):
                 raise UnknownValue(name)
-            return float(found)
+            return float(number)

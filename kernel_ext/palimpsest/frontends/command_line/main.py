@@ -1,6 +1,6 @@
-"""The entry point of ``palimpsest``: parse the command line, carry out the operation, end with its exit code.
+"""The entry point of ``palimpsest``: parse the command line, run the operation, return its exit code.
 
-The parser is made of the list of operations, and of the fields of the one that is asked for: ``--help`` imports none.
+The parser is built from the list of operations and from the fields of the requested one: ``--help`` imports none.
 """
 
 import sys
@@ -14,10 +14,10 @@ from palimpsest.frontends import terminal
 from palimpsest.frontends.operations.modules import MODULES
 
 if TYPE_CHECKING:
+    from palimpsest.frontends.operation_base.operation import Form, Operation
     from palimpsest.frontends.operation_text.command_report import OutputForm
-    from palimpsest.frontends.operations.operation import Form, Operation
 
-FAILED, WRONG, INTERRUPTED = 1, 2, 130
+CONDITION_HOLDS, BAD_INPUT, INTERRUPTED = 1, 2, 130
 EXAMPLES = """examples:
   palimpsest inspect session.jsonl
   palimpsest import ~/.codex/sessions --project .
@@ -34,43 +34,45 @@ baseline is what the column of its comparison has in the first row, or in the re
 
 
 class TerminalParser(ArgumentParser):
-    """A parser whose help and errors, which quote what was given, are written as every other text."""
+    """A parser whose help and errors, which quote the input, are written without control characters."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (terminal.write if file is sys.stdout else terminal.write_error)(message.rstrip("\n"))
 
 
-def parser(asked: str = "") -> ArgumentParser:
-    """Return the parser of the command line: with the arguments of the command that is asked for, or of all."""
-    commands = {name: words for one in MODULES for name, words in one.commands.items()}
-    made = TerminalParser(
+def build_parser(command_name: str = "") -> ArgumentParser:
+    """Return the parser of the command line: with the arguments of one command, or of all."""
+    commands = {name: words for module in MODULES for name, words in module.commands.items()}
+    parser = TerminalParser(
         prog="palimpsest",
         description="Look at recorded sessions of any agent: no kernel, no key, no network.",
         epilog=EXAMPLES,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action="version", version=f"palimpsest {__version__}")
-    behind = made.add_subparsers(dest="command", required=True, metavar="|".join(commands))
+    parser.add_argument("--version", action="version", version=f"palimpsest {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="|".join(commands))
     for name, words in commands.items():
-        command = behind.add_parser(
+        subparser = subparsers.add_parser(
             name, help=words, description=words, formatter_class=RawDescriptionHelpFormatter
         )
-        if name == (asked or name):
-            _add_arguments(command, name)
-    return made
+        if name == (command_name or name):
+            _add_arguments(subparser, name)
+    return parser
 
 
 def _add_arguments(command: ArgumentParser, name: str) -> None:
+    from palimpsest.frontends.operation_base.operation import Argument
     from palimpsest.frontends.operation_table import TABLE
-    from palimpsest.frontends.operations.operation import Argument
 
     form, operation = TABLE.command(name)
-    for taken in form.takes:
-        field = operation.model_fields[taken]
-        argument = next(one for one in field.metadata if isinstance(one, Argument))
+    for field_name in form.takes:
+        field = operation.model_fields[field_name]
+        argument = next(
+            annotation for annotation in field.metadata if isinstance(annotation, Argument)
+        )
         default = None if field.is_required() else field.default
         options = {"default": default, "help": field.description, **argument.options}
-        flags = (taken,) if field.is_required() else (f"--{taken}",)
+        flags = (field_name,) if field.is_required() else (f"--{field_name}",)
         command.add_argument(*(argument.flags or flags), **options)
     if form.in_project:
         command.add_argument(
@@ -90,62 +92,64 @@ def _add_arguments(command: ArgumentParser, name: str) -> None:
     command.set_defaults(form=form, operation=operation)
 
 
-def asked_operation(given: Namespace) -> "Operation":
-    """Return the operation that the arguments are; raises UserError."""
-    form: Form = given.form
-    operation: type[Operation] = given.operation
-    return operation.of(**{name: getattr(given, name) for name in form.takes})
+def requested_operation(arguments: Namespace) -> "Operation":
+    """Return the operation for the parsed arguments; raises UserError."""
+    form: Form = arguments.form
+    operation: type[Operation] = arguments.operation
+    return operation.of(**{name: getattr(arguments, name) for name in form.takes})
 
 
-def run_command(given: Namespace) -> int:
-    """Carry out the operation and write its report; returns the exit code. Raises UserError."""
-    from palimpsest.frontends.command_line.condition import read_condition
+def run_command(arguments: Namespace) -> int:
+    """Run the operation, write its report and return the exit code; raises UserError."""
+    from palimpsest.frontends.command_line.condition import parse_condition
     from palimpsest.frontends.command_line.terminal_desk import terminal_desk
-    from palimpsest.frontends.command_line.threshold import failed, read_baseline
+    from palimpsest.frontends.command_line.threshold import failed_conditions, read_baseline
     from palimpsest.transcript.errors import UserError
 
-    conditions = [read_condition(one) for one in getattr(given, "fail_if", None) or ()]
-    named = getattr(given, "baseline", None)
-    if named and not conditions:
+    conditions = [parse_condition(text) for text in getattr(arguments, "fail_if", None) or ()]
+    baseline_file = getattr(arguments, "baseline", None)
+    if baseline_file and not conditions:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
-    baseline = read_baseline(Path(named)) if named else None
-    operation = asked_operation(given)
-    with terminal_desk(given) as desk:
-        report = operation.report(operation.done_at_once(desk))
-    over = failed(conditions, report.json(), baseline) if conditions else []
-    form: OutputForm = "markdown" if getattr(given, "markdown", False) else "text"
-    terminal.write(f"{report.written('json' if given.json else form)}\n")
-    tell(one.sentence for one in report.problems)
-    tell(over)
-    return FAILED if over else 0
+    baseline = read_baseline(Path(baseline_file)) if baseline_file else None
+    operation = requested_operation(arguments)
+    with terminal_desk(arguments) as desk:
+        report = operation.report(operation.run_synchronously(desk))
+    failures = failed_conditions(conditions, report.json(), baseline) if conditions else []
+    form: OutputForm = "markdown" if getattr(arguments, "markdown", False) else "text"
+    terminal.write(f"{report.as_text('json' if arguments.json else form)}\n")
+    write_sentences(problem.sentence for problem in report.problems)
+    write_sentences(failures)
+    return CONDITION_HOLDS if failures else 0
 
 
-def tell(sentences: Iterable[str]) -> None:
-    """Write sentences to standard error, one a line."""
-    for one in sentences:
-        terminal.write_error(f"palimpsest: {one}")
+def write_sentences(sentences: Iterable[str]) -> None:
+    """Write sentences to standard error, each on a line."""
+    for sentence in sentences:
+        terminal.write_error(f"palimpsest: {sentence}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
-    words = sys.argv[1:] if arguments is None else arguments
-    asked = next((one for one in words if not one.startswith("-")), "-")
-    given = parser(asked).parse_args(words)
+    line = sys.argv[1:] if arguments is None else arguments
+    command_name = next((word for word in line if not word.startswith("-")), "-")
+    parsed = build_parser(command_name).parse_args(line)
     from palimpsest.transcript.errors import PalimpsestError
 
     try:
-        return run_command(given)
+        return run_command(parsed)
     except PalimpsestError as error:
-        tell([str(error)])
+        write_sentences([str(error)])
     except BrokenPipeError:
-        # The reader has gone, as `head` does; nothing is left to say, at the end of Python neither.
+        # The reader has closed the pipe, as `head` does; Python must not fail to flush it at exit either.
         sys.stdout = None
         return 0
     except OSError as error:
-        tell([f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."])
+        write_sentences(
+            [f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."]
+        )
     except KeyboardInterrupt:
-        tell(["Stopped; what was imported stays."])
+        write_sentences(["Stopped; what was imported stays."])
         return INTERRUPTED
     except (IndexError, ValueError, RecursionError, MemoryError) as error:
-        tell([f"It cannot be read: {type(error).__name__}."])
-    return WRONG
+        write_sentences([f"It cannot be read: {type(error).__name__}."])
+    return BAD_INPUT

@@ -1,4 +1,4 @@
-"""Where operations are asked for on the command line: no application runs, and a large source shows how far it is read."""
+"""The context of operations on the command line: without an application, with progress on the terminal."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.operations.operation import Desk
+from palimpsest.frontends.operation_base.operation import Desk
 from palimpsest.home_paths import home_path
 from palimpsest.session.sharing.import_place import ImportPlace
 from palimpsest.transcript.errors import UserError
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.services import FrontendServices
 
 LARGE_BYTES = 5_000_000
-"""Smaller sources are read before anybody could look."""
+"""Least size of a source whose progress is shown; smaller ones are read at once."""
 NO_APPLICATION = "It is about a session of a kernel, and on the command line there is none."
 
 
 class _NoApplication:
-    """Stands for the application; whatever an operation asks of it is refused."""
+    """Replaces the application; each access to it raises UserError."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise UserError(NO_APPLICATION)
@@ -34,29 +34,31 @@ async def _no_session(_identifier: str | None) -> NoReturn:
 
 
 @contextmanager
-def terminal_desk(given: Namespace) -> Iterator[Desk]:
-    """Lend a desk to the command that is given; how far a source is read is shown on a terminal only."""
-    shown = 0.0
+def terminal_desk(arguments: Namespace) -> Iterator[Desk]:
+    """Yield the context of the parsed command; progress is shown only where standard error is a terminal."""
+    shown_at = 0.0
 
     def progress(done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal shown_at
         now = time.monotonic()
-        if now - shown > 0.2 and total > LARGE_BYTES and sys.stderr.isatty():
-            shown = now
+        if now - shown_at > 0.2 and total > LARGE_BYTES and sys.stderr.isatty():
+            shown_at = now
             terminal.show_progress(f"{min(done / total, 1.0):4.0%} of {total / 1e6:,.0f} MB read ")
 
-    imports = project_place(given.project) if given.form.in_project else None
+    imports = project_place(arguments.project) if arguments.form.in_project else None
     application = cast("FrontendServices", _NoApplication())
     try:
-        yield Desk(application, _no_session, at_once=True, progress=progress, imports=imports)
+        yield Desk(
+            application, _no_session, is_synchronous=True, progress=progress, imports=imports
+        )
     finally:
-        if shown:
+        if shown_at:
             terminal.end_progress()
 
 
 def project_place(project: str | None) -> ImportPlace:
-    """Return the project in a folder, else this folder's; raises UserError where it cannot be written."""
-    from palimpsest.review.importers.built_in import REGISTRY
+    """Return the project of a folder, or of the current folder; raises UserError where it cannot be written."""
+    from palimpsest.recordings.formats.built_in import REGISTRY
     from palimpsest.store.log.store_factory import find_project, open_store
 
     start = home_path(project) if project else find_project(Path.cwd())
@@ -67,8 +69,8 @@ def project_place(project: str | None) -> ImportPlace:
     store, in_memory = open_store(start)
     if in_memory is not None:
         raise UserError(in_memory)
-    return ImportPlace(store, start, Path(), _now, REGISTRY.import_from)
+    return ImportPlace(store, start, Path(), _now_ms, REGISTRY.import_from)
 
 
-def _now() -> int:
+def _now_ms() -> int:
     return time.time_ns() // 1_000_000

@@ -1,4 +1,4 @@
-"""Check ``--fail-if`` against the rows of a report, with the baseline in its first row or in an earlier report."""
+"""Check the conditions of ``--fail-if`` for the rows of a report, with a baseline."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,58 +11,61 @@ from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.store.disk import NoFile, TooLarge, read_small
 from palimpsest.transcript.errors import UserError
 
-MOST_BASELINE_BYTES = 64_000_000
-_NAMES = ("policy", "session", "title", "origin", "model")
+MAX_BASELINE_BYTES = 64_000_000
+_NAME_COLUMNS = ("policy", "session", "title", "origin", "model")
 
 
 def row_groups(values: Mapping[str, Any]) -> list[list[Row]]:
-    """Return the rows of a report's values: each group begins with its baseline.
+    """Return the rows of a report in groups; the first row of each group is its baseline.
 
-    What a session reported is no row of a policy: a replay is compared with replays.
+    Usage that a session reported is left out: replays are compared with replays only.
     """
     if "comparisons" in values:
         return [
             [
-                {"session": one.get("session"), **_proof(one), **row}
-                for row in _dicts(one.get("rows"))
+                {"session": comparison.get("session"), **_reproduction_columns(comparison), **row}
+                for row in _dicts(comparison.get("rows"))
                 if row.get("policy") != REPORTED
             ]
-            for one in _dicts(values["comparisons"])
+            for comparison in _dicts(values["comparisons"])
         ]
     if values.get("command") == "inspect":
-        return [[{**one, **_proof(one)}] for one in _dicts(values.get("sessions"))]
+        return [
+            [{**session, **_reproduction_columns(session)}]
+            for session in _dicts(values.get("sessions"))
+        ]
     return [list(_dicts(values.get("sessions")))]
 
 
-def _proof(values: Mapping[str, Any]) -> Row:
-    """Return how well a recording is reproduced as columns: the share of its requests, and how far its money is away."""
+def _reproduction_columns(values: Mapping[str, Any]) -> Row:
+    """Return columns on how exactly a replay reproduces a recording: share of requests, difference in cost."""
     proof = values.get("proof")
     if not isinstance(proof, dict):
         return {}
-    apart = proof.get("money_apart")
+    cost_difference = proof.get("money_apart")
     return {
         "proof": proof.get("share"),
-        "proof_money": abs(apart) if isinstance(apart, int | float) else None,
+        "proof_money": abs(cost_difference) if isinstance(cost_difference, int | float) else None,
     }
 
 
-def failed(
+def failed_conditions(
     conditions: Sequence[Condition], values: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> list[str]:
     """Return a sentence for each row for which a condition holds.
 
-    Raises UserError for an unknown column, and where no row's values are known.
+    Raises UserError for an unknown column, and for a condition that could be checked for no row.
     """
-    groups = [one for one in row_groups(values) if one]
+    groups = [group for group in row_groups(values) if group]
     earlier = [row for group in row_groups(baseline or {}) for row in group]
     if baseline is not None and not earlier:
         raise UserError("The baseline holds no row; give a report that was written by --json.")
-    found: list[str] = []
+    sentences: list[str] = []
     for condition in conditions:
         unknown: list[str] = []
         checked = 0
         for row, before in _with_baseline(groups, earlier):
-            condition.check([key for key in row if key not in _NAMES])
+            condition.check([key for key in row if key not in _NAME_COLUMNS])
             try:
                 holds = condition.holds(row, before)
             except UnknownValue as error:
@@ -70,24 +73,24 @@ def failed(
                 continue
             checked += 1
             if holds:
-                found.append(_sentence(condition, row, before))
+                sentences.append(_sentence(condition, row, before))
         if not checked:
             why = f"{unknown[0]!r} is not known" if unknown else "there is no row"
             raise UserError(f"The condition {condition.text!r} cannot be checked: {why}.")
-    return found
+    return sentences
 
 
 def read_baseline(path: Path) -> Mapping[str, Any]:
     """Return an earlier report; raises UserError with one sentence."""
     try:
-        found = json.loads(read_small(path, MOST_BASELINE_BYTES, follow=True))
+        baseline = json.loads(read_small(path, MAX_BASELINE_BYTES, follow=True))
     except (OSError, TooLarge, NoFile, ValueError, RecursionError) as error:
         raise UserError(f"{str(path)!r} is no report that was written by --json.") from error
-    if not isinstance(found, dict) or not isinstance(found.get("schema"), int):
+    if not isinstance(baseline, dict) or not isinstance(baseline.get("schema"), int):
         raise UserError(f"{str(path)!r} is no report that was written by --json.")
-    if found["schema"] > SCHEMA_VERSION:
+    if baseline["schema"] > SCHEMA_VERSION:
         raise UserError(f"{str(path)!r} was written by a newer Palimpsest; update this one.")
-    return found
+    return baseline
 
 
 def _with_baseline(
@@ -95,23 +98,25 @@ def _with_baseline(
 ) -> Iterator[tuple[Row, Row]]:
     for group in groups:
         for row in group:
-            yield row, _earlier(row, earlier) if earlier else group[0]
+            yield row, _matching_row(row, earlier) if earlier else group[0]
 
 
-def _earlier(row: Row, earlier: Sequence[Row]) -> Row:
-    """Return the row of an earlier report that a row is compared with: of the same name, or the first."""
+def _matching_row(row: Row, earlier: Sequence[Row]) -> Row:
+    """Return the row of an earlier report to compare with: the one with the same policy and session, or the first."""
     policy, session = row.get("policy"), row.get("session")
-    alike = [one for one in earlier if policy is None or one.get("policy") == policy]
-    same = [one for one in alike if one.get("session") == session]
-    return (same or alike or earlier)[0]
+    same_policy = [
+        candidate for candidate in earlier if policy is None or candidate.get("policy") == policy
+    ]
+    same_session = [candidate for candidate in same_policy if candidate.get("session") == session]
+    return (same_session or same_policy or earlier)[0]
 
 
 def _sentence(condition: Condition, row: Row, before: Row) -> str:
     name = row.get("policy") or row.get("title") or row.get("session")
-    told = [f"{one} {_number(row.get(one))}" for one in condition.names]
+    numbers = [f"{variable} {_number(row.get(variable))}" for variable in condition.names]
     if condition.needs_baseline:
-        told += [f"baseline {_number(before.get(one))}" for one in condition.names]
-    return f"{condition.text} holds for {str(name)!r}: {', '.join(told)}."
+        numbers += [f"baseline {_number(before.get(variable))}" for variable in condition.names]
+    return f"{condition.text} holds for {str(name)!r}: {', '.join(numbers)}."
 
 
 def _number(value: Any) -> str:
@@ -119,4 +124,4 @@ def _number(value: Any) -> str:
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,10 +1,10 @@
 """Answer inspectors' questions in worker threads, so that the engine's thread stays free.
 
-A replay takes its time and shares Python's lock with the engine, so one runs at once: each further one would
-make the engine wait another turn. Python's search for circles of objects holds the lock as long as it takes,
-0.15 s over the timeline of a large session, so that a stop would wait for it; it is put off until the answer is
-made. A person who moves a slider asks for a track at each stop; what waits is given up when a newer question for
-a track comes.
+A replay is slow and shares Python's lock with the engine, so only one runs at a time: each further one would
+make the engine wait for another switch. Python's cyclic garbage collector holds the lock while it runs,
+0.15 s over the timeline of a large session, and would delay a stop; it is paused until the answer is
+computed. A slider requests a track at each stop; a waiting question is dropped when a newer question for
+a track arrives.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from typing import Protocol
 
 from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, ViewQuery
 
-AT_ONCE = 1
-"""Questions that are answered at the same time."""
+MAX_PARALLEL = 1
+"""Most questions that are answered at the same time."""
 REPLACED = "A newer question came before this one was answered."
 
 DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
@@ -24,26 +24,26 @@ _log = logging.getLogger(__name__)
 
 
 class AnswerSource(Protocol):
-    """Something that can be asked about one session.
+    """Answers questions about one session.
 
-    Contract: called on worker threads, one at a time; never raises for what a person can mend.
+    Contract: called on worker threads, one at a time; an error that the user can fix is part of the answer.
     """
 
     def answer(self, query: ViewQuery) -> ViewAnswer:
-        """Return the answer, or one sentence."""
+        """Return the answer, or an error of one sentence."""
 
 
 class AnswerQueue:
     """Answers the questions of all inspectors of a kernel; used on the engine's loop."""
 
     def __init__(self) -> None:
-        self._threads = asyncio.Semaphore(AT_ONCE)
+        self._threads = asyncio.Semaphore(MAX_PARALLEL)
 
     async def answer(self, line: "QuestionLine", query: ViewQuery, asker: str = "") -> ViewAnswer:
-        """Return the answer when it is this question's turn.
+        """Wait until the question's turn, and return the answer.
 
-        Of the questions for a track that one asker has waiting in a line only the newest is answered; the
-        others get one sentence.
+        Of one asker's waiting questions for a track in a line, only the newest is answered; the
+        others get an error.
         """
         if isinstance(query, AskTrack):
             line.newest[asker] = query
@@ -60,17 +60,17 @@ class AnswerQueue:
 
 
 class QuestionLine:
-    """The questions that wait for one session."""
+    """The waiting questions about one session."""
 
     def __init__(self, source: AnswerSource) -> None:
         self.source = source
         self.turn = asyncio.Lock()
         self.newest: dict[str, AskTrack] = {}
-        """The newest question for a track that waits, by who asked it."""
+        """The newest waiting question for a track, by asker."""
 
 
 def _answer(source: AnswerSource, query: ViewQuery) -> ViewAnswer:
-    """Answer on this worker thread, without a search for circles of objects meanwhile."""
+    """Compute the answer on this worker thread, with the cyclic garbage collector paused."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,7 @@
-"""Answer inspectors' questions about any session of the project and about recordings that lie in files.
+"""Answer an inspector's questions about any session of the project and about recordings in files.
 
-What was asked about lately is kept: a few sessions with their timelines, and a few recordings, each of which
-holds a copy in a private temporary folder until it is closed.
+The most recently used are kept open: a few sessions with their timelines, and a few recordings, each with a copy in a private
+temporary folder until it is closed.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, QuestionLine
 from palimpsest.home_paths import home_path
-from palimpsest.review.comparison.prices import PriceOf
-from palimpsest.review.recordings.recording import Recording, open_recording
-from palimpsest.review.recordings.recording_review import RecordingReview
-from palimpsest.review.recordings.session_answers import SessionAnswers, SessionPlace
+from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.recording import Recording, open_recording
+from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
 from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
@@ -24,21 +24,21 @@ from palimpsest.transcript.errors import UserError
 MOST_SESSIONS = 4
 MOST_RECORDINGS = 3
 IDLE_SECONDS = 900.0
-"""After so long without a question a recording is closed."""
+"""Time without a question after which a recording is closed."""
 
 
 @dataclass
 class _Opened:
-    """A recording and the lines of its sessions."""
+    """An open recording, with the question lines of its sessions."""
 
     recording: Recording[RecordingReview]
     stamp: tuple[int, int]
-    """Size and time of the file, which tell whether it grew."""
+    """Size and modification time of the file, to detect changes."""
     lines: dict[str, QuestionLine] = field(default_factory=dict)
     close: asyncio.TimerHandle | None = None
 
     def line(self, session: str) -> QuestionLine:
-        """Return the line of a session, the recording's first one where it is empty; raises NotFound."""
+        """Return the line of a session, or of the recording's first session for an empty id; raises NotFound."""
         line = self.lines.get(session)
         if line is None:
             line = self.lines[session] = QuestionLine(self.recording.answers(session))
@@ -48,7 +48,7 @@ class _Opened:
 class Inspections:
     """Answers the questions of all inspectors of a kernel.
 
-    Responsibilities: keep the newest answers of sessions and recordings; close what nobody asks about. Its
+    Responsibilities: cache the most recently used sessions and recordings; close idle recordings. Its
     coroutines run on the engine's loop; replays and reading run in worker threads.
     """
 
@@ -63,7 +63,7 @@ class Inspections:
         self._journal_of = journal_of
         self._price_of = price_of
         self._folder = folder
-        """Paths of recordings are seen from here."""
+        """The folder to which relative paths of recordings refer."""
         self._queue = AnswerQueue()
         self._sessions: OrderedDict[str, QuestionLine] = OrderedDict()
         self._recordings: OrderedDict[Path, _Opened] = OrderedDict()
@@ -78,19 +78,19 @@ class Inspections:
     ) -> ViewAnswer:
         """Answer a question about a session of a recording, its first one where ``session`` is empty."""
         try:
-            opened = await self._opened(path, is_view=isinstance(query, AskView))
+            opened = await self._open_recording(path, is_view=isinstance(query, AskView))
             line = opened.line(session)
         except (UserError, OSError, ValueError) as error:
             return ViewAnswer(error=_sentence(error))
         return await self._queue.answer(line, query, asker)
 
     def answers(self, session: str) -> SessionAnswers:
-        """Return what answers the questions about a session of the project; nothing is kept."""
+        """Return an answerer for the questions about a session of the project; it is not cached."""
         return SessionAnswers(
             self._store,
             session,
             self._price_of,
-            lambda: self._place(session),
+            lambda: self._log_position(session),
             problems_of=self._store.problems,
         )
 
@@ -101,39 +101,39 @@ class Inspections:
             self._sessions.popitem(last=False)
         return line
 
-    def _place(self, session: str) -> SessionPlace:
-        """Return how far a session's log goes, with what this kernel has not written yet written."""
+    def _log_position(self, session: str) -> SessionPlace:
+        """Return how far a session's log goes, after writing what this kernel still holds of it."""
         journal = self._journal_of(session)
         if journal is None:
             newest = next(self._store.stream(session), None)
             return SessionPlace(newest.seq if newest is not None else 0)
         state = journal.state
         journal.flush_sync()
-        kept = state.session
-        is_own = kept is not None and kept.parent_id is None and not kept.read_only
+        record = state.session
+        is_own = record is not None and record.parent_id is None and not record.read_only
         return SessionPlace(state.seq, own=is_own)
 
-    async def _opened(self, path: str, *, is_view: bool) -> _Opened:
+    async def _open_recording(self, path: str, *, is_view: bool) -> _Opened:
         target = self._target(path)
         async with self._opening:
             opened = self._recordings.get(target)
             if opened is None or (
-                is_view and opened.stamp != await asyncio.to_thread(_stamp, target)
+                is_view and opened.stamp != await asyncio.to_thread(_file_stamp, target)
             ):
-                stamp = await asyncio.to_thread(_stamp, target)
-                # Where it can be read no more, what was read before answers the other questions.
+                stamp = await asyncio.to_thread(_file_stamp, target)
+                # If it cannot be read any more, the earlier copy still answers other questions.
                 recording = await asyncio.to_thread(open_recording, target, price_of=self._price_of)
                 if opened is not None and opened.close is not None:
                     opened.close.cancel()
                 opened = _Opened(recording, stamp)
-            self._keep(target, opened)
+            self._cache(target, opened)
         return opened
 
     def _target(self, path: str) -> Path:
         return self._folder / home_path(path)
 
-    def _keep(self, target: Path, opened: _Opened) -> None:
-        """Keep a recording for a while; its folder is removed when nothing reads from it any more."""
+    def _cache(self, target: Path, opened: _Opened) -> None:
+        """Cache a recording for ``IDLE_SECONDS``; its folder is removed when its last reader has ended."""
         if opened.close is not None:
             opened.close.cancel()
         loop = asyncio.get_running_loop()
@@ -146,12 +146,12 @@ class Inspections:
                 oldest.close.cancel()
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _file_stamp(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _sentence(error: Exception) -> str:

@@ -1,8 +1,8 @@
 """Show a session's inspector in a cell; ``session.inspect()`` returns it.
 
-Border: the widget's half in the kernel. The cell keeps a picture and tables, written anew after each turn; the
-page draws the inspector in their place (``labextension/src/widget``) and asks over the widget's comm. Answers
-are made in worker threads.
+Border: the kernel's part of the widget. The cell keeps a picture and tables, rewritten after each turn; the
+page draws the inspector in their place (``labextension/src/widget``) and sends questions over the widget's comm. Answers
+are computed in worker threads.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.inspector.saved_output import saved_output
-from palimpsest.frontends.static_files import built
-from palimpsest.review.recordings.session_answers import GROWTH
+from palimpsest.frontends.static_files import built_file
+from palimpsest.review.recorded_sessions.session_answers import GROWTH
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
     AskTrack,
@@ -35,7 +35,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record
 
 CHANGED_SECONDS = 0.5
-"""A page hears at most so often that the session grew."""
+"""Least time between two notices that the session grew."""
 EDITS: frozenset[str] = frozenset({"pin", "unpin", "exclude", "restore"})
 QUERY: TypeAdapter[ViewQuery] = TypeAdapter(ViewQuery)
 
@@ -44,27 +44,27 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InspectedSession:
-    """What a widget needs of the session that it shows."""
+    """The parts of a session that its widget uses."""
 
     id: str
     ask: Callable[[ViewQuery, str], Coroutine[Any, Any, ViewAnswer]]
-    """Answers a question about it, given who asks; called on the engine's loop."""
+    """Answers a question about the session, given the id of the asker; called on the engine's loop."""
     view: Callable[[], TimelineView]
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
     live: KernelSession | None = None
-    """A session of this kernel, which is followed and may be edited."""
+    """A session of this kernel, whose records are observed and which may be edited."""
 
 
 class InspectorWidget(CellWidget):
     """One session's inspector.
 
-    Responsibilities: answer the page's questions and carry out its edits; say when the session grew; write the
-    saved output anew after each turn.
+    Responsibilities: answer the page's questions and carry out its edits; notify it when the session grew; rewrite the
+    saved output after each turn.
     """
 
-    _css = built("inspector.css", "")
+    _css = built_file("inspector.css", "")
     own = traitlets.Bool(default_value=False).tag(sync=True)
-    """A session that can be written: its items can be pinned, left out and restored."""
+    """Whether the session can be written: its items can be pinned, excluded and restored."""
 
     def __init__(
         self, inspected: InspectedSession, engine: EngineThread, price: str | None = None
@@ -72,13 +72,13 @@ class InspectorWidget(CellWidget):
         self._inspected = inspected
         self._price = price
         self._is_watched = False
-        self._told_at = 0.0
-        self._is_due = False
-        super().__init__(inspected.id, engine, built("inspector.js"))
+        self._notified_at = 0.0
+        self._has_pending_notice = False
+        super().__init__(inspected.id, engine, built_file("inspector.js"))
         live = inspected.live
         self.own = live is not None and not live.read_only
         if live is not None:
-            self._unsubscribe = live.subscribe(self._grew)
+            self._unsubscribe = live.subscribe(self._on_records)
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
@@ -89,7 +89,7 @@ class InspectorWidget(CellWidget):
 
     # Messages from and to the page
 
-    def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
+    def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         match content:
             case {"kind": "ask", "id": str(identifier), "query": dict(query)}:
                 self._is_watched = True
@@ -101,50 +101,50 @@ class InspectorWidget(CellWidget):
 
     async def _answer(self, identifier: str, query: dict[str, Any]) -> None:
         try:
-            asked = self._priced(QUERY.validate_python(query))
+            priced_query = self._with_price(QUERY.validate_python(query))
         except ValidationError:
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
-            answer = await self._inspected.ask(asked, self.key)
-        told = answer.model_dump(mode="json", exclude_none=True)
-        self.send({"kind": "answer", "id": identifier, "answer": told})
+            answer = await self._inspected.ask(priced_query, self.key)
+        content = answer.model_dump(mode="json", exclude_none=True)
+        self.send({"kind": "answer", "id": identifier, "answer": content})
 
-    def _priced(self, query: ViewQuery) -> ViewQuery:
-        """Return a question with the prices that the inspector was opened with; what the page asks for wins."""
+    def _with_price(self, query: ViewQuery) -> ViewQuery:
+        """Return a question with the inspector's prices, before those in the question, which win."""
         if not isinstance(query, AskView | AskTrack | AskCompaction):
             return query
-        words = " ".join(one for one in (self._price, query.price) if one)
-        return query.model_copy(update={"price": words or None})
+        price = " ".join(price for price in (self._price, query.price) if price)
+        return query.model_copy(update={"price": price or None})
 
     async def _edit(self, identifier: str, action: str, part: str) -> None:
-        error = await asyncio.to_thread(self._edited, action, part)
+        error = await asyncio.to_thread(self._apply_edit, action, part)
         self.send({"kind": "edited", "id": identifier, "error": error})
 
-    def _edited(self, action: str, part: str) -> str:
-        """Change what later requests show of a part; returns one sentence where that cannot be done."""
+    def _apply_edit(self, action: str, part: str) -> str:
+        """Edit a part for later requests; returns an error of one sentence, or an empty text."""
         live = self._inspected.live
         if live is None or action not in EDITS:
             return "This recording is only read, so nothing in it can be changed."
-        chosen: ContextEditAction = action  # type: ignore[assignment]  # one of EDITS
+        edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDITS
         try:
-            live.edit_context(chosen, part)
+            live.edit_context(edit_action, part)
         except UserError as error:
             return str(error)
         return ""
 
-    def _grew(self, records: Sequence[Record]) -> None:
-        """Tell the page that there is more, and write the outputs anew after a turn; on the writer thread."""
+    def _on_records(self, records: Sequence[Record]) -> None:
+        """Notify the page of new records, and rewrite the outputs after a turn; on the writer thread."""
         self._refresh_after_turn(records)
-        if self._is_watched and any(one.event.type in GROWTH for one in records):
-            self._on_engine(self._tell_changed)
+        if self._is_watched and any(record.event.type in GROWTH for record in records):
+            self._on_engine(self._notify_changed)
 
-    async def _tell_changed(self) -> None:
-        """Tell the page once for all that grew meanwhile."""
-        if self._is_due:
+    async def _notify_changed(self) -> None:
+        """Notify the page once for all records that arrived since the last notice."""
+        if self._has_pending_notice:
             return
-        self._is_due = True
-        await asyncio.sleep(max(0.0, self._told_at + CHANGED_SECONDS - time.monotonic()))
-        self._is_due, self._told_at = False, time.monotonic()
+        self._has_pending_notice = True
+        await asyncio.sleep(max(0.0, self._notified_at + CHANGED_SECONDS - time.monotonic()))
+        self._has_pending_notice, self._notified_at = False, time.monotonic()
         live = self._inspected.live
         self.send(
             {"kind": "changed", "seq": live.snapshot(messages=False).seq if live is not None else 0}
@@ -152,7 +152,7 @@ class InspectorWidget(CellWidget):
 
 
 def inspector_view(answer: ViewAnswer) -> TimelineView:
-    """Return the view in an answer; raises UserError with its sentence where there is none."""
+    """Return the view in an answer; raises UserError with the answer's error where it has no view."""
     if answer.view is None:
         raise UserError(answer.error or "The session cannot be shown.")
     return answer.view

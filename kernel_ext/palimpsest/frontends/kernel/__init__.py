@@ -1,1 +1,1 @@
-"""The agent's Python on the kernel's main thread: jobs, output, interrupts, variables."""
+"""Run the agent's Python on the kernel's main thread: jobs, output, interrupts."""

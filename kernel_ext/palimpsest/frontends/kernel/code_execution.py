@@ -1,7 +1,7 @@
-"""Run the agent's Python in the user's namespace, once, on the thread that calls.
+"""Run the agent's Python in the user's namespace, on the calling thread.
 
-Border: IPython only; knows nothing of sessions, threads or waiting. No history, no ``In``, no
-``Out``, no ``_``, the prompt number stays; what the code defines stays (that is the point).
+Border: IPython only, without sessions, threads or waiting. The code adds no history, no ``In``, no
+``Out`` and no ``_``, and the prompt number stays; names that it defines stay, on purpose.
 """
 
 import asyncio
@@ -16,14 +16,18 @@ from IPython.core.displayhook import DisplayHook
 
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.frontends.process_guard.agent_pieces import late_sentences
-from palimpsest.frontends.process_guard.event_loop import in_steps, running_loop, surviving
-from palimpsest.frontends.process_guard.excepthook import excepthook_watched
-from palimpsest.frontends.process_guard.kernel_ends import kernel_kept
-from palimpsest.frontends.process_guard.lasting_guards import guard
+from palimpsest.frontends.process_guard.event_loop import (
+    protected_iteration,
+    run_in_steps,
+    running_loop,
+)
+from palimpsest.frontends.process_guard.excepthook import reporting_excepthook
+from palimpsest.frontends.process_guard.kernel_ends import keeping_kernel_alive
+from palimpsest.frontends.process_guard.lasting_guards import install_guards
 from palimpsest.frontends.process_guard.late_streams import guard_streams
-from palimpsest.frontends.process_guard.left_running import left_running
+from palimpsest.frontends.process_guard.left_running import work_left_by
 from palimpsest.frontends.process_guard.process_changes import ProcessState
-from palimpsest.frontends.process_guard.unanswered_input import nobody_answers
+from palimpsest.frontends.process_guard.unanswered_input import refusing_input
 from palimpsest.tools.tool import PythonOutcome
 
 NO_AWAIT = (
@@ -34,9 +38,9 @@ NO_AWAIT = (
 
 
 class Execution:
-    """One piece of code, ready to run.
+    """A piece of the agent's code, ready to run.
 
-    Responsibilities: transform the code, tell whether it must be awaited, run it under capture,
+    Responsibilities: transform the code, detect whether it must be awaited, run it under capture,
     and return its outputs as one value.
     """
 
@@ -45,45 +49,45 @@ class Execution:
         self._code = code
         self._capture = capture
         self._piece = capture.piece
-        capture.quiet = _silenced(code)
+        capture.quiet = _hides_value(code)
         self._problem: Any = None
         self._transformed = code
         try:
             self._transformed = shell.transform_cell(code)
-        except Exception:  # noqa: BLE001  # whatever a transformer raised is shown as the code's error
+        except Exception:  # noqa: BLE001  # any error of a transformer is shown as the code's error
             self._problem = sys.exc_info()
         self.awaits = self._problem is None and _should_be_async(self._transformed)
 
     def run(self) -> PythonOutcome:
-        """Run code that needs no event loop; KeyboardInterrupt leaves it only from inside that code."""
+        """Run code that needs no event loop; KeyboardInterrupt is raised only from inside that code."""
         if self.awaits:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
-        with self._protected(), surviving(running_loop(), self._piece.refuse):
+        with self._guarded(), protected_iteration(running_loop(), self._piece.refuse):
             drive(self._cell(), self._shell, self._end_child)
         return self._outcome()
 
-    async def run_awaiting(self, started: Callable[["asyncio.Task[Any]"], None]) -> PythonOutcome:
-        """Run code on the caller's event loop; ``started`` gets the task, so that it can be cancelled."""
+    async def run_awaiting(self, on_start: Callable[["asyncio.Task[Any]"], None]) -> PythonOutcome:
+        """Run code on the caller's event loop; ``on_start`` is called with the task, which can be cancelled."""
         if not self.awaits:
             return self.run()
         if not self._shell.autoawait:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
         loop = asyncio.get_running_loop()
-        with self._protected():
-            task = loop.create_task(in_steps(self._cell(), self._piece.refuse, self._end_child))
-            started(task)
+        with self._guarded():
+            task = loop.create_task(run_in_steps(self._cell(), self._piece.refuse, self._end_child))
+            on_start(task)
             await asyncio.wait([task])
-            with surviving(loop, self._piece.refuse):
+            with protected_iteration(loop, self._piece.refuse):
                 _finish(self._shell, None if task.cancelled() else task.result())
         return self._outcome()
 
     @contextmanager
-    def _protected(self) -> Iterator[None]:
-        """Capture the code's outputs, keep it from ending the kernel, and note what it leaves changed."""
+    def _guarded(self) -> Iterator[None]:
+        """Within the block, capture outputs and prevent the end of the kernel; record changes that the code left."""
         self._capture.notes += late_sentences()
-        guard(self._shell)
+        install_guards(self._shell)
         guard_streams(self._shell)
         self._piece.loop = running_loop()
         self._piece.waiting_task = asyncio.current_task() if self._piece.loop else None
@@ -91,18 +95,18 @@ class Execution:
         try:
             with (
                 self._capture.installed(self._shell),
-                kernel_kept(self._shell, self._piece),
-                nobody_answers(self._capture.notes.append),
-                excepthook_watched(self._shell, self._piece, self._capture.notes.append),
+                keeping_kernel_alive(self._shell, self._piece),
+                refusing_input(self._capture.notes.append),
+                reporting_excepthook(self._shell, self._piece, self._capture.notes.append),
             ):
                 yield
         finally:
             self._piece.ended = True
             self._capture.notes += before.changes()
-            self._capture.left_running = left_running(self._piece)
+            self._capture.left_running = work_left_by(self._piece)
 
     def _end_child(self) -> None:
-        """End a process that the code forked, at the end of the code: it would go on as a second kernel."""
+        """Exit a process that the code forked when the code ends: it would continue as a second kernel."""
         if self._capture.in_child:
             error = self._capture.error
             try:
@@ -122,15 +126,17 @@ class Execution:
 
     def _outcome(self, error: str | None = None) -> PythonOutcome:
         capture = self._capture
-        told = capture.error or ""
-        refused = "\n".join(one for one in self._piece.refusals if one not in told)
-        if refused:
-            capture.error = f"{capture.error.rstrip()}\n{refused}" if capture.error else refused
+        error_text = capture.error or ""
+        refusals = "\n".join(
+            refusal for refusal in self._piece.refusals if refusal not in error_text
+        )
+        if refusals:
+            capture.error = f"{capture.error.rstrip()}\n{refusals}" if capture.error else refusals
         return capture.outcome(error)
 
 
 def drive(
-    cell: Coroutine[Any, Any, Any], shell: Any, after: Callable[[], object] = lambda: None
+    cell: Coroutine[Any, Any, Any], shell: Any, at_end: Callable[[], object] = lambda: None
 ) -> None:
     """Run a cell's coroutine that never suspends; the interrupt handler looks for this frame."""
     result = None
@@ -139,13 +145,13 @@ def drive(
     except StopIteration as stop:
         result = stop.value
     finally:
-        after()
+        at_end()
         cell.close()
         _finish(shell, result)
 
 
 def _finish(shell: Any, result: Any) -> None:
-    """Notify IPython's listeners that the code has ended; matplotlib shows its figures then."""
+    """Notify IPython's listeners that the code has ended, upon which matplotlib shows its figures."""
     shell.events.trigger("post_execute")
     shell.events.trigger("post_run_cell", result)
 
@@ -157,9 +163,9 @@ def flush_figures(shell: Any) -> None:
         shell.events.trigger("post_execute")
 
 
-def _silenced(code: str) -> bool:
-    """Tell whether the code ends in a semicolon, which hides its value as in a cell."""
+def _hides_value(code: str) -> bool:
+    """Return whether the code ends in a semicolon, which hides its value as in a cell."""
     try:
         return bool(DisplayHook.semicolon_at_end_of_expression(code))
-    except Exception:  # noqa: BLE001  # tokenize raises several kinds on what is no Python
+    except Exception:  # noqa: BLE001  # tokenize raises several kinds of errors on invalid Python
         return False

@@ -1,4 +1,4 @@
-"""The jobs that run on the main thread: run a piece of Python, read the variables.
+"""Jobs for the main thread: run a piece of Python, read variables.
 
 Border: a job defines how it runs; ``frontends/kernel/main_thread.py`` decides where and when.
 """
@@ -10,17 +10,17 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.code_execution import Execution
-from palimpsest.frontends.kernel.input_checksums import input_checksums
 from palimpsest.frontends.kernel.interrupts import Interruptible
-from palimpsest.frontends.kernel.kept_cells import kept_cells
-from palimpsest.frontends.kernel.kernel_objects import KernelObjects
 from palimpsest.frontends.kernel.output_capture import Capture
-from palimpsest.frontends.kernel.reachable_values import user_variables
+from palimpsest.frontends.user_cells.hidden_cells import hidden_cells
+from palimpsest.frontends.variables.input_checksums import input_checksums
+from palimpsest.frontends.variables.kernel_objects import KernelObjects
+from palimpsest.frontends.variables.reachable_values import user_variables
 from palimpsest.tools.tool import PythonOutcome
 
 
 class JobHost(Protocol):
-    """Shows the outputs of jobs; the cell that waits for the answer is one.
+    """Shows the outputs of jobs, as the cell that waits for the answer does.
 
     Contract: ``native`` is called on the main thread before each native output and returns
     whether the output can be shown; ``stuck`` may be called from the engine thread.
@@ -30,14 +30,14 @@ class JobHost(Protocol):
         """Show the call's card before its output."""
 
     def native(self, call_id: str) -> bool:
-        """Prepare the cell for a native output; false when the output must be captured instead."""
+        """Prepare the cell for a native output; returns False where the output must be captured instead."""
 
-    def stuck(self, words: str) -> None:
-        """Show the person that the code does not stop."""
+    def stuck(self, sentence: str) -> None:
+        """Show the user that the code does not stop."""
 
 
 class Job(Interruptible):
-    """A piece of work that the main thread does once."""
+    """Work that the main thread does once."""
 
     def __init__(self, session_id: str | None) -> None:
         self.session_id = session_id
@@ -46,7 +46,7 @@ class Job(Interruptible):
         self.started = False
 
     async def perform(self, shell: Any, *, awaits: bool) -> Any:
-        """Do it; where it may await, the main loop runs other things meanwhile."""
+        """Do the work; where it may await, the main loop runs other tasks meanwhile."""
         raise NotImplementedError
 
 
@@ -64,15 +64,15 @@ class CodeJob(Job):
         if self.host is not None:
             self.host.before(self.call_id)
         inputs = input_checksums(self._code, dict(user_variables(shell)), KernelObjects(shell))
-        kept_cells(shell).open(self._code)
+        hidden_cells(shell).reveal(self._code)
         execution = Execution(shell, self._code, self.capture)
         if awaits:
-            return replace(await execution.run_awaiting(self._began), inputs=inputs)
-        if self.interrupted:  # while it was prepared, where nothing could be raised
+            return replace(await execution.run_awaiting(self._on_start), inputs=inputs)
+        if self.interrupted:  # during the preparation, in which no KeyboardInterrupt is raised
             raise KeyboardInterrupt
         return replace(execution.run(), inputs=inputs)
 
-    def _began(self, task: "asyncio.Task[Any]") -> None:
+    def _on_start(self, task: "asyncio.Task[Any]") -> None:
         self.task = task
 
     def _native(self) -> bool:
@@ -80,14 +80,14 @@ class CodeJob(Job):
 
 
 class ReadJob(Job):
-    """Look at the user's variables."""
+    """Read the user's variables."""
 
     def __init__(self, session_id: str | None, read: Callable[[Any], Any]) -> None:
         super().__init__(session_id)
         self._read = read
 
     async def perform(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
-        """Read now; a repr that takes for ever can be interrupted."""
+        """Read the variables; a repr that does not end can be interrupted."""
         self.everywhere = True
         try:
             return self._read(shell)
@@ -95,5 +95,5 @@ class ReadJob(Job):
             self.everywhere = False
 
 
-class Interrupted(Exception):  # named after what happened
+class Interrupted(Exception):  # no suffix Error: the user wanted it
     """A job was stopped before it ended."""

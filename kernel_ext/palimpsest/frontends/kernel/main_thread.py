@@ -1,9 +1,9 @@
 """Run the engine's jobs on the kernel's main thread, in a cell that waits or in the idle loop.
 
-Border: decides where and when something runs on the main thread; what runs is in
-``frontends/kernel/jobs.py`` and ``frontends/cell_turn/typed_answers.py``. The engine uses the main
-thread only through this module. A waiting cell is the executor; with no cell waiting, work is posted
-to the kernel's idle loop, where it comes after a cell that runs.
+Border: decides where and when work runs on the main thread; the work itself is in
+``frontends/kernel/jobs.py`` and ``frontends/typed_input/typed_answers.py``. The engine uses the main
+thread only through this module. A waiting cell executes the work; with no cell waiting, it is posted
+to the kernel's idle loop, which runs it after the running cell.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from palimpsest.frontends.kernel.interrupts import (
-    MOST_WAKES,
+    MAX_RESENT_SIGNALS,
     WAKE_SECONDS,
     InterruptHold,
     Interrupts,
@@ -29,9 +29,9 @@ from palimpsest.transcript.errors import UserError
 ResultT = TypeVar("ResultT")
 
 STUCK_SECONDS = 2.0
-"""Code that has not stopped by then is inside C code that checks for no signal; the person is told so."""
+"""Time after which the user is told that code does not stop: it is inside C code that checks for no signal."""
 TICK_SECONDS = 0.03
-"""How often a waiting cell checks for work. An awaiting cell that nothing wakes would notice an
+"""Interval at which a waiting cell checks for work. An awaiting cell that was never woken would notice an
 interrupt only when the work ends (spec/kernel.md B1: 4.4 s)."""
 
 STUCK = (
@@ -45,10 +45,10 @@ NO_CELL = (
 
 @dataclass(eq=False)
 class CellWait:
-    """A cell that waits for an answer and runs jobs meanwhile.
+    """A cell that runs jobs while it waits for an answer.
 
-    Contract: lives on the thread of its cell, from ``with`` to its end. Jobs of its own session
-    put their native outputs into the cell; all outputs of other sessions' jobs are captured.
+    Contract: used on the thread of its cell, within a ``with`` block. Jobs of its own session
+    put native outputs into the cell; all outputs of other sessions' jobs are captured.
     """
 
     _main_thread: "MainThread"
@@ -59,25 +59,25 @@ class CellWait:
     _jobs: deque[Job] = field(default_factory=deque)
     _wake: threading.Event = field(default_factory=threading.Event)
     _wake_loop: "tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None" = None
-    _catching: InterruptHold | None = None
+    _handler: InterruptHold | None = None
 
     def __enter__(self) -> "CellWait":
-        self._catching = self._main_thread.interrupts.catch(self._stop)
+        self._handler = self._main_thread.interrupts.install(self._stop)
         self._main_thread.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._main_thread.leave(self, self._jobs)
-        if self._catching is not None:
-            self._catching.end()
+        if self._handler is not None:
+            self._handler.end()
 
     def post(self, job: Job) -> None:
-        """Have a job done here; from any thread."""
+        """Queue a job for this cell; from any thread."""
         self._jobs.append(job)
         self.wake()
 
     def wake(self) -> None:
-        """Make the cell check for work now; from any thread."""
+        """Make the cell check for work at once; from any thread."""
         self._wake.set()
         waiting = self._wake_loop
         if waiting is not None:
@@ -85,7 +85,7 @@ class CellWait:
             loop.call_soon_threadsafe(_resolve, future)
 
     async def run(self, answer: "Future[Any]", *, awaits: bool) -> None:
-        """Do jobs until the answer is there; in a cell that awaits it the agent's Python may await, too."""
+        """Run jobs until the answer is there; in a cell that awaits it, the agent's Python may also await."""
         answer.add_done_callback(lambda _: self.wake())
         while not answer.done():
             self._wake.clear()
@@ -111,7 +111,7 @@ class CellWait:
 class MainThread:
     """Runs the engine's jobs on the main thread.
 
-    Responsibilities: know which cells wait; hand jobs to the right one or to the idle loop;
+    Responsibilities: register waiting cells; give jobs to the right one or to the idle loop;
     interrupt a job whose call is aborted; report code that does not stop.
     """
 
@@ -124,7 +124,7 @@ class MainThread:
         self.shell = shell
         self.interrupts = Interrupts(engine_loop)
         self.cells_running: Callable[[], int] = lambda: 0
-        """How many cells run now; set by ``frontends/frontend.py``."""
+        """Returns the number of running cells; set by ``frontends/frontend.py``."""
         self._engine_loop = engine_loop
         self._main_loop = main_loop
         self._lock = threading.Lock()
@@ -135,7 +135,7 @@ class MainThread:
 
     @property
     def current(self) -> Job | None:
-        """The job that the main thread does now."""
+        """The job that runs on the main thread."""
         return self._current
 
     @property
@@ -145,11 +145,11 @@ class MainThread:
 
     @property
     def free(self) -> bool:
-        """Whether a job would be done soon: no cell runs, or one that waits for an answer does it."""
+        """Whether a job would run soon: no cell runs, or a cell that waits for an answer would run it."""
         return self._current is None and (bool(self._waits) or not self.cells_running())
 
     def post(self, job: Job) -> None:
-        """Have a job done on the main thread; from any thread."""
+        """Queue a job for the main thread; from any thread."""
         with self._lock:
             wait = self._wait_for(job)
             if wait is not None:
@@ -163,7 +163,7 @@ class MainThread:
             self._main_loop.call_soon_threadsafe(self._begin_serving, context=contextvars.Context())
 
     def enter(self, wait: CellWait) -> None:
-        """Register a cell that waits from now on; it takes over the jobs of the idle loop."""
+        """Register a waiting cell, which takes over the jobs of the idle loop."""
         with self._lock:
             self._waits.append(wait)
             jobs, self._idle = self._idle, deque()
@@ -171,7 +171,7 @@ class MainThread:
             wait.post(job)
 
     def leave(self, wait: CellWait, jobs: "deque[Job]") -> None:
-        """Remove a cell that waits no more; the jobs it did not start are posted again."""
+        """Remove a cell that no longer waits; the jobs that it did not start are posted again."""
         with self._lock:
             self._waits.remove(wait)
         while jobs:
@@ -184,48 +184,48 @@ class MainThread:
     async def perform(
         self, job: Job, host_for: Callable[[Job], JobHost | None], *, awaits: bool
     ) -> None:
-        """Do a job on this thread, or on its loop where the job may await."""
+        """Run a job on this thread, or on its loop where the job may await."""
         if not self._start(job, host_for):
             return
         try:
             result = await job.perform(self.shell, awaits=awaits)
-        except BaseException as error:  # noqa: BLE001  # a stop may leave the job anywhere
+        except BaseException as error:  # noqa: BLE001  # a stop may be raised at any place of the job
             self._finish(job, error=error)
         else:
             self._finish(job, result)
 
     def serve_until(self, future: "Future[Any]", timeout: float | None) -> float | None:
-        """Run posted jobs until a future is done or the time is over; returns the seconds left.
+        """Run posted jobs until a future is done or the timeout has passed; returns the remaining seconds.
 
-        For a cell that blocks by ``.result()``: a job posted meanwhile would wait for the cell, and the
+        For a cell that blocks in ``.result()``: a job posted meanwhile would wait for the cell, and the
         cell for the job. On another thread, and inside a job, it does nothing.
         """
         end = None if timeout is None else time.monotonic() + timeout
         while not future.done() and self._may_serve():
             with self._lock:
                 job = self._idle.popleft() if self._idle else None
-            left = None if end is None else max(0.0, end - time.monotonic())
+            remaining = None if end is None else max(0.0, end - time.monotonic())
             if job is not None:
-                with self._caught():
+                with self._handling_sigint():
                     blocking(self.perform(job, lambda _: None, awaits=False))
-            elif left == 0.0:
+            elif remaining == 0.0:
                 break
             else:
-                wait([future], TICK_SECONDS if left is None else min(TICK_SECONDS, left))
+                wait([future], TICK_SECONDS if remaining is None else min(TICK_SECONDS, remaining))
         return None if end is None else max(0.0, end - time.monotonic())
 
     def _may_serve(self) -> bool:
         return threading.current_thread() is threading.main_thread() and self._current is None
 
     @contextmanager
-    def _caught(self) -> Iterator[None]:
-        """Have SIGINT caught, so that a job that no cell shows can be interrupted."""
-        catching = None if self.interrupts.caught else self.interrupts.catch(lambda: None)
+    def _handling_sigint(self) -> Iterator[None]:
+        """Within the block, handle SIGINT, so that a job without a cell can be interrupted."""
+        handler = None if self.interrupts.is_handling else self.interrupts.install(lambda: None)
         try:
             yield
         finally:
-            if catching is not None:
-                catching.end()
+            if handler is not None:
+                handler.end()
 
     def interrupt(self, job: Job) -> None:
         """Stop a job because its call was aborted; from any thread."""
@@ -237,31 +237,31 @@ class MainThread:
         task = job.task
         if task is None:
             job.interrupted = True
-            self._press(job, 0)
+            self._send_until_ended(job, 0)
         elif not job.interrupted:
             job.interrupted = True
             task.get_loop().call_soon_threadsafe(task.cancel)
         began = time.monotonic()
         loop = self._engine_loop()
-        loop.call_soon_threadsafe(loop.call_later, STUCK_SECONDS, self._name_stuck, job, began)
+        loop.call_soon_threadsafe(loop.call_later, STUCK_SECONDS, self._warn_if_stuck, job, began)
 
-    def _press(self, job: Job, tried: int) -> None:
-        """Send the signal until it ends the job: one that arrives while code is prepared ends nothing."""
-        if job.reached or job.future.done() or tried == MOST_WAKES:
+    def _send_until_ended(self, job: Job, tried: int) -> None:
+        """Send the signal until it ends the job: a signal during the preparation of code has no effect."""
+        if job.reached or job.future.done() or tried == MAX_RESENT_SIGNALS:
             return
         self.interrupts.interrupt_main()
         loop = self._engine_loop()
         delay = WAKE_SECONDS * 2**tried
-        loop.call_soon_threadsafe(loop.call_later, delay, self._press, job, tried + 1)
+        loop.call_soon_threadsafe(loop.call_later, delay, self._send_until_ended, job, tried + 1)
 
     def catch_idle(self, stop: Callable[[], object]) -> Callable[[], None]:
-        """Let the stop button reach a turn that no cell waits for; returns a function that ends this."""
+        """Let the stop button stop a turn for which no cell waits; returns a function that ends this."""
         loop = self._main_loop
         if loop is None:
             return lambda: None
-        over = threading.Event()
-        asyncio.run_coroutine_threadsafe(self._catch_idle(stop, over), loop)
-        return over.set
+        has_ended = threading.Event()
+        asyncio.run_coroutine_threadsafe(self._catch_idle(stop, has_ended), loop)
+        return has_ended.set
 
     def _wait_for(self, job: Job) -> CellWait | None:
         own = [wait for wait in self._waits if wait.session_id == job.session_id]
@@ -285,28 +285,28 @@ class MainThread:
         else:
             job.future.set_exception(error)
 
-    def _name_stuck(self, job: Job, began: float) -> None:
+    def _warn_if_stuck(self, job: Job, began: float) -> None:
         if job.future.done():
             return
-        words = STUCK.format(seconds=time.monotonic() - began)
+        sentence = STUCK.format(seconds=time.monotonic() - began)
         if job.host is not None:
-            job.host.stuck(words)
+            job.host.stuck(sentence)
 
-    async def _catch_idle(self, stop: Callable[[], object], over: threading.Event) -> None:
-        catching: InterruptHold | None = None
-        while not over.is_set():
+    async def _catch_idle(self, stop: Callable[[], object], has_ended: threading.Event) -> None:
+        handler: InterruptHold | None = None
+        while not has_ended.is_set():
             if not self._waits and not self.cells_running():
-                if catching is None:
-                    catching = self.interrupts.catch(stop)
+                if handler is None:
+                    handler = self.interrupts.install(stop)
                 else:
-                    catching.again()
+                    handler.reinstall()
             await asyncio.sleep(TICK_SECONDS)
-        if catching is not None:
-            catching.end()
+        if handler is not None:
+            handler.end()
 
     def _begin_serving(self) -> None:
         task = asyncio.get_running_loop().create_task(self._serve())
-        # The loop keeps only a weak reference to its tasks.
+        # Keep a reference: the loop has only a weak one.
         self._server = task
 
     async def _serve(self) -> None:
@@ -316,19 +316,19 @@ class MainThread:
                 if not self._idle:
                     self._serving = False
                     return
-            async with self._alone():
+            async with self._without_cells():
                 with self._lock:
                     job = self._idle.popleft() if self._idle else None
                 if job is not None:
-                    with self._caught():
+                    with self._handling_sigint():
                         await self.perform(job, lambda _: None, awaits=True)
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
-        """Wait until no cell runs, and make new cells wait until the block ends."""
+    async def _without_cells(self) -> AsyncIterator[None]:
+        """Wait until no cell runs, and make new cells wait until the end of the block."""
         lock = getattr(getattr(self.shell, "kernel", None), "_main_asyncio_lock", None)
-        if lock is None:  # ipykernel 6 has no such lock; an awaiting cell may then run between
-            while self.cells_running() and self._idle:  # noqa: ASYNC110  # cells tell nobody
+        if lock is None:  # ipykernel 6 has no such lock; an awaiting cell may then run meanwhile
+            while self.cells_running() and self._idle:  # noqa: ASYNC110  # no event reports the end of a cell
                 await asyncio.sleep(TICK_SECONDS)
             yield
             return
@@ -344,11 +344,11 @@ def main_loop_of(shell: Any) -> asyncio.AbstractEventLoop | None:
 
 
 def blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Return the result of work that awaits nothing, on this thread and without its loop."""
+    """Run a coroutine that awaits nothing on this thread, and return its result."""
     try:
         work.send(None)
-    except StopIteration as ended:
-        result: ResultT = ended.value
+    except StopIteration as stop:
+        result: ResultT = stop.value
         return result
     raise RuntimeError("Work that blocks its thread awaited something.")
 

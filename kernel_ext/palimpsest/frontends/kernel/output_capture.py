@@ -1,9 +1,9 @@
-"""Capture what the agent's Python prints, displays, returns and raises.
+"""Capture the agent's Python: its prints, displays, result and error.
 
-Border: patches one IPython shell for the length of one run and undoes every patch. Text is
+Border: patches one IPython shell during one run and undoes every patch. Text is
 captured for the model; figures and rich results stay native outputs of the cell and are recorded.
 IPython's own capture swaps streams for the whole process and misses errors (spec/kernel.md B4),
-so here writes are distinguished by thread, and streams that user code kept are captured too.
+so here writes are distinguished by thread, and streams that user code holds are also captured.
 """
 
 import base64
@@ -19,11 +19,14 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
-from palimpsest.frontends.process_guard.attribute_patches import patched, swapped
+from palimpsest.frontends.process_guard.attribute_patches import (
+    patched_attribute,
+    swapped_attribute,
+)
 from palimpsest.frontends.process_guard.child_output import ChildOutput
-from palimpsest.frontends.process_guard.kernel_ends import exit_text, taken_payloads
+from palimpsest.frontends.process_guard.kernel_ends import exit_text, remove_payloads
+from palimpsest.frontends.user_cells.text_buffer import ANSI, TextBuffer
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.tool import LeftRunning, PythonOutcome, ShownResult
 from palimpsest.transcript.errors import UserError
@@ -31,22 +34,22 @@ from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
 HEAD_CHARS = 2_000_000
-"""How much of the beginning of one stream is kept; the tool truncates it further for the model."""
+"""Most characters of a stream's beginning that are kept; the tool truncates it further for the model."""
 TAIL_CHARS = 500_000
-MOST_IMAGES = 8
-"""Images sent to the model per run; each costs about a thousand tokens."""
-LARGEST_IMAGE_CHARS = 40_000_000
-"""Length of base64 above which an image is not sent, not even shrunk."""
+MAX_IMAGES = 8
+"""Most images of a run that are sent to the model; each costs about a thousand tokens."""
+MAX_IMAGE_CHARS = 40_000_000
+"""Length of base64 above which an image is not sent, not even a smaller version."""
 
-MOST_SHOWN = 8
-"""Rich results of a run that the panel shows in the place of a cell."""
-SHOWN_CHARS = 100_000
-"""Their length together; a frame of 60 rows and 20 columns takes about 70,000. The session keeps them."""
+MAX_SHOWN_RESULTS = 8
+"""Most rich results of a run that the panel shows where no cell does."""
+MAX_SHOWN_CHARS = 100_000
+"""Most characters of these results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class _Stream(io.TextIOBase):
-    """Stands in for ``sys.stdout`` or ``sys.stderr`` during a run."""
+    """Replaces ``sys.stdout`` or ``sys.stderr`` during a run."""
 
     def __init__(self, original: Any, catch: Callable[[str], bool]) -> None:
         self._original = original
@@ -64,7 +67,9 @@ class _Stream(io.TextIOBase):
         return True
 
     def flush(self) -> None:
-        if os.getpid() == self._pid:  # a forked child would send what its parent has not sent yet
+        if (
+            os.getpid() == self._pid
+        ):  # a forked child would send text that its parent has not sent yet
             self._original.flush()
 
     def isatty(self) -> bool:
@@ -85,7 +90,7 @@ class _Stream(io.TextIOBase):
 class Capture:
     """The outputs of one run of the agent's code.
 
-    Responsibilities: hold text, error, result, images; pass rich output on while the cell takes it.
+    Responsibilities: hold text, error, result, images; pass rich output to the cell if it shows it.
     """
 
     def __init__(
@@ -102,55 +107,55 @@ class Capture:
         self.rich: list[str] = []
         self.shown: list[ShownResult] = []
         self.notes: list[str] = []
-        """What the code leaves changed in the process, a sentence each."""
+        """Sentences on changes that the code left in the process."""
         self.left_running: LeftRunning | None = None
-        """What of the code goes on after its end."""
+        """Threads and processes that the code left running."""
         self.quiet = False
-        """The value of the last expression is not shown: the code ends in a semicolon."""
+        """Whether the value of the last expression is not shown, because the code ends in a semicolon."""
         self.piece = Piece(code)
         self._on_native = on_native
         self._interrupted = interrupted
-        self._fresh: deque[str] = deque()
+        self._new_texts: deque[str] = deque()
         self._older_threads: frozenset[threading.Thread] = frozenset()
         self._main = threading.current_thread()
         self._pid = os.getpid()
         self._streams: dict[str, Any] = {}
         self._children: ChildOutput | None = None
 
-    def fresh(self) -> str:
-        """Return what was printed since the last call; called from the engine thread."""
+    def take_new_text(self) -> str:
+        """Return the text printed since the last call; called from the engine thread."""
         pieces = []
-        while self._fresh:
-            pieces.append(self._fresh.popleft())
+        while self._new_texts:
+            pieces.append(self._new_texts.popleft())
         return "".join(pieces)
 
     @contextmanager
     def installed(self, shell: Any) -> Iterator[None]:
-        """Capture the outputs of the shell's code until the end of the block."""
+        """Within the block, capture the outputs of the shell's code."""
         self._main = threading.current_thread()
         self._older_threads = frozenset(threading.enumerate()) - {self._main}
         streams = sys.stdout, sys.stderr
         self._streams = {"stdout": streams[0], "stderr": streams[1]}
         publisher, hook = shell.display_pub, shell.displayhook
-        show = self._displayhook(shell, publisher.publish)
+        display_value = self._displayhook(shell, publisher.publish)
         pages = list(shell.payload_manager.read_payload())
         with ExitStack() as undo:
             undo.callback(PIECE.reset, PIECE.set(self.piece))
-            undo.callback(self._take_pages, shell.payload_manager, pages)
+            undo.callback(self._capture_help_pages, shell.payload_manager, pages)
             if shell.call_pdb:
                 undo.callback(setattr, shell, "call_pdb", shell.call_pdb)
                 shell.call_pdb = False
-            changed: tuple[tuple[Any, str, Any], ...] = (
+            patches: tuple[tuple[Any, str, Any], ...] = (
                 (publisher, "publish", self._publisher(publisher.publish)),
                 (publisher, "clear_output", self._clear),
-                (shell.events, "trigger", self._keep_figures(shell.events)),
+                (shell.events, "trigger", self._without_foreign_figures(shell.events)),
                 (shell, "_showtraceback", self._traceback),
                 (shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
             )
-            for target, name, value in changed:
-                undo.enter_context(patched(target, name, value))
-            undo.enter_context(self._kept_caught(streams[0], "stdout"))
-            undo.enter_context(self._kept_caught(streams[1], "stderr"))
+            for target, name, value in patches:
+                undo.enter_context(patched_attribute(target, name, value))
+            undo.enter_context(self._capturing_held_stream(streams[0], "stdout"))
+            undo.enter_context(self._capturing_held_stream(streams[1], "stderr"))
             for target, name in (
                 (shell, "last_execution_succeeded"),
                 (shell, "last_execution_result"),
@@ -158,15 +163,17 @@ class Capture:
                 (shell.display_trap, "hook"),
             ):
                 undo.callback(setattr, target, name, getattr(target, name))
-            shell.display_trap.hook = show
-            stand_ins: tuple[tuple[str, Any], ...] = (
-                ("displayhook", show),
-                ("stderr", _Stream(streams[1], lambda text: self._caught("stderr", text))),
-                ("stdout", _Stream(streams[0], lambda text: self._caught("stdout", text))),
+            shell.display_trap.hook = display_value
+            replacements: tuple[tuple[str, Any], ...] = (
+                ("displayhook", display_value),
+                ("stderr", _Stream(streams[1], lambda text: self._capture("stderr", text))),
+                ("stdout", _Stream(streams[0], lambda text: self._capture("stdout", text))),
             )
-            for name, value in stand_ins:
-                undo.enter_context(swapped(sys, name, f"sys.{name}", value, self.notes.append))
-            self._children = ChildOutput(self._streams, self._keep_now)
+            for name, value in replacements:
+                undo.enter_context(
+                    swapped_attribute(sys, name, f"sys.{name}", value, self.notes.append)
+                )
+            self._children = ChildOutput(self._streams, self._store_now)
             undo.callback(self._end_children)
             yield
 
@@ -176,7 +183,7 @@ class Capture:
             self._children = None
 
     def outcome(self, error: str | None, *, interrupted: bool = False) -> PythonOutcome:
-        """Return what was captured as one value; a run that was interrupted has no result."""
+        """Return the captured outputs as one value; an interrupted run has no result."""
         return PythonOutcome(
             stdout=self.stdout.text(),
             stderr=self.stderr.text(),
@@ -191,40 +198,40 @@ class Capture:
         )
 
     def show(self, data: dict[str, Any]) -> bool:
-        """Record a MIME bundle; true when it should become a native output."""
-        kinds = [mime for mime in data if mime != "text/plain"]
-        text = _words_of(data)
+        """Record a MIME bundle; returns True if it becomes a native output."""
+        rich_types = [mime for mime in data if mime != "text/plain"]
+        text = _displayed_text(data)
         if text:
-            self._keep("stdout", text.rstrip("\n") + "\n")
-        if not kinds:
+            self._store("stdout", text.rstrip("\n") + "\n")
+        if not rich_types:
             return False
         image = _image(data)
         if image is None:
-            self.rich += [mime for mime in kinds if mime not in self.rich]
-        elif len(self.images) < MOST_IMAGES:
+            self.rich += [mime for mime in rich_types if mime not in self.rich]
+        elif len(self.images) < MAX_IMAGES:
             self.images.append(image)
         if self._on_native is not None and self._on_native():
             return True
         if image is None:
-            self._keep_shown(data)
+            self._store_shown(data)
         return False
 
-    def _keep_shown(self, data: dict[str, Any]) -> None:
-        """Keep a result that no cell displays, as far as there is room."""
-        found = shown_result(data)
-        used = sum(len(one.text) for one in self.shown)
-        if len(self.shown) < MOST_SHOWN and used + len(found.text) <= SHOWN_CHARS:
-            self.shown.append(found)
+    def _store_shown(self, data: dict[str, Any]) -> None:
+        """Store a result that no cell displays, within the limits."""
+        result = shown_result(data)
+        used = sum(len(output.text) for output in self.shown)
+        if len(self.shown) < MAX_SHOWN_RESULTS and used + len(result.text) <= MAX_SHOWN_CHARS:
+            self.shown.append(result)
 
-    def _take_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
-        """Send requested help (``name?``) to the model instead of the page's pager."""
-        for page in taken_payloads(
-            manager, lambda one: one not in before and one.get("source") == "page"
+    def _capture_help_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
+        """Capture requested help (``name?``) for the model instead of the page's pager."""
+        for page in remove_payloads(
+            manager, lambda payload: payload not in before and payload.get("source") == "page"
         ):
-            self._keep("stdout", str(page.get("data", {}).get("text/plain", "")) + "\n")
+            self._store("stdout", str(page.get("data", {}).get("text/plain", "")) + "\n")
 
-    def is_of_run(self) -> bool:
-        """Tell whether the caller is the agent's code or a thread that it started."""
+    def is_called_by_run(self) -> bool:
+        """Return whether the caller is the agent's code or a thread that it started."""
         thread = threading.current_thread()
         if thread is self._main:
             return PIECE.get() is self.piece
@@ -232,13 +239,13 @@ class Capture:
 
     @property
     def in_child(self) -> bool:
-        """Whether this is a process that the code forked, whose memory the kernel does not see."""
+        """Whether this process was forked by the code, so that its memory is not the kernel's."""
         return os.getpid() != self._pid
 
     def write_from_child(self, name: str, text: str) -> None:
-        """Write a forked child's text to its descriptor, where the kernel reads what children print."""
+        """Write a forked child's text to the descriptor from which the kernel reads the output of children."""
         descriptor = getattr(self._streams[name], "_original_stdstream_fd", None)
-        if descriptor is None:  # a stream that writes by itself, as in a terminal
+        if descriptor is None:  # a stream without a descriptor, as in a terminal
             self._streams[name].write(text)
             self._streams[name].flush()
             return
@@ -246,42 +253,42 @@ class Capture:
         while rest:
             rest = rest[os.write(descriptor, rest) :]
 
-    def _caught(self, name: str, text: str) -> bool:
+    def _capture(self, name: str, text: str) -> bool:
         if self.in_child:
             self.write_from_child(name, text)
             return True
-        mine = self.is_of_run()
-        if mine:
-            self._keep(name, text)
-        return mine
+        is_captured = self.is_called_by_run()
+        if is_captured:
+            self._store(name, text)
+        return is_captured
 
-    def _keep(self, name: str, text: str) -> None:
-        # A forked child has its parent's pipes, and perhaps its lock in the hand of a thread that it has not.
+    def _store(self, name: str, text: str) -> None:
+        # A forked child shares its parent's pipes, and its copy of the lock may be held by a thread that it lacks.
         children = None if self.in_child else self._children
-        (self._keep_now if children is None else children.keep)(name, text)
+        (self._store_now if children is None else children.store)(name, text)
 
-    def _keep_now(self, name: str, text: str) -> None:
+    def _store_now(self, name: str, text: str) -> None:
         (self.stdout if name == "stdout" else self.stderr).write(text)
-        self._fresh.append(text)
+        self._new_texts.append(text)
 
-    def _kept_caught(self, stream: Any, name: str) -> AbstractContextManager[None]:
-        """Capture writes to a stream that user code holds (log handlers)."""
+    def _capturing_held_stream(self, stream: Any, name: str) -> AbstractContextManager[None]:
+        """Capture writes to the original stream, which user code may hold (log handlers)."""
         if getattr(stream, "watch_fd_thread", None) is None:
             return nullcontext()
         write = stream.write
 
-        def caught(text: str) -> Any:
+        def captured_write(text: str) -> Any:
             if self.in_child:
                 self.write_from_child(name, text)
-            elif not self._caught(name, text):
+            elif not self._capture(name, text):
                 return write(text)
             return len(text)
 
-        return patched(stream, "write", caught)
+        return patched_attribute(stream, "write", captured_write)
 
     def _publisher(self, publish: Callable[..., Any]) -> Callable[..., Any]:
         def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
-            if self.in_child or not self.is_of_run():
+            if self.in_child or not self.is_called_by_run():
                 return publish(data, metadata, *args, **kwargs)
             # A message to a page cannot carry half of a surrogate pair.
             data = with_joined_surrogates(data)
@@ -293,26 +300,26 @@ class Capture:
 
         return tee
 
-    def _keep_figures(self, events: Any) -> Callable[..., None]:
-        """Keep other threads from showing the figures of this run as their own.
+    def _without_foreign_figures(self, events: Any) -> Callable[..., None]:
+        """Prevent other threads from showing the figures of this run as their own.
 
-        matplotlib's figures belong to no thread, and every cell and every widget message that ends
+        matplotlib's figures belong to no thread, and each cell or widget message that ends
         on a subshell meanwhile would show them (spec/kernel.md A5).
         """
         trigger = events.trigger
 
-        def trigger_mine(event: str, *arguments: Any, **options: Any) -> None:
+        def trigger_without_figures(event: str, *arguments: Any, **options: Any) -> None:
             if event != "post_execute" or threading.current_thread() is self._main:
                 trigger(event, *arguments, **options)
                 return
-            for one in list(events.callbacks[event]):
-                if one.__name__ != "flush_figures":
-                    _call(one, events.shell)
+            for callback in list(events.callbacks[event]):
+                if callback.__name__ != "flush_figures":
+                    _call(callback, events.shell)
 
-        return trigger_mine
+        return trigger_without_figures
 
     def _clear(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
-        """Clear the captured text, never the cell's output, which shows the turn."""
+        """Clear the captured text, but not the cell's output, which shows the turn."""
         self.stdout, self.stderr = (
             TextBuffer(HEAD_CHARS, TAIL_CHARS),
             TextBuffer(HEAD_CHARS, TAIL_CHARS),
@@ -322,14 +329,14 @@ class Capture:
         self.error = ANSI.sub("", "\n".join(lines))
 
     def _traceback_unless(self, show: Callable[..., Any]) -> Callable[..., None]:
-        """Omit the traceback of a stop: it would name our frames, and formatting takes time."""
+        """Omit the traceback of a stop, which would name frames of Palimpsest and is slow to format."""
 
         def show_unless(*arguments: Any, **options: Any) -> None:
-            raised = sys.exc_info()[1]
-            if isinstance(raised, SystemExit):
-                self.error = exit_text(raised)
-            elif isinstance(raised, UsageError):  # IPython only prints it
-                self.error = f"UsageError: {raised}"
+            error = sys.exc_info()[1]
+            if isinstance(error, SystemExit):
+                self.error = exit_text(error)
+            elif isinstance(error, UsageError):  # IPython only prints it
+                self.error = f"UsageError: {error}"
             elif not self._interrupted():
                 show(*arguments, **options)
 
@@ -343,14 +350,14 @@ class Capture:
             text = data.pop("text/plain", None)
             self.result = text if isinstance(text, str) else None
             if data and self.show(data):
-                # Published past the tee, which would count it twice.
+                # Published directly, since the patched ``publish`` would record it twice.
                 publish(data if text is None else {**data, "text/plain": text}, metadata)
 
         return show
 
 
 def _call(callback: Callable[[], Any], shell: Any) -> None:
-    """Call one of IPython's listeners as IPython does: what it raises is shown, not raised."""
+    """Call one of IPython's listeners as IPython does: its error is shown and not raised."""
     try:
         callback()
     except (Exception, KeyboardInterrupt):  # noqa: BLE001  # a listener may raise anything
@@ -358,21 +365,21 @@ def _call(callback: Callable[[], Any], shell: Any) -> None:
 
 
 def _image(data: dict[str, Any]) -> Attachment | None:
-    """Return the image in a MIME bundle, for the model; None if there is none that a model accepts."""
+    """Return the image of a MIME bundle for the model; None without an image that models accept."""
     for mime in ("image/png", "image/jpeg"):
         content = data.get(mime)
-        with suppress(ValueError, UserError):  # user code may display anything as a picture
-            if isinstance(content, str) and len(content) <= LARGEST_IMAGE_CHARS:
+        with suppress(ValueError, UserError):  # user code may display any object as an image
+            if isinstance(content, str) and len(content) <= MAX_IMAGE_CHARS:
                 content = base64.b64decode("".join(content.split()), validate=True)
             if isinstance(content, bytes):
-                found = fit_image(content, "The picture")
-                encoded = base64.b64encode(found.data).decode("ascii")
-                return Attachment(mime=found.mime, url=f"data:{found.mime};base64,{encoded}")
+                fitted = fit_image(content, "The picture")
+                encoded = base64.b64encode(fitted.data).decode("ascii")
+                return Attachment(mime=fitted.mime, url=f"data:{fitted.mime};base64,{encoded}")
     return None
 
 
 def shown_result(data: dict[str, Any]) -> ShownResult:
-    """Return what of a MIME bundle can be shown where no kernel speaks to it."""
+    """Return the entries of a MIME bundle that need no kernel to be displayed."""
     if WIDGET in data:
         name = re.match(r"\w+", str(data.get("text/plain", "")))
         return ShownResult("widget", name.group() if name else "")
@@ -385,7 +392,7 @@ def shown_result(data: dict[str, Any]) -> ShownResult:
     return ShownResult("other", next(mime for mime in data if mime != "text/plain"))
 
 
-def _words_of(data: dict[str, Any]) -> str:
+def _displayed_text(data: dict[str, Any]) -> str:
     """Return the text of a displayed MIME bundle, for the model."""
     text = data.get("text/plain", "")
     if not isinstance(text, str) or text.startswith("<IPython.core.display."):

@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, ReadJob
-from palimpsest.frontends.kernel.kept_cells import kept_cells
 from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
-from palimpsest.frontends.kernel.variables import describe, list_variables
+from palimpsest.frontends.user_cells.hidden_cells import hidden_cells
+from palimpsest.frontends.variables.variables import describe, list_variables
 from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import UserError
 
 PROGRESS_SECONDS = 0.1
-"""How often partial output of running code is passed on."""
+"""Interval at which partial output of running code is passed on."""
 
 
 class KernelPythonRunner:
@@ -39,7 +39,7 @@ class KernelPythonRunner:
         try:
             while not result.done():
                 await asyncio.wait([result], timeout=PROGRESS_SECONDS)
-                text = job.capture.fresh()
+                text = job.capture.take_new_text()
                 if text:
                     on_output(text)
                 if abort.is_set():
@@ -50,30 +50,32 @@ class KernelPythonRunner:
             unregister()
         if not result.done() or result.cancelled() or isinstance(result.exception(), Interrupted):
             result.cancel()
-            return self._told(job.capture.outcome(None, interrupted=True))
+            return self._without_hidden_lines(job.capture.outcome(None, interrupted=True))
         outcome: PythonOutcome = result.result()
         if job.interrupted:
-            return self._told(job.capture.outcome(outcome.error, interrupted=True))
-        return self._told(outcome)
+            return self._without_hidden_lines(job.capture.outcome(outcome.error, interrupted=True))
+        return self._without_hidden_lines(outcome)
 
-    def _told(self, outcome: PythonOutcome) -> PythonOutcome:
-        """Return an outcome without the lines of cells that are kept from the agent, which a traceback shows."""
-        clean = kept_cells(self._main_thread.shell).clean
+    def _without_hidden_lines(self, outcome: PythonOutcome) -> PythonOutcome:
+        """Return an outcome without lines of hidden cells, which a traceback may show."""
+        mask = hidden_cells(self._main_thread.shell).mask
         return replace(
             outcome,
-            stdout=clean(outcome.stdout),
-            stderr=clean(outcome.stderr),
-            result=None if outcome.result is None else clean(outcome.result),
-            error=None if outcome.error is None else clean(outcome.error),
+            stdout=mask(outcome.stdout),
+            stderr=mask(outcome.stderr),
+            result=None if outcome.result is None else mask(outcome.result),
+            error=None if outcome.error is None else mask(outcome.error),
         )
 
     async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
-        """Describe every variable of the user, a line each."""
-        found: Sequence[VariableInfo] = await self._read(lambda shell: list_variables(shell, shown))
-        return found
+        """Return a description of every variable of the user."""
+        variables: Sequence[VariableInfo] = await self._read(
+            lambda shell: list_variables(shell, shown)
+        )
+        return variables
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
-        """Describe one variable at length."""
+        """Return a detailed description of one variable."""
         text: str = await self._read(lambda shell: describe(shell, name, max_chars))
         return text
 

@@ -1,7 +1,7 @@
-"""Read the user's variables while a prompt is typed: no code of the user runs, and no cell is waited for.
+"""Read the user's variables while a prompt is typed, without running user code or waiting for a cell.
 
-Border: lives on the engine thread. Names, types and shapes are read where it is called; a description is made on the
-main thread while that is free, so that nothing changes meanwhile.
+Border: used on the engine thread. Names, types and shapes are read on the calling thread; a description is built on the
+main thread while that is free, so that no value changes meanwhile.
 """
 
 import asyncio
@@ -11,16 +11,20 @@ from typing import Any
 
 from palimpsest.frontends.kernel.jobs import ReadJob
 from palimpsest.frontends.kernel.main_thread import MainThread
-from palimpsest.frontends.kernel.plain_values import describable
-from palimpsest.frontends.kernel.reachable_values import look_up, named_at, user_variables
-from palimpsest.frontends.kernel.variable_types import brief_of, is_module
-from palimpsest.frontends.kernel.variables import described, list_variables
+from palimpsest.frontends.variables.plain_values import describable_value
+from palimpsest.frontends.variables.reachable_values import (
+    user_variables,
+    value_at,
+    variable_of_path,
+)
+from palimpsest.frontends.variables.variable_types import brief_of, is_module
+from palimpsest.frontends.variables.variables import describe_value, list_variables
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 
 _DEFINED = (FunctionType, BuiltinFunctionType, type)
 WAIT_SECONDS = 1.0
-"""A main thread that looks free and takes longer is busy with something else, such as a widget."""
+"""Longest time for a description; a main thread that takes longer is busy, for example with a widget."""
 
 
 class QuietReader:
@@ -31,32 +35,32 @@ class QuietReader:
         self._session_id = session_id
 
     def names(self) -> Sequence[tuple[str, str]]:
-        """Return each variable's name, and its type and shape; the newest first, functions and classes last."""
-        found = user_variables(self._main_thread.shell)[::-1]
-        # What is imported or defined is named more rarely than data.
-        ordered = sorted(found, key=lambda one: type(one[1]) in _DEFINED)
-        return [(name, _brief(value)) for name, value in ordered]
+        """Return name and type with shape of each variable, newest first, functions and classes last."""
+        variables = user_variables(self._main_thread.shell)[::-1]
+        # Functions and classes are mentioned less often than data.
+        ordered = sorted(variables, key=lambda pair: type(pair[1]) in _DEFINED)
+        return [(name, _type_and_shape(value)) for name, value in ordered]
 
     def brief(self, path: str) -> str:
         """Return type and shape of a variable; empty for a path into one. Raises NotFound."""
-        value, ends = named_at(self._main_thread.shell, path)
-        return _brief(value) if ends else ""
+        value, is_variable = variable_of_path(self._main_thread.shell, path)
+        return _type_and_shape(value) if is_variable else ""
 
     async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
-        """Describe every variable, with values where that runs no code of the user."""
-        found: Sequence[VariableInfo] = await self._read(
-            lambda shell: list_variables(shell, _quietly(shell, shown))
+        """Return a description of every variable, with values where that runs no user code."""
+        variables: Sequence[VariableInfo] = await self._read(
+            lambda shell: list_variables(shell, _only_plain_values(shell, shown))
         )
-        return found
+        return variables
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
-        """Describe one variable at length; raises NotFound, NotCounted and KernelIsBusy."""
+        """Return a detailed description of one variable; raises NotFound, NotCounted and KernelIsBusy."""
 
-        def look(shell: Any) -> str:
-            value = look_up(shell, name)
-            return described(shell, name, describable(value), max_chars)
+        def describe_now(shell: Any) -> str:
+            value = value_at(shell, name)
+            return describe_value(shell, name, describable_value(value), max_chars)
 
-        text: str = await self._read(look)
+        text: str = await self._read(describe_now)
         return text
 
     async def _read(self, read: Callable[[Any], Any]) -> Any:
@@ -65,21 +69,21 @@ class QuietReader:
         job = ReadJob(self._session_id, read)
         self._main_thread.post(job)
         try:
-            # What was not begun when the time is over is not begun any more.
+            # A job that was not started within the time is cancelled.
             return await asyncio.wait_for(asyncio.wrap_future(job.future), WAIT_SECONDS)
         except TimeoutError:
             raise KernelIsBusy from None
 
 
-def _brief(value: Any) -> str:
+def _type_and_shape(value: Any) -> str:
     try:
         return "module" if is_module(value) else brief_of(value)
     except Exception:  # noqa: BLE001  # a cell may change the value meanwhile
         return ""
 
 
-def _quietly(shell: Any, shown: ShownVariables) -> ShownVariables:
-    """Return what may be shown: of the named variables, the values of those that are plain."""
+def _only_plain_values(shell: Any, shown: ShownVariables) -> ShownVariables:
+    """Return the request with values only for those named variables whose description runs no user code."""
     namespace = user_variables(shell)
     named = [name for name, value in namespace if name in shown.named and _is_plain(value)]
     return ShownVariables(shown.detail, frozenset(named))
@@ -87,6 +91,6 @@ def _quietly(shell: Any, shown: ShownVariables) -> ShownVariables:
 
 def _is_plain(value: Any) -> bool:
     try:
-        return describable(value) is value
+        return describable_value(value) is value
     except NotCounted:
         return False

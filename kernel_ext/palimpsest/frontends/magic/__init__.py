@@ -1,1 +1,1 @@
-"""The ``%agent`` magics: IPython transformers, completion, and reading a line as a prompt or an operation."""
+"""The ``%agent`` magics: input transformers, completion, and parsing a line as a prompt or an operation."""

@@ -1,9 +1,9 @@
-"""The magics ``%agent`` and ``%%agent``: parse the line, find the cell and run the request.
+"""The magics ``%agent`` and ``%%agent``: parse the line and run the request.
 
-Border: loaded by ``%load_ext``, so nothing heavy is imported here; the front end that runs requests is
-built in the background and passed in as ``front``. There are two forms: a blocking one that works
-everywhere, and an awaited one into which a transformer turns calls at the start of a line. ``Out``
-stays free of answers.
+Border: loaded by ``%load_ext``, so no heavy module is imported here; the front end that runs requests is
+created in the background and passed as ``front``. There are two forms: a blocking one that works
+everywhere, and an awaited one, to which a transformer changes calls at the start of a line. ``Out``
+holds no answers.
 """
 
 import functools
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
     from palimpsest.frontends.cell_turn.background_prompts import Background
     from palimpsest.frontends.cell_turn.magic_line import MagicLine
-    from palimpsest.frontends.operations.operation import Operation
+    from palimpsest.frontends.operation_base.operation import Operation
     from palimpsest.transcript.messages import Origin
 
-    Shown: TypeAlias = AgentAnswer | Background | None
+    MagicResult: TypeAlias = AgentAnswer | Background | None
 
 FIRST_LINE = (
     "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
@@ -43,17 +43,17 @@ FIRST_LINE = (
 class PromptRunner(Protocol):
     """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
 
-    def ask(self, request: "MagicLine | Operation", place: "Origin") -> "Shown":
+    def ask(self, request: "MagicLine | Operation", place: "Origin") -> "MagicResult":
         """Run a prompt or an operation, blocking."""
 
-    def ask_awaiting(self, request: "MagicLine", place: "Origin") -> "Awaitable[Shown]":
+    def ask_awaiting(self, request: "MagicLine", place: "Origin") -> "Awaitable[MagicResult]":
         """Run a prompt, awaited."""
 
 
 class RunningCells:
-    """Counts the cells that run, and holds the newest one's id.
+    """Counts the running cells, and holds the newest one's id.
 
-    A cell that was running when the extension was loaded is counted too; IPython reports the
+    A cell that runs while the extension is loaded counts, too; IPython reports the
     end of an empty cell without its beginning, so the count never falls below zero.
     """
 
@@ -64,7 +64,7 @@ class RunningCells:
         self._shell = shell
 
     def register(self) -> None:
-        """Begin to count."""
+        """Begin counting."""
         self._shell.events.register("pre_run_cell", self.begin)
         self._shell.events.register("post_run_cell", self.end)
 
@@ -74,14 +74,14 @@ class RunningCells:
         self._shell.events.unregister("post_run_cell", self.end)
 
     def begin(self, info: Any = None) -> None:
-        """Count a cell that begins; only an outermost one is a cell of the notebook."""
+        """Count a beginning cell; only an outermost one is a cell of the notebook."""
         if self.running == 0:
             self.cell_id = getattr(info, "cell_id", None)
             self.batches.begin(sent_at(self._shell))
         self.running += 1
 
     def end(self, _result: Any = None) -> None:
-        """Count a cell that has ended."""
+        """Count an ended cell."""
         self.running = max(0, self.running - 1)
         if self.running == 0:
             self.batches.end()
@@ -97,7 +97,7 @@ def _help() -> str:
 class AgentMagics:
     """The magics of one shell.
 
-    Responsibilities: parse the line; run the request; let the transformers know when awaiting is
+    Responsibilities: parse the line; run the request; pass on to the transformers whether awaiting is
     possible.
     """
 
@@ -132,31 +132,31 @@ class AgentMagics:
         shell.input_transformers_cleanup.remove(first_line_notice)
         shell.input_transformers_post.remove(self.rewrite)
 
-    def agent(self, line: str, cell: str | None = None) -> "Shown":
+    def agent(self, line: str, cell: str | None = None) -> "MagicResult":
         """Ask the agent; ``%%agent?`` shows the help text."""
-        return self._asked(self._read(line, cell))
+        return self._run_request(self._parse(line, cell))
 
-    agent.getdoc = _help  # type: ignore[attr-defined]  # what IPython shows of it, made when somebody looks
+    agent.getdoc = _help  # type: ignore[attr-defined]  # IPython's help for it, built when it is requested
 
-    def agent_await(self, line: str, cell: str | None = None) -> "Awaitable[Shown]":
-        """Ask the agent; the awaited form of %agent, for its result."""
-        request = self._read(line, cell)
+    def agent_await(self, line: str, cell: str | None = None) -> "Awaitable[MagicResult]":
+        """Ask the agent; the awaited form of %agent that returns the answer."""
+        request = self._parse(line, cell)
         from palimpsest.frontends.cell_turn.magic_line import MagicLine
 
         if not isinstance(request, MagicLine):
-            return _done(self._asked(request))
+            return _done(self._run_request(request))
         return self._front().ask_awaiting(request, self._place())
 
     def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
-        """Ask the agent; the awaited form of %agent, for what it shows."""
+        """Ask the agent; the awaited form of %agent that only shows the answer."""
         return _nothing(self.agent_await(line, cell))
 
     def rewrite(self, lines: list[str]) -> list[str]:
         """Turn calls at the start of a line into awaited ones; an input transformer."""
-        return rewrite_calls(lines, possible=self._may_await)
+        return rewrite_calls(lines, can_await=self._can_await)
 
-    def not_first(self, _line: str, _cell: str | None = None) -> None:
-        """Raise the error that ``%%agent`` must be the first line."""
+    def raise_not_first(self, _line: str, _cell: str | None = None) -> None:
+        """Raise the error for a ``%%agent`` that is not in the first line."""
         raise usage_error(FIRST_LINE)
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -164,13 +164,13 @@ class AgentMagics:
             "agent": self.agent,
             AWAIT_RESULT: self.agent_await,
             AWAIT_NOTHING: self.agent_await_show,
-            NOT_FIRST: self.not_first,
+            NOT_FIRST: self.raise_not_first,
         }
 
-    def _may_await(self) -> bool:
+    def _can_await(self) -> bool:
         return bool(self.shell.autoawait) and self._cells.running == 0
 
-    def _asked(self, request: "MagicLine | Operation") -> "Shown":
+    def _run_request(self, request: "MagicLine | Operation") -> "MagicResult":
         from palimpsest.frontends.operation_table import Help
 
         if isinstance(request, Help):
@@ -178,10 +178,10 @@ class AgentMagics:
             return None
         return self._front().ask(request, self._place())
 
-    def _read(self, line: str, cell: str | None) -> "MagicLine | Operation":
-        # With the first line, since what it may say are values that %load_ext need not wait for.
+    def _parse(self, line: str, cell: str | None) -> "MagicLine | Operation":
+        # Imported with the first line, to keep %load_ext fast.
         from palimpsest.frontends.magic.line_parser import parse
-        from palimpsest.frontends.operations.grammar import OptionError
+        from palimpsest.frontends.operation_base.grammar import OptionError
 
         try:
             return parse(line, cell)
@@ -190,40 +190,40 @@ class AgentMagics:
 
 
 for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_await_show):
-    no_var_expand(_magic)  # braces and dollars in a prompt are the user's
+    no_var_expand(_magic)  # keep braces and dollars in a prompt
 
 
-async def _done(value: "Shown") -> "Shown":
+async def _done(value: "MagicResult") -> "MagicResult":
     return value
 
 
-async def _nothing(answer: "Awaitable[Shown]") -> None:
+async def _nothing(answer: "Awaitable[MagicResult]") -> None:
     await answer
 
 
 @functools.cache
-def notebook_name(named: str, start: str) -> str | None:
+def notebook_name(name: str, start: str) -> str | None:
     """Return the notebook's path relative to the start directory, or None for a console."""
-    if not named.endswith(".ipynb"):
+    if not name.endswith(".ipynb"):
         return None
-    return os.path.relpath(os.path.join(start, named), start).replace(os.sep, "/")  # noqa: PTH118  # no pathlib: load time
+    return os.path.relpath(os.path.join(start, name), start).replace(os.sep, "/")  # noqa: PTH118  # no pathlib: load time
 
 
 def current_notebook(shell: Any) -> str | None:
-    """Return the notebook that this kernel belongs to, as its front end named it."""
-    named = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
+    """Return the path of the kernel's notebook, as its front end passed it; None for a console."""
+    name = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
     start = getattr(shell, "starting_dir", "") or os.getcwd()  # noqa: PTH109  # no pathlib: load time
-    return notebook_name(str(named), start)
+    return notebook_name(str(name), start)
 
 
 def rename_notebook(was: str, notebook: str) -> bool:
-    """Set a new name for this kernel's notebook; false when another notebook was meant.
+    """Set a new name for this kernel's notebook; returns False if the kernel has another notebook.
 
-    The server gives a kernel the name once, at its start; a restarted kernel gets the new one.
+    The server passes the name to a kernel only at its start; a restarted kernel gets the new one.
     """
-    named = os.environ.get("JPY_SESSION_NAME", "").replace(os.sep, "/")
+    name = os.environ.get("JPY_SESSION_NAME", "").replace(os.sep, "/")
     was, notebook = was.strip("/"), notebook.strip("/")
-    if not notebook.endswith(".ipynb") or not f"/{named}".endswith(f"/{was}"):
+    if not notebook.endswith(".ipynb") or not f"/{name}".endswith(f"/{was}"):
         return False
-    os.environ["JPY_SESSION_NAME"] = named.removesuffix(was) + notebook
+    os.environ["JPY_SESSION_NAME"] = name.removesuffix(was) + notebook
     return True

@@ -1,8 +1,8 @@
 """Rewrite ``%agent`` at the start of a line so that the cell awaits the answer.
 
-Border: works on text IPython has already transformed, and changes nothing else. A magic that
-blocks always works, but an awaited one also lets the agent's Python use top-level await; it is
-possible only where the call is a statement of its own in a cell that nothing else encloses.
+Border: works on text that IPython has already transformed, and changes only the calls. A magic that
+blocks always works, but an awaited one also allows top-level await in the agent's Python; it is
+possible only where the call is a top-level statement of a cell.
 """
 
 import ast
@@ -14,9 +14,9 @@ from IPython.core.inputtransformer2 import make_tokens_by_line
 AWAIT_RESULT = "_agent_await"
 """The magic that is awaited for its result: ``answer = %agent ...``."""
 AWAIT_NOTHING = "_agent_await_show"
-"""The magic that is awaited for what it displays; it returns None, so that ``Out`` stays clean."""
+"""The magic that is awaited for its display; it returns None, so that ``Out`` holds no answer."""
 
-_NEEDLE = re.compile(r"^.*get_ipython\(\)\.run_(line|cell)_magic\('agent', ", re.MULTILINE)
+_CALL = re.compile(r"^.*get_ipython\(\)\.run_(line|cell)_magic\('agent', ", re.MULTILINE)
 NOT_FIRST = "_agent_not_first"
 """The magic that reports a misplaced ``%%agent``; it replaces a cell that has lines above it."""
 
@@ -24,15 +24,15 @@ _CELL_MAGIC = re.compile(r"^%%agent(\s|$)")
 _QUESTION = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%agent\s.*\?\s*$")
 
 
-def rewrite_calls(lines: list[str], *, possible: Callable[[], bool]) -> list[str]:
-    """Put ``await`` before calls of the magic that are top-level statements.
+def rewrite_calls(lines: list[str], *, can_await: Callable[[], bool]) -> list[str]:
+    """Insert ``await`` before calls of the magic that are top-level statements.
 
     Args:
         lines: The cell after IPython's own transformations.
-        possible: Whether awaiting is possible now (autoawait on, no cell running).
+        can_await: Returns whether awaiting is possible now (autoawait on, no cell running).
     """
     text = "".join(lines)
-    if not _NEEDLE.search(text) or not possible():
+    if not _CALL.search(text) or not can_await():
         return lines
     try:
         tree = ast.parse(text)
@@ -40,16 +40,16 @@ def rewrite_calls(lines: list[str], *, possible: Callable[[], bool]) -> list[str
         return lines  # IPython will show the error of the unchanged cell
     data = [line.encode() for line in lines]
     for statement in reversed(tree.body):
-        edit = _edit(statement)
-        if edit is not None:
-            _apply(data, edit, shown=isinstance(statement, ast.Expr))
+        call = _call_of_magic(statement)
+        if call is not None:
+            _insert_await(data, call, is_expression=isinstance(statement, ast.Expr))
     return [line.decode() for line in data]
 
 
 def question_transform(lines: list[str]) -> list[str]:
-    """Keep a prompt that ends in ``?`` from being read as a request for help.
+    """Prevent IPython from treating a prompt that ends in ``?`` as a request for help.
 
-    A blank after the question mark is enough for IPython, which drops it again.
+    A blank after the question mark is enough; IPython strips it later.
     """
     if not any(_QUESTION.match(line) for line in lines) or lines[0].startswith("%%"):
         return lines
@@ -63,19 +63,23 @@ def question_transform(lines: list[str]) -> list[str]:
 def first_line_notice(lines: list[str]) -> list[str]:
     """Replace a cell that has lines above ``%%agent`` by a call that raises a clear error.
 
-    IPython recognises a cell magic only in the first line; otherwise it reports an unknown line magic, or a
+    IPython accepts a cell magic only in the first line; otherwise it reports an unknown line magic, or a
     syntax error in the prompt.
     """
-    found = next((number for number, line in enumerate(lines) if _CELL_MAGIC.match(line)), 0)
-    above = [line for line in lines[:found] if line.strip()]
-    if not above or above[0].startswith("%%") or found not in _statement_starts(lines[: found + 1]):
+    magic_line = next((number for number, line in enumerate(lines) if _CELL_MAGIC.match(line)), 0)
+    above = [line for line in lines[:magic_line] if line.strip()]
+    if (
+        not above
+        or above[0].startswith("%%")
+        or magic_line not in _statement_starts(lines[: magic_line + 1])
+    ):
         return lines
     return [f"get_ipython().run_line_magic({NOT_FIRST!r}, '')\n"]
 
 
 def _statement_starts(lines: list[str]) -> set[int]:
-    """Return the numbers of the lines on which a statement begins, so not those inside strings."""
-    # Tokenising is IPython's own way; a magic is not Python, so ast cannot help here.
+    """Return the numbers of the lines on which a statement begins, which excludes lines inside strings."""
+    # By tokens, as IPython does; a magic is not Python, so ast cannot parse it.
     starts = set()
     for tokens in make_tokens_by_line(lines):
         for token in tokens:
@@ -85,8 +89,8 @@ def _statement_starts(lines: list[str]) -> set[int]:
     return starts
 
 
-def _edit(statement: ast.stmt) -> ast.Call | None:
-    """Return the call of the magic that a top-level statement consists of."""
+def _call_of_magic(statement: ast.stmt) -> ast.Call | None:
+    """Return the call of the magic that is a top-level statement or its value; None for other statements."""
     if not isinstance(statement, ast.Expr | ast.Assign) or statement.col_offset != 0:
         return None
     call = statement.value
@@ -99,21 +103,21 @@ def _edit(statement: ast.stmt) -> ast.Call | None:
         return None
     if owner.func.id != "get_ipython" or not isinstance(name, ast.Constant):
         return None
-    if name.value != "agent" or _empty_cell(call):
+    if name.value != "agent" or _is_empty_cell(call):
         return None
     return call
 
 
-def _empty_cell(call: ast.Call) -> bool:
-    """Tell whether this is ``%%agent`` without a body, for which IPython has its own error message."""
+def _is_empty_cell(call: ast.Call) -> bool:
+    """Return whether this is ``%%agent`` without a body, for which IPython has its own error message."""
     body = call.args[2] if len(call.args) > 2 else None
     return isinstance(body, ast.Constant) and body.value == ""
 
 
-def _apply(data: list[bytes], call: ast.Call, *, shown: bool) -> None:
-    """Write the new name of the magic and ``await``, last position first."""
+def _insert_await(data: list[bytes], call: ast.Call, *, is_expression: bool) -> None:
+    """Change the name of the magic and insert ``await``, later position first."""
     name = call.args[0]
-    magic = repr(AWAIT_NOTHING if shown else AWAIT_RESULT).encode()
+    magic = repr(AWAIT_NOTHING if is_expression else AWAIT_RESULT).encode()
     row = name.lineno - 1
     end = name.end_col_offset or name.col_offset
     data[row] = data[row][: name.col_offset] + magic + data[row][end:]

@@ -1,6 +1,6 @@
-"""Complete what is typed after ``%agent``: options, subcommands, and names that are known already.
+"""Complete the text after ``%agent``: options, subcommands, and known names.
 
-Border: a matcher of IPython's completer; fast, no network access. What can be written is imported with the first look.
+Border: a matcher of IPython's completer, without network access. The options and operations are imported at the first use.
 """
 
 import re
@@ -14,24 +14,24 @@ from palimpsest.session.prompts.mention_matches import ranked_matches
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
 
-_OURS = re.compile(r"\s*%{1,2}agent\b")
+_AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
 
 
 class KnownValues(Protocol):
-    """What knows the values that an option may take."""
+    """Provides values that complete an option."""
 
-    def known(self, field: str) -> Sequence[str]:
-        """Return them, without any request."""
+    def completion_values(self, field: str) -> Sequence[str]:
+        """Return values of a field, without a request."""
 
     def prepare(self) -> None:
-        """Begin to import what the model needs; returns at once."""
+        """Begin to import the model's modules; returns at once."""
 
 
 class Completions:
-    """A matcher for the lines of our magics.
+    """A matcher for the lines of the magics.
 
-    Responsibilities: parse the line up to the cursor; propose completions; register itself.
+    Responsibilities: parse the line up to the cursor; return completions; register the matcher.
     """
 
     def __init__(self, front: Callable[[], KnownValues | None]) -> None:
@@ -44,9 +44,9 @@ class Completions:
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
             line = context.line_with_cursor[: context.cursor_position]
-            if _OURS.match(context.full_text) and (front := self._front()) is not None:
-                front.prepare()  # where no page of ours tells that a person is about to ask
-            words = self.propose(line) or self.propose_in_body(context.full_text, line)
+            if _AGENT_CELL.match(context.full_text) and (front := self._front()) is not None:
+                front.prepare()  # here because no page announces that the user is about to ask
+            words = self.line_completions(line) or self.body_completions(context.full_text, line)
             matching = ranked_matches(words, context.token)
             return {
                 "completions": [SimpleCompletion(text=word, type="magic") for word in matching],
@@ -61,29 +61,29 @@ class Completions:
         if self._matcher in shell.Completer.custom_matchers:
             shell.Completer.custom_matchers.remove(self._matcher)
 
-    def propose_in_body(self, cell: str, line: str) -> Sequence[str]:
-        """Return the completions in the body of a cell that begins with ``%%agent``: what a prompt can name."""
+    def body_completions(self, cell: str, line: str) -> Sequence[str]:
+        """Return completions of mentions in the body of a ``%%agent`` cell."""
         if not cell.lstrip().startswith("%%agent") or _MENTION.search(line) is None:
             return ()
         return self._values("mention")
 
-    def propose(self, line: str) -> Sequence[str]:
-        """Return the completions for the end of the line."""
+    def line_completions(self, line: str) -> Sequence[str]:
+        """Return completions for the end of the line."""
         from palimpsest.frontends.magic.line_parser import OPTIONS
+        from palimpsest.frontends.operation_base.argument_completion import arguments_after
         from palimpsest.frontends.operation_table import TABLE
-        from palimpsest.frontends.operations.argument_completion import arguments_after
 
         match = _LINE.match(line)
         if match is None:
             return ()
         words = match[1].split()
         current = "" if match[1][-1:].isspace() else words.pop()
-        before = words[-1] if words else ""
+        previous = words[-1] if words else ""
         for option in OPTIONS:
-            if option.value is not None and before in (option.long, option.short):
+            if option.value is not None and previous in (option.long, option.short):
                 return self._values(option.field)
         if current[:1] in ("/", "@"):
-            return self._prompted(current, is_first=not words)
+            return self._prompt_mentions(current, is_first=not words)
         if words and words[0] in TABLE.forms:
             return arguments_after(*TABLE.forms[words[0]], words[1:], current, self._values)
         if current.startswith("-"):
@@ -92,15 +92,15 @@ class Completions:
             return list(TABLE.forms)
         return ()
 
-    def _prompted(self, current: str, *, is_first: bool) -> Sequence[str]:
-        """Return what a prompt can name: a command at its beginning, an agent anywhere."""
+    def _prompt_mentions(self, current: str, *, is_first: bool) -> Sequence[str]:
+        """Return completions for a prompt: commands at its beginning, agents anywhere."""
         if current.startswith("/"):
             return [f"/{name}" for name in self._values("own command")] if is_first else ()
-        return self._values("mention")  # the completer counts the at sign as a separator
+        return self._values("mention")  # the completer treats the at sign as a separator
 
     def _values(self, field: str) -> Sequence[str]:
-        """Return the values of an option that are known without any request."""
+        """Return known values of an option, without a request."""
         if field == "variant":
             return ("low", "medium", "high")
         front = self._front()
-        return front.known(field) if front is not None else ()
+        return front.completion_values(field) if front is not None else ()

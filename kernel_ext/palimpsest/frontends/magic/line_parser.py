@@ -1,7 +1,7 @@
 """Parse the line after ``%agent`` into options and a prompt, or into an operation.
 
-Border: knows nothing of IPython or sessions; loaded with the first line. Options are read only at the head of the line; the
-prompt is what follows, verbatim, because quotes, braces and dollars in a prompt are the user's and not a shell's.
+Border: independent of IPython and sessions; loaded with the first line. Options are parsed only at the head of the line; the
+prompt is the rest, unchanged, because quotes, braces and dollars have no meaning in it.
 """
 
 import difflib
@@ -11,17 +11,17 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
-from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, misspelling_sentence
+from palimpsest.frontends.magic.misspelled_commands import MIN_SIMILARITY, misspelling_sentence
+from palimpsest.frontends.operation_base.grammar import OptionError, option_value, read_form
+from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operation_table import TABLE, Help
-from palimpsest.frontends.operations.grammar import OptionError, option_value, read_form
-from palimpsest.frontends.operations.operation import Operation
 
 _ERROR_COMMAND = re.compile(r"(fix|explain)(?:\s+(\d{1,9}))?")
-"""Subcommands that are prompts: about the newest error, or that of the cell with this number."""
+"""Subcommands that are prompts about the newest error, or about that of the cell with this number."""
 
 
 class Option(NamedTuple):
-    """How one option is written and explained."""
+    """An option of the magic: its spelling and its help."""
 
     field: str
     help: str
@@ -30,7 +30,7 @@ class Option(NamedTuple):
 
     @property
     def long(self) -> str:
-        """The name, which is that of the field."""
+        """The long option, from the field's name."""
         return f"--{self.field.replace('_', '-')}"
 
 
@@ -66,7 +66,7 @@ _LOOKS_LIKE_OPTION = re.compile(r"--?[A-Za-z]")
 
 
 def help_text() -> str:
-    """Return the help that ``%agent help`` and ``%%agent?`` show."""
+    """Return the help text of ``%agent help`` and ``%%agent?``."""
     lines = [
         "Ask the agent that lives in this kernel.",
         "",
@@ -90,14 +90,14 @@ def help_text() -> str:
 
 
 def parse(line: str, body: str | None = None) -> MagicLine | Operation:
-    """Read the rest of a magic's line, and the cell's body if there is one.
+    """Parse the rest of a magic's line, and the cell's body if there is one.
 
     Raises:
-        OptionError: with one sentence that states what is wrong and how to write it.
+        OptionError: with one sentence on the mistake and the right form.
     """
-    values, rest = _options(line.strip())
+    values, rest = _split_options(line.strip())
     if body is None and (prompt := error_prompt(rest)):
-        return MagicLine(_checked(values), prompt=prompt)
+        return MagicLine(_checked_options(values), prompt=prompt)
     if body is None:
         operation = operation_of(rest) if rest or not values else None
         if operation is not None and not values:
@@ -107,7 +107,7 @@ def parse(line: str, body: str | None = None) -> MagicLine | Operation:
                 f"%agent {rest.split()[0]} takes no options before it. To send {rest!r} as a prompt, "
                 "write -- before it."
             )
-        if rest and (sentence := misspelling_sentence(rest, _is_command, alone=not values)):
+        if rest and (sentence := misspelling_sentence(rest, _is_command, is_alone=not values)):
             raise OptionError(sentence)
     prompt = rest.removeprefix("-- ") if rest != "--" else ""
     if body is not None:
@@ -116,38 +116,38 @@ def parse(line: str, body: str | None = None) -> MagicLine | Operation:
         raise OptionError(
             "There is no prompt. Write it after %agent, or in the cell below %%agent."
         )
-    return MagicLine(options=_checked(values), prompt=prompt.strip("\n"))
+    return MagicLine(options=_checked_options(values), prompt=prompt.strip("\n"))
 
 
 def error_prompt(rest: str) -> str:
-    """Return the prompt that ``fix`` and ``explain`` are; empty for every other line."""
-    about = _ERROR_COMMAND.fullmatch(rest)
-    if about is None:
+    """Return the prompt for a line ``fix`` or ``explain``; empty for other lines."""
+    match = _ERROR_COMMAND.fullmatch(rest)
+    if match is None:
         return ""
-    return f"{about[1].capitalize()} @error{f' {about[2]}' if about[2] else ''}"
+    return f"{match[1].capitalize()} @error{f' {match[2]}' if match[2] else ''}"
 
 
 def operation_of(rest: str, *, in_panel: bool = False) -> Operation | None:
-    """Return the operation that a line is, or None when it is a prompt; raises OptionError for a mistake in it."""
+    """Return the operation of a line; None for a prompt. Raises OptionError for a mistake in an operation."""
     if not rest:
         return Help()
-    name, *given = rest.split(maxsplit=1)
-    found = (TABLE.panel_forms if in_panel else TABLE.forms).get(name)
-    if found is None:
+    name, *arguments = rest.split(maxsplit=1)
+    form_and_operation = (TABLE.panel_forms if in_panel else TABLE.forms).get(name)
+    if form_and_operation is None:
         return None
-    return read_form(*found, given[0] if given else "")
+    return read_form(*form_and_operation, arguments[0] if arguments else "")
 
 
 def _is_command(rest: str) -> bool:
-    """Tell whether a line is a subcommand, or would be with other arguments."""
+    """Return whether a line is a subcommand, also with wrong arguments."""
     try:
         return operation_of(rest) is not None
     except OptionError:
         return True
 
 
-def _options(text: str) -> tuple[dict[str, Any], str]:
-    """Split the options at the head from the rest of the line."""
+def _split_options(text: str) -> tuple[dict[str, Any], str]:
+    """Return the options at the head of the line, and the rest."""
     values: dict[str, Any] = {}
     while _LOOKS_LIKE_OPTION.match(text):
         match = _WORD.match(text)
@@ -157,7 +157,7 @@ def _options(text: str) -> tuple[dict[str, Any], str]:
             return {}, "help"
         option = _BY_NAME.get(name)
         if option is None:
-            raise OptionError(_unknown(name))
+            raise OptionError(_unknown_option_text(name))
         text = text[len(name) :]
         if option.value is None:
             if equals:
@@ -171,16 +171,16 @@ def _options(text: str) -> tuple[dict[str, Any], str]:
     return values, text
 
 
-def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, _BY_NAME, 1, CLOSE_ENOUGH)
-    if close:
-        return f"Unknown option {name!r}. Did you mean {close[0]!r}?"
+def _unknown_option_text(name: str) -> str:
+    closest = difflib.get_close_matches(name, _BY_NAME, 1, MIN_SIMILARITY)
+    if closest:
+        return f"Unknown option {name!r}. Did you mean {closest[0]!r}?"
     return f"Unknown option {name!r}. %agent help lists them; write -- before a prompt that begins with a dash."
 
 
-def _tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
-    """Return the names to offer, or those to leave out, each with a dash before it."""
-    names = [name for one in words.split(",") if (name := one.strip())]
+def _parse_tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
+    """Parse tool names to offer, or, each with a dash, names to leave out."""
+    names = [name for word in words.split(",") if (name := word.strip())]
     if names == ["none"]:
         return ()
     if not names:
@@ -193,36 +193,36 @@ def _tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
     return left_out or tuple(names)
 
 
-def _rules(words: str) -> Mapping[str, str] | str:
-    """Return rules in the form of the settings; the actions are checked where the rules are read."""
+def _parse_rules(words: str) -> Mapping[str, str] | str:
+    """Parse rules in the form of the settings; the actions are checked when the rules are used."""
     if "=" not in words:
         return words.strip()
-    pairs = [one.partition("=") for one in words.split(",") if one.strip()]
+    pairs = [word.partition("=") for word in words.split(",") if word.strip()]
     if not all(name.strip() and action.strip() for name, _, action in pairs):
         raise OptionError("--permission takes a word for all, or rules such as bash=deny,edit=ask.")
     return {name.strip(): action.strip() for name, _, action in pairs}
 
 
-def _checked(values: dict[str, Any]) -> MagicOptions:
-    """Turn the raw values into options; raises OptionError for a wrong one."""
+def _checked_options(values: dict[str, Any]) -> MagicOptions:
+    """Return the options for raw values; raises OptionError for a wrong one."""
     if values.get("new") and values.get("session"):
         raise OptionError("--new and --session contradict each other; give one of them.")
     for name in ("title", "permission"):
         if name in values and not values.get("new"):
             raise OptionError(f"--{name} is for a session that --new begins; give both.")
     if "max_steps" in values:
-        values["max_steps"] = _positive(values["max_steps"])
+        values["max_steps"] = _positive_number(values["max_steps"])
     for field in fields(MagicOptions):
         if values.get(field.name) == "":
             raise OptionError(f"--{field.name.replace('_', '-')} was given an empty value.")
     if "tools" in values:
-        values["tools"] = _tools(values["tools"])
+        values["tools"] = _parse_tools(values["tools"])
     if "permission" in values:
-        values["permission"] = _rules(values["permission"])
+        values["permission"] = _parse_rules(values["permission"])
     return MagicOptions(**values)
 
 
-def _positive(text: str) -> int:
+def _positive_number(text: str) -> int:
     try:
         number = int(text)
     except ValueError:

@@ -1,30 +1,30 @@
-"""Refuse a line that looks like a subcommand and is none, and propose the nearest right one.
+"""Refuse a line that looks like a misspelled subcommand, and suggest the nearest correct one.
 
-Whatever is no subcommand is sent to a model, which costs money, so a typing error gets an error message. A
+A line that is no subcommand is sent to a model, which costs money, so a typing error gets an error message. A
 line of three words or more that begins with a command's name is a prompt, unless an option, a session's id
-or a keyword of the command itself follows, since no prompt begins so. Border: works on text only.
+or a keyword of the command follows, since no prompt begins like that. Border: works on text only.
 """
 
 import difflib
 import re
 from collections.abc import Callable
 
+from palimpsest.frontends.operation_base.grammar import SESSION, keywords, word_arguments
 from palimpsest.frontends.operation_table import TABLE
-from palimpsest.frontends.operations.grammar import SESSION, keywords, words
 
-CLOSE_ENOUGH = 0.7
-"""Ratio of difflib above which a misspelt word gets "did you mean"; "modle" and "model" give 0.8."""
+MIN_SIMILARITY = 0.7
+"""Ratio of difflib from which on a word is proposed; "modle" and "model" have 0.8."""
 
-ALONE = frozenset(
+CONVERSATION_WORDS = frozenset(
     (
         *("hi", "hello", "hey", "hallo", "hola", "bonjour", "ciao"),
         *("go", "continue", "weiter", "yes", "no", "ok", "okay", "why", "how"),
         *("thanks", "please", "merci", "danke"),
     )
 )
-"""Words of ordinary conversation; alone on a line they are a prompt, not a typing error."""
+"""Words of conversation that are a prompt, and no typing error, when alone on a line."""
 
-INSTEAD = {
+FOREIGN_COMMANDS = {
     "model": "-m NAME",
     "new": "--new PROMPT",
     "clear": "--new PROMPT",
@@ -43,45 +43,56 @@ INSTEAD = {
     "save": "export",
     "rename": "title NEW TITLE",
 }
-"""Names of commands in other agents, and what to write here instead."""
+"""Commands of other agents, and the form to write here instead."""
 
-BEGIN_PROMPTS = frozenset({"fix", "explain"})
-"""Subcommands with which a prompt begins as well: ``explain df`` is one."""
+PROMPT_COMMANDS = frozenset({"fix", "explain"})
+"""Subcommands that may also begin a prompt, as in ``explain df``."""
 
 _SESSION = re.compile(SESSION.pattern)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?")
 _SINGLE = re.compile(r"[A-Za-z][A-Za-z_-]*")
 _NUMBER = re.compile(r"[-+$]*\d[\d.,_]*\w*")
-_MOST_QUOTED = 60
+_MAX_QUOTED_CHARS = 60
 
 
 def misspelling_sentence(
-    rest: str, is_command: Callable[[str], bool], *, alone: bool
+    rest: str, is_command: Callable[[str], bool], *, is_alone: bool
 ) -> str | None:
     """Return the error message for a line that is no subcommand but looks like one; None for a prompt.
 
     Args:
         rest: The line after its options.
-        is_command: Tells whether a line is a subcommand.
-        alone: Whether there are no options before it.
+        is_command: Returns whether a line is a subcommand.
+        is_alone: Whether there are no options before it.
     """
-    word, *given = rest.split()
+    word, *arguments = rest.split()
     name, commands = word.lower(), TABLE.forms
-    if name in BEGIN_PROMPTS and given and not any(map(_OPTION.fullmatch, given)):
+    if name in PROMPT_COMMANDS and arguments and not any(map(_OPTION.fullmatch, arguments)):
         return None
     if name in commands:
-        return _mistake_text(rest, name, given) or _close(rest, name, is_command)
-    if given:
-        near = difflib.get_close_matches(name, commands, 3, CLOSE_ENOUGH)
-        slips = (one for one in near if _one_slip(name, one))
-        said = next((said for one in slips if (said := _close(rest, one, is_command))), None)
-        return _did_you_mean(INSTEAD[name], rest) if said and name in INSTEAD else said
-    if _SINGLE.fullmatch(word) is None or name in ALONE:
+        return _mistake_text(rest, name, arguments) or _corrected_command(rest, name, is_command)
+    if arguments:
+        candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
+        misspelled = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
+        sentence = next(
+            (
+                sentence
+                for candidate in misspelled
+                if (sentence := _corrected_command(rest, candidate, is_command))
+            ),
+            None,
+        )
+        return (
+            _proposal_text(FOREIGN_COMMANDS[name], rest)
+            if sentence and name in FOREIGN_COMMANDS
+            else sentence
+        )
+    if _SINGLE.fullmatch(word) is None or name in CONVERSATION_WORDS:
         return None
-    close = difflib.get_close_matches(name, commands, 1, CLOSE_ENOUGH)
-    if close or name in INSTEAD:
-        return _did_you_mean(INSTEAD.get(name) or close[0], rest)
-    if not alone:
+    closest = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
+    if closest or name in FOREIGN_COMMANDS:
+        return _proposal_text(FOREIGN_COMMANDS.get(name) or closest[0], rest)
+    if not is_alone:
         return None
     return (
         f"One word alone is read as a subcommand, and none is called {word!r}; %agent help lists them. "
@@ -89,61 +100,61 @@ def misspelling_sentence(
     )
 
 
-def _mistake_text(rest: str, name: str, given: list[str]) -> str | None:
-    """Return what is wrong with a command's arguments; None where the line is a prompt."""
+def _mistake_text(rest: str, name: str, arguments: list[str]) -> str | None:
+    """Return a sentence about a command's wrong arguments; None where the line is a prompt."""
     form, operation = TABLE.forms[name]
-    meant = form.help
-    option = next((one for one in given if _OPTION.fullmatch(one)), None)
-    if SESSION in words(form, operation) and (option or len(given) == 1):
-        wrong = next((one for one in given if not _OPTION.fullmatch(one)), "")
+    purpose = form.help
+    option = next((word for word in arguments if _OPTION.fullmatch(word)), None)
+    if SESSION in word_arguments(form, operation) and (option or len(arguments) == 1):
+        wrong = next((word for word in arguments if not _OPTION.fullmatch(word)), "")
         if wrong and _SESSION.fullmatch(wrong) is None:
-            lists = f"{_short(wrong)} is no session's id; %agent sessions lists them, for %agent {name} ID."
-            return f"{lists} {_prompt(rest)}"
+            hint = f"{_excerpt(wrong)} is no session's id; %agent sessions lists them, for %agent {name} ID."
+            return f"{hint} {_prompt_hint(rest)}"
     if option is not None:
-        return f"%agent {name} takes no option {option}. It is for: {meant}. {_prompt(rest)}"
-    near = (
-        difflib.get_close_matches(given[0].lower(), keywords(form, operation), 1, 0.6)
-        if given
+        return f"%agent {name} takes no option {option}. It is for: {purpose}. {_prompt_hint(rest)}"
+    closest = (
+        difflib.get_close_matches(arguments[0].lower(), keywords(form, operation), 1, 0.6)
+        if arguments
         else []
     )
-    if len(given) == 1:
-        if near:
-            return _did_you_mean(f"{name} {near[0]}", rest)
-        return (
-            f"%agent {name} does not take {_short(given[0])}. It is for: {meant}. {_prompt(rest)}"
-        )
-    follows = bool(near) and near[0] == given[0].lower() and form.begins_no_prompt
-    amount = name == "budget" and _NUMBER.fullmatch(given[0]) is not None if given else False
-    if follows or amount or any(_SESSION.fullmatch(one) for one in given):
-        return f"%agent {name} does not take {_short(' '.join(given))}. It is for: {meant}. {_prompt(rest)}"
+    if len(arguments) == 1:
+        if closest:
+            return _proposal_text(f"{name} {closest[0]}", rest)
+        return f"%agent {name} does not take {_excerpt(arguments[0])}. It is for: {purpose}. {_prompt_hint(rest)}"
+    is_keyword = bool(closest) and closest[0] == arguments[0].lower() and form.begins_no_prompt
+    is_amount = (
+        name == "budget" and _NUMBER.fullmatch(arguments[0]) is not None if arguments else False
+    )
+    if is_keyword or is_amount or any(_SESSION.fullmatch(word) for word in arguments):
+        return f"%agent {name} does not take {_excerpt(' '.join(arguments))}. It is for: {purpose}. {_prompt_hint(rest)}"
     return None
 
 
-def _close(rest: str, name: str, is_command: Callable[[str], bool]) -> str | None:
-    """Return which subcommand the line would be with its first word corrected."""
-    behind = rest.partition(rest.split()[0])[2]
-    right = f"{name}{behind}"
-    return _did_you_mean(right, rest) if right != rest and is_command(right) else None
+def _corrected_command(rest: str, name: str, is_command: Callable[[str], bool]) -> str | None:
+    """Return a proposal with the first word corrected, if that makes the line a subcommand."""
+    arguments = rest.partition(rest.split()[0])[2]
+    corrected = f"{name}{arguments}"
+    return _proposal_text(corrected, rest) if corrected != rest and is_command(corrected) else None
 
 
-def _did_you_mean(right: str, rest: str) -> str:
-    return f"Did you mean %agent {right}? {_prompt(rest)}"
+def _proposal_text(corrected: str, rest: str) -> str:
+    return f"Did you mean %agent {corrected}? {_prompt_hint(rest)}"
 
 
-def _prompt(rest: str) -> str:
+def _prompt_hint(rest: str) -> str:
     return f"To send {rest!r} as a prompt, write %agent -- {rest}"
 
 
-def _short(text: str) -> str:
-    return repr(text if len(text) <= _MOST_QUOTED else f"{text[: _MOST_QUOTED - 1]}…")
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= _MAX_QUOTED_CHARS else f"{text[: _MAX_QUOTED_CHARS - 1]}…")
 
 
-def _one_slip(one: str, other: str) -> bool:
-    """Tell whether two words differ by one letter omitted, added or replaced, or by two swapped."""
-    if abs(len(one) - len(other)) > 1 or one == other:
+def _differ_by_one_slip(word: str, other: str) -> bool:
+    """Return whether two words differ by one omitted, added or replaced letter, or by two swapped ones."""
+    if abs(len(word) - len(other)) > 1 or word == other:
         return False
-    start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    start = next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), None)
     if start is None:
         return True
-    a, b = one[start:], other[start:]
+    a, b = word[start:], other[start:]
     return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[1::-1] + a[2:] == b)

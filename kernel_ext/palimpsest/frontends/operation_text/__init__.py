@@ -1,1 +1,1 @@
-"""What a cell shows of the answers of operations, as Markdown, text and HTML, and the summaries of sessions for pages."""
+"""Texts of operations' answers for cells, as Markdown, text and HTML, and summaries of sessions for pages."""

@@ -1,4 +1,4 @@
-"""What a cell shows of an operation's answer, in each format: sentences and tables as Markdown, text and HTML."""
+"""Output of an operation in a cell: sentences and tables as Markdown, text and HTML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class CommandOutput:
 
     @property
     def bundle(self) -> dict[str, str]:
-        """The formats by MIME type."""
-        drawn = {"text/html": self.html} if self.html else {}
-        return drawn | {"text/markdown": self.markdown, "text/plain": visible(self.plain)}
+        """The texts by MIME type."""
+        html = {"text/html": self.html} if self.html else {}
+        return html | {"text/markdown": self.markdown, "text/plain": visible(self.plain)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,20 @@ Lines = Sequence[str | PolicySection | CommandOutput]
 """Sentences and tables, in order."""
 
 
-def shown(lines: "Lines | CommandOutput | str") -> CommandOutput:
+def joined_output(lines: "Lines | CommandOutput | str") -> CommandOutput:
     """Return sentences and tables as one output."""
     if isinstance(lines, CommandOutput):
         return lines
     texts: list[CommandOutput] = []
-    for one in [lines] if isinstance(lines, str) else lines:
-        if isinstance(one, CommandOutput):
-            texts.append(one)
-        elif isinstance(one, str):
-            texts.append(sentence(one))
+    for line in [lines] if isinstance(lines, str) else lines:
+        if isinstance(line, CommandOutput):
+            texts.append(line)
+        elif isinstance(line, str):
+            texts.append(sentence(line))
         else:
-            title = CommandOutput(f"**{inline(one.title)}**", one.title)
-            texts += [title] if one.title else []
-            texts.append(table(one.head, one.rows))
+            title = CommandOutput(f"**{inline(line.title)}**", line.title)
+            texts += [title] if line.title else []
+            texts.append(table(line.head, line.rows))
     return CommandOutput(
         "\n\n".join(text.markdown for text in texts), "\n\n".join(text.plain for text in texts)
     )
@@ -63,7 +63,7 @@ def sentence(words: str) -> CommandOutput:
 
 
 def close_lines(lines: Sequence[str]) -> CommandOutput:
-    """Return sentences, in plain text without an empty line between them."""
+    """Return sentences as one output, whose plain text has no empty lines between them."""
     return CommandOutput("\n\n".join(inline(line) for line in lines), "\n".join(lines))
 
 
@@ -73,10 +73,10 @@ def table(head: tuple[str, ...], rows: Rows) -> CommandOutput:
     for row in rows:
         cells = [code_span(row[0]), *(inline(cell).replace("|", "\\|") for cell in row[1:])]
         lines.append(f"| {' | '.join(cells)} |")
-    everything = [head, *rows] if any(head) else rows
-    widths = [max(len(row[i]) for row in everything) for i in range(len(head))]
+    aligned = [head, *rows] if any(head) else rows
+    widths = [max(len(row[i]) for row in aligned) for i in range(len(head))]
     plain = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in everything
+        for row in aligned
     ]
     return CommandOutput("\n".join(lines), "\n".join(plain))

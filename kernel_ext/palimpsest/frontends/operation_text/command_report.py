@@ -21,28 +21,33 @@ OutputForm = Literal["text", "json", "markdown"]
 
 @dataclass
 class CommandReport:
-    """What a command found."""
+    """The result of a command, for each output format."""
 
     command: str
     values: dict[str, Any]
     """Plain values, for JSON."""
     tables: "Sequence[ReportTable]" = ()
-    """The same for people."""
+    """The same values as tables, for people."""
     problems: "Sequence[Problem]" = ()
-    """What could not be read."""
+    """Problems of reading."""
     words: Sequence[str] = ()
     """Lines instead of tables."""
 
-    def written(self, form: OutputForm) -> str:
-        """Return the report as text."""
+    def as_text(self, form: OutputForm) -> str:
+        """Return the report in an output format."""
         if form == "json":
-            # Where a letter cannot be written as it is, it is escaped as JSON does, so that a program can read it.
+            # Characters that the output cannot encode are escaped as in JSON, so that a program can still read them.
             values = json.dumps(
-                self.json(), ensure_ascii=not terminal.takes_unicode(), indent=2, allow_nan=False
+                self.json(),
+                ensure_ascii=not terminal.has_unicode_output(),
+                indent=2,
+                allow_nan=False,
             )
             return visible_json(values)
-        shown = [one.markdown if form == "markdown" else one.text for one in self.tables]
-        return "\n\n".join([*(["\n".join(map(visible, self.words))] if self.words else []), *shown])
+        tables = [table.markdown if form == "markdown" else table.text for table in self.tables]
+        return "\n\n".join(
+            [*(["\n".join(map(visible, self.words))] if self.words else []), *tables]
+        )
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -50,5 +55,7 @@ class CommandReport:
             "schema": SCHEMA_VERSION,
             "command": self.command,
             **self.values,
-            "problems": [{"where": one.where, "what": one.what} for one in self.problems],
+            "problems": [
+                {"where": problem.where, "what": problem.what} for problem in self.problems
+            ],
         }

@@ -1,7 +1,7 @@
-"""Show the window or one request of a session, what changed between two, and why an item is in one or not.
+"""Answer ``%agent context``: the window, one request, the changes between two, and why an item is in one or not.
 
-Border: text from a session's review; nothing is sent or written, and what comes out is cleaned of secrets.
-Review is imported with the first question, so that ``%load_ext`` does without.
+Border: text from a session's review, without secrets; sends and writes nothing.
+The ``review`` package is imported at the first question, to keep ``%load_ext`` fast.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,12 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
 
 if TYPE_CHECKING:
-    from palimpsest.review.comparison.session_review import SessionReview
-    from palimpsest.review.inspection.context_report import ContextReport
+    from palimpsest.review.context_report.context_report import ContextReport
+    from palimpsest.review.session_review import SessionReview
 
 NO_REQUEST = "Nothing was sent in this session yet, so there is no request to look at."
-SHORT_ID = 4
-"""Characters from which on the end of an id names an item."""
+MIN_SHORT_ID = 4
+"""Least characters of an id's end that identify an item."""
 
 
 class ContextAnswers:
@@ -31,7 +31,7 @@ class ContextAnswers:
         self._services = services
 
     def run(
-        self, argument: str, session: KernelSession, clean: Callable[[str], str]
+        self, argument: str, session: KernelSession, scrub: Callable[[str], str]
     ) -> CommandOutput:
         """Return the answer to ``at 3``, ``changed 3 8`` or ``why 5 8``; raises UserError."""
         review = self.review(session)
@@ -41,33 +41,33 @@ class ContextAnswers:
         name, *rest = argument.split()
         match name:
             case "at":
-                return _shown(review.request(int(rest[0])).table, clean)
+                return _table_output(review.request(int(rest[0])).table, scrub)
             case "changed":
                 first, second = (*rest, str(newest))[:2]
-                return _shown(review.difference(int(first), int(second)).table, clean)
+                return _table_output(review.difference(int(first), int(second)).table, scrub)
             case _:
                 item, request = (*rest, str(newest))[:2]
-                words = clean(review.why(_item(review, item, request), int(request)))
+                words = scrub(review.why(_item_key(review, item, request), int(request)))
                 return CommandOutput(inline(words), words, f"<p>{in_html(words)}</p>")
 
-    def window(self, session: KernelSession, clean: Callable[[str], str]) -> "ContextReport":
-        """Return what fills the window: in the next request, or in the last one of a recording that is only read."""
-        from palimpsest.review.inspection.report_builder import build_context_report
-        from palimpsest.review.recordings.imported_report import imported_report
+    def window(self, session: KernelSession, scrub: Callable[[str], str]) -> "ContextReport":
+        """Return the report on the window of the next request; for a read-only recording, of its last request."""
+        from palimpsest.review.context_report.report_builder import build_context_report
+        from palimpsest.review.recorded_sessions.imported_report import imported_report
 
-        kept = session.snapshot(messages=False).session
-        if kept is not None and kept.read_only:
-            return imported_report(self.review(session), clean)
+        record = session.snapshot(messages=False).session
+        if record is not None and record.read_only:
+            return imported_report(self.review(session), scrub)
         return build_context_report(
             session.basis(),
             lambda only: session.records_after(0, only),
-            clean,
+            scrub,
             hidden_variables=len(self._services.hidden_names.left_out),
         )
 
     def review(self, session: KernelSession) -> "SessionReview":
-        """Return the review of a session as far as it is written."""
-        from palimpsest.review.recordings.stored_review import stored_review
+        """Return the review of a session's log, after writing the records that are still held."""
+        from palimpsest.review.recorded_sessions.stored_review import stored_review
 
         journal = getattr(session, "journal", None)
         if journal is not None:
@@ -76,15 +76,15 @@ class ContextAnswers:
         return stored_review(services.services.store, session.id, services.price)
 
 
-def _item(review: "SessionReview", name: str, request: str) -> int | str:
-    """Return an item's number from 1, or the id that a short id of a part or message is the end of.
+def _item_key(review: "SessionReview", name: str, request: str) -> int | str:
+    """Return an item's number from 1, or the id of the item whose part or message has this short id.
 
-    Raises UserError where there is none; ``request`` is what was asked about.
+    Raises UserError where there is none, with ``request`` in its hint.
     """
     items = review.timeline.items
     if name.isdecimal() and 0 < int(name) <= len(items):
         return int(name)
-    for item in items if len(name) >= SHORT_ID else ():
+    for item in items if len(name) >= MIN_SHORT_ID else ():
         part = item.id.removeprefix(f"{item.message}/")
         if name in (short(part.removesuffix("/result")), short(item.message)):
             return item.id
@@ -96,5 +96,5 @@ def _item(review: "SessionReview", name: str, request: str) -> int | str:
     )
 
 
-def _shown(table: ReportTable, clean: Callable[[str], str]) -> CommandOutput:
-    return CommandOutput(clean(table.markdown), clean(table.text), clean(table.html))
+def _table_output(table: ReportTable, scrub: Callable[[str], str]) -> CommandOutput:
+    return CommandOutput(scrub(table.markdown), scrub(table.text), scrub(table.html))

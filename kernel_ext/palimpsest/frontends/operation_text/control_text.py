@@ -1,4 +1,4 @@
-"""The texts about what is allowed and what may be spent, as sentences or as Markdown and text."""
+"""Texts about approvals, trust and the spending limit."""
 
 import time
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ NOTHING_WITHHELD = (
 UNKNOWN = "A model whose price is not known asks before it answers."
 
 
-def listed(title: str, lines: Sequence[str]) -> CommandOutput:
+def titled_list(title: str, lines: Sequence[str]) -> CommandOutput:
     """Return a list with a title."""
     return CommandOutput(
         f"{inline(title)}\n\n" + "\n".join(f"- {code_span(line)}" for line in lines),
@@ -33,8 +33,15 @@ def listed(title: str, lines: Sequence[str]) -> CommandOutput:
 
 
 def budget_text(budget: Budget, spent: Spent) -> str:
-    """Return one sentence about the spending limit, or that there is none, and what was spent."""
-    parts = [one for one in (_of(budget, spent, "usd"), _of(budget, spent, "tokens")) if one]
+    """Return one sentence about the spending limit, if any, and the spending so far."""
+    parts = [
+        text
+        for text in (
+            _spent_of_limit(budget, spent, "usd"),
+            _spent_of_limit(budget, spent, "tokens"),
+        )
+        if text
+    ]
     if not parts:
         return f"{NO_LIMIT} So far: {spent_text(spent, 'usd')}, {spent_text(spent, 'tokens')}."
     whose = "of this session" if budget.own else "from the settings"
@@ -44,36 +51,36 @@ def budget_text(budget: Budget, spent: Spent) -> str:
     return f"{words} {UNKNOWN}" if budget.usd is not None else words
 
 
-def _of(budget: Budget, spent: Spent, measure: Measure) -> str:
+def _spent_of_limit(budget: Budget, spent: Spent, measure: Measure) -> str:
     limit = budget.usd if measure == "usd" else budget.tokens
     if limit is None:
         return ""
     return f"{spent_text(spent, measure).removesuffix(' tokens')} of {reached_limit_text(budget, measure)}"
 
 
-MOST_NAMED = 6
+MAX_NAMED_SETTINGS = 6
 
 
-def waiting_text(held: Sequence[UntrustedSetting]) -> str:
+def waiting_text(untrusted: Sequence[UntrustedSetting]) -> str:
     """Return one sentence about the project's settings that wait for trust; empty where none do."""
-    names = list(dict.fromkeys(one.key for one in held))
+    names = list(dict.fromkeys(setting.key for setting in untrusted))
     if not names:
         return ""
-    shown = ", ".join(one_line(name, 60) for name in names[:MOST_NAMED])
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    shown = ", ".join(one_line(name, 60) for name in names[:MAX_NAMED_SETTINGS])
+    more = f" and {len(names) - MAX_NAMED_SETTINGS} more" if len(names) > MAX_NAMED_SETTINGS else ""
     return (
         f"This project's files also set {shown}{more}, which waits until you trust them: "
         "%agent config shows what, %agent config trust believes it."
     )
 
 
-def trust_text(held: Sequence[UntrustedSetting], unwritten: str = "") -> CommandOutput:
-    """Return the settings that are trusted now, as text; ``unwritten`` says why that ends with this kernel."""
-    if not held:
+def trust_text(untrusted: Sequence[UntrustedSetting], unwritten: str = "") -> CommandOutput:
+    """Return the settings that are trusted now; ``unwritten`` is the reason why that ends with this kernel."""
+    if not untrusted:
         words = "This project's files say nothing that needs your trust."
         return CommandOutput(words, words)
-    lines = [f"- {code_span(one.words)} ({inline(one.origin)})" for one in held]
-    plain = [f"- {one.words} ({one.origin})" for one in held]
+    lines = [f"- {code_span(setting.words)} ({inline(setting.origin)})" for setting in untrusted]
+    plain = [f"- {setting.words} ({setting.origin})" for setting in untrusted]
     head = "You trust what this project's files say now; a changed file asks again."
     tail = "Rules, mode and limit hold from the next call on, the rest from the next start of the kernel. %agent config distrust takes it back."
     if unwritten:
@@ -83,9 +90,9 @@ def trust_text(held: Sequence[UntrustedSetting], unwritten: str = "") -> Command
     )
 
 
-def origin(one: Allowance) -> str:
-    """Return where something was allowed, and when."""
-    where = "this session" if one.scope == "session" else "this project"
-    if not one.at:
+def approval_origin(approval: Allowance) -> str:
+    """Return the scope and the date of an approval."""
+    where = "this session" if approval.scope == "session" else "this project"
+    if not approval.at:
         return where
-    return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(one.at / 1000))}"
+    return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(approval.at / 1000))}"

@@ -1,4 +1,4 @@
-"""Describe a session's context policy for ``%agent policy``: its preset, what differs, every number.
+"""Describe a session's context policy for ``%agent policy``: its preset, its differences, every number.
 
 Border: sentences and tables from values.
 """
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from palimpsest.context.policy_overrides import (
-    meanings,
+    number_meanings,
     policy_differences,
     policy_numbers,
     section_meanings,
@@ -20,36 +20,36 @@ from palimpsest.session.config.context_policy import DEFAULT, setting_names
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.policies import OwnPolicy, Policy
 
-SHOWN_CHARS = 60
-"""Length at which one value is cut; the longest are whole sentences from the prompt."""
+MAX_VALUE_CHARS = 60
+"""Most characters of a value that are shown; some values are whole sentences of a prompt."""
 
 
 def policy_lines(session: KernelSession, origins: Mapping[str, str], *, whole: bool) -> Lines:
-    """Return which policy is in use and what differs; with ``whole`` every number of it, too."""
-    picture = session.snapshot(messages=False).session
-    own = picture is not None and (picture.policy_choice or picture.policy) is not None
-    now = session.policy()
-    said: list[str | PolicySection] = [summary(now, own=own)]
-    if picture is not None and picture.own_policy is not None:
-        said.append(own_policy_words(picture.own_policy, acts=session.own_policy_acts))
-    found = changes(now, origins, own=own)
-    return [*said, *([found] if found else []), *(sections(now) if whole else [])]
+    """Return lines on the policy in use and its differences from the preset; with ``whole`` also every number."""
+    record = session.snapshot(messages=False).session
+    is_chosen = record is not None and (record.policy_choice or record.policy) is not None
+    policy = session.policy()
+    lines: list[str | PolicySection] = [summary(policy, is_chosen=is_chosen)]
+    if record is not None and record.own_policy is not None:
+        lines.append(own_policy_words(record.own_policy, is_active=session.own_policy_acts))
+    differences = changes(policy, origins, is_chosen=is_chosen)
+    return [*lines, *([differences] if differences else []), *(sections(policy) if whole else [])]
 
 
-def summary(policy: Policy, *, own: bool) -> str:
-    """Return one sentence about which policy is in use and where it was chosen."""
-    found = policy_differences(policy)
+def summary(policy: Policy, *, is_chosen: bool) -> str:
+    """Return one sentence on the policy in use and where it was chosen."""
+    differences = policy_differences(policy)
     what = f"{policy.name}, as it comes"
-    if found:
-        what = f"{policy.name} with {some(len(found), 'number')} changed"
-    whose = "chosen for this session" if own else "from the settings"
-    back = f" %agent policy {DEFAULT} goes back to the settings." if own else ""
+    if differences:
+        what = f"{policy.name} with {some(len(differences), 'number')} changed"
+    whose = "chosen for this session" if is_chosen else "from the settings"
+    back = f" %agent policy {DEFAULT} goes back to the settings." if is_chosen else ""
     return f"The context policy is {what}, {whose}.{back}"
 
 
-def own_policy_words(own: OwnPolicy, *, acts: bool) -> str:
-    """Return the sentence about the policy of the person's own that was chosen for a session."""
-    if not acts:
+def own_policy_words(own: OwnPolicy, *, is_active: bool) -> str:
+    """Return the sentence on a user's own policy that was chosen for a session."""
+    if not is_active:
         return (
             f"Your policy {own.name} acted before it in an earlier kernel; no log runs it, so choose it again, or "
             f"end it with %agent policy {DEFAULT}."
@@ -57,13 +57,19 @@ def own_policy_words(own: OwnPolicy, *, acts: bool) -> str:
     return f"Before it acts your policy {own.name} ({own.source}). %agent policy {DEFAULT} ends it."
 
 
-def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicySection | None:
-    """Return what differs from the preset, and where that was set; None where nothing does."""
+def changes(policy: Policy, origins: Mapping[str, str], *, is_chosen: bool) -> PolicySection | None:
+    """Return a table of the differences from the preset and their origins; None without any."""
     rows: list[tuple[str, ...]] = []
     for key, (before, now) in policy_differences(policy).items():
-        found = (origins.get(name) for name in setting_names(f"policy.{key}"))
-        origin = "this session" if own else next((one for one in found if one), "the settings")
-        rows.append((key, shown_value(now), shown_value(before), origin, meanings().get(key, "")))
+        sources = (origins.get(name) for name in setting_names(f"policy.{key}"))
+        origin = (
+            "this session"
+            if is_chosen
+            else next((source for source in sources if source), "the settings")
+        )
+        rows.append(
+            (key, shown_value(now), shown_value(before), origin, number_meanings().get(key, ""))
+        )
     head = ("number", "value", f"in {policy.name}", "from", "meaning")
     return PolicySection("What differs", head, rows) if rows else None
 
@@ -73,7 +79,7 @@ def sections(policy: Policy) -> list[PolicySection]:
     by_section: dict[str, list[tuple[str, ...]]] = {}
     for key, value in policy_numbers(policy).items():
         section = key.rpartition(".")[0]
-        row = (key, shown_value(value), meanings().get(key, ""))
+        row = (key, shown_value(value), number_meanings().get(key, ""))
         by_section.setdefault(section, []).append(row)
     titles = section_meanings()
     return [
@@ -86,4 +92,4 @@ def shown_value(value: Any) -> str:
     """Return a value as text, with digits grouped by thousands where it is a count."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return one_line(value_text(value), SHOWN_CHARS)
+    return one_line(value_text(value), MAX_VALUE_CHARS)

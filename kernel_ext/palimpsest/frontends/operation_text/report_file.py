@@ -1,7 +1,7 @@
-"""Write a session's inspector report to a file: in one piece, and over nothing but an older report.
+"""Write a session's inspector report to a new file, or over an older report, atomically.
 
-Keys and names of home folders are removed as from a share page. ``render/formats/inspector_report.py`` says
-what the page is.
+Keys and names of home folders are removed as from a share page. ``render/formats/inspector_report.py``
+describes the page.
 """
 
 import datetime
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from palimpsest import __version__
-from palimpsest.frontends.static_files import built
+from palimpsest.frontends.static_files import built_file
 from palimpsest.home_paths import home_path
 from palimpsest.render.formats.inspector_report import (
     REPORT_MARK,
@@ -17,19 +17,19 @@ from palimpsest.render.formats.inspector_report import (
     inspector_report,
 )
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.comparison.session_review import SessionReview
 from palimpsest.review.corpus.progress_bar import default_progress
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_summary
-from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, cleaner
+from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, text_cleaner
 from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
 
 HEAD_BYTES = 4_000
-"""Where the mark of a report is looked for."""
+"""Bytes at the beginning of a file in which the mark of a report is searched."""
 ABOUT = {
     "none": "It holds no text of the session.",
     "preview": "Of each text it holds the first 200 characters.",
@@ -54,35 +54,35 @@ def write_report(
 ) -> Path:
     """Write a session's report and return its path.
 
-    ``progress`` is told how many of the policies' tracks are computed; without it a terminal shows a bar.
+    ``progress`` is called with the number of computed tracks and of all; without it a terminal shows a bar.
 
-    Raises UserError with one sentence: for an unknown policy, price or choice of texts, and where the file is
-    there and is no report.
+    Raises UserError with one sentence: for an unknown policy, price or choice of texts, and where the file exists
+    and is no report.
     """
     target = _target(path)
-    chosen = [policies] if isinstance(policies, str) else [*policies]
-    clean = cleaner(environment)
-    told = progress or default_progress()
+    policy_names = [policies] if isinstance(policies, str) else [*policies]
+    scrub = text_cleaner(environment)
+    on_progress = progress or default_progress()
     answers = ViewAnswers(review)
-    view, data = report_data(answers, chosen, texts, price, clean_json(clean), told)
-    shown = view_summary(view)
-    made = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
+    view, data = report_data(answers, policy_names, texts, price, clean_json(scrub), on_progress)
+    summary = view_summary(view)
+    date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
         InspectorReport(
-            title=shown.title,
+            title=summary.title,
             about=f"The context of one agent's session, request by request. {ABOUT[texts]}",
-            picture=shown.picture,
-            tables=shown.tables,
-            sentences=shown.sentences,
+            picture=summary.picture,
+            tables=summary.tables,
+            sentences=summary.sentences,
             data=data,
             closing=(
-                MADE.format(version=__version__, session=view.session, made=made),
+                MADE.format(version=__version__, session=view.session, made=date),
                 ONE_NUMBER,
                 SCRUBBED,
             ),
         ),
-        built("report.js", ""),
-        built("report.css", ""),
+        built_file("report.js", ""),
+        built_file("report.css", ""),
     )
     try:
         write_atomically(target, page.encode("utf-8", errors="replace"))
@@ -92,11 +92,11 @@ def write_report(
 
 
 def _target(path: str | Path) -> Path:
-    """Return where the report is written; raises UserError for a place where it must not be."""
+    """Return the path for the report; raises UserError for one that must not be written."""
     try:
         target = home_path(path)
         target = target.parent.resolve() / target.name
-        kept = _head(target)
+        head = _head(target)
     except (ValueError, RuntimeError) as error:  # a null character
         raise UserError(f"{one_line(str(path))!r} is no name of a file: {error}.") from error
     except OSError as error:
@@ -109,13 +109,13 @@ def _target(path: str | Path) -> Path:
         raise UserError(
             f"There is no folder {str(target.parent)!r}; make it first, or name another."
         )
-    if kept is not None and REPORT_MARK.encode() not in kept:
+    if head is not None and REPORT_MARK.encode() not in head:
         raise UserError(f"{str(target)!r} is there already and is no report; name another file.")
     return target
 
 
 def _head(target: Path) -> bytes | None:
-    """Return the beginning of a file; None where there is none. A folder or a link has no report's."""
+    """Return the beginning of a file; empty for a folder or a link, None where nothing exists."""
     if target.is_symlink() or target.is_dir():
         return b""
     if not target.exists():

@@ -1,4 +1,4 @@
-"""What a revert did, would do or undid, and what changed in files, as Markdown and as text."""
+"""Describe a planned, done or undone revert and its file changes, as Markdown and as text."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from palimpsest.transcript.ids import short
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview
 from palimpsest.transcript.session_record.sessions import standing_revert
 
-MOST_MESSAGES = 12
-"""How many messages a preview shows; the rest is only counted."""
+MAX_SHOWN_MESSAGES = 12
+"""Most messages that a preview shows; the others are only counted."""
 
-VERBS = {
+PLANNED_AND_DONE = {
     "restore": ("would be brought back", "brought back"),
     "delete": ("would be deleted", "deleted"),
     "conflict": ("is left alone", "was left alone"),
@@ -24,38 +24,43 @@ SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
 KERNEL_STAYS = "Variables in the kernel and cells of the notebook stay as they are."
 
 
-def revert_text(preview: RevertPreview, *, back: bool = False) -> CommandOutput:
-    """Return what a revert would do, or did, or what undoing it did, as text."""
-    lines = [_head(preview, back=back)]
+def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOutput:
+    """Return a text on a planned or done revert, or on one that was undone."""
+    lines = [_head(preview, is_undone=is_undone)]
     if preview.problem:
         lines.append(preview.problem)
-    messages = () if back else preview.messages
-    shown = [f"{one.role}: {one.excerpt or '(no words)'}" for one in messages[:MOST_MESSAGES]]
-    if len(messages) > MOST_MESSAGES:
-        shown.append(f"and {count(len(messages) - MOST_MESSAGES)} more")
-    files = [one for one in preview.files if one.action != "nothing"]
-    plain = [*lines, *(f"  {one}" for one in shown)]
-    marked = ["\n\n".join(inline(one) for one in lines)]
-    if shown:
-        marked.append("\n".join(f"- {inline(one)}" for one in shown))
+    messages = () if is_undone else preview.messages
+    excerpts = [
+        f"{message.role}: {message.excerpt or '(no words)'}"
+        for message in messages[:MAX_SHOWN_MESSAGES]
+    ]
+    if len(messages) > MAX_SHOWN_MESSAGES:
+        excerpts.append(f"and {count(len(messages) - MAX_SHOWN_MESSAGES)} more")
+    files = [file for file in preview.files if file.action != "nothing"]
+    plain = [*lines, *(f"  {line}" for line in excerpts)]
+    markdown = ["\n\n".join(inline(line) for line in lines)]
+    if excerpts:
+        markdown.append("\n".join(f"- {inline(line)}" for line in excerpts))
     if files:
-        sentences = [_sentence(one, done=preview.done) for one in files]
+        sentences = [_sentence(file, is_done=preview.done) for file in files]
         plain += [
-            f"  {one.file} {sentence}" for one, sentence in zip(files, sentences, strict=True)
+            f"  {file.file} {sentence}" for file, sentence in zip(files, sentences, strict=True)
         ]
         rows = zip(files, sentences, strict=True)
-        marked.append("\n".join(f"- {code_span(one.file)} {inline(text)}" for one, text in rows))
-    if preview.conflicts and not back:
-        hint = _overwriting(preview)
+        markdown.append(
+            "\n".join(f"- {code_span(file.file)} {inline(text)}" for file, text in rows)
+        )
+    if preview.conflicts and not is_undone:
+        hint = _overwrite_form(preview)
         plain.append(hint)
-        marked.append(inline(hint))
-    patches = [one.diff for one in files if one.diff is not None and not preview.done]
-    marked += [code_block(one.patch, "diff") for one in patches if one.patch]
-    end = _next(preview, back=back)
-    return CommandOutput("\n\n".join([*marked, inline(end)]), "\n".join([*plain, end]))
+        markdown.append(inline(hint))
+    patches = [file.diff for file in files if file.diff is not None and not preview.done]
+    markdown += [code_block(patch.patch, "diff") for patch in patches if patch.patch]
+    closing = _closing(preview, is_undone=is_undone)
+    return CommandOutput("\n\n".join([*markdown, inline(closing)]), "\n".join([*plain, closing]))
 
 
-def _overwriting(preview: RevertPreview) -> str:
+def _overwrite_form(preview: RevertPreview) -> str:
     target = short(preview.part_id or preview.message_id)
     command = f"%agent revert {target} --overwrite"
     if len(preview.conflicts) == 1:
@@ -63,9 +68,9 @@ def _overwriting(preview: RevertPreview) -> str:
     return f"Overwrite them all the same with {command}=all, or single ones with --overwrite=FILE."
 
 
-def _head(preview: RevertPreview, *, back: bool) -> str:
+def _head(preview: RevertPreview, *, is_undone: bool) -> str:
     number = some(len(preview.messages), "message")
-    if back:
+    if is_undone:
         return f"{number} are here again."
     if preview.part_id is not None:
         where = f"a part of message {short(preview.message_id)} and what follows it"
@@ -73,8 +78,8 @@ def _head(preview: RevertPreview, *, back: bool) -> str:
     return f"{'Reverted' if preview.done else 'Would revert'} {number}."
 
 
-def _next(preview: RevertPreview, *, back: bool) -> str:
-    if back:
+def _closing(preview: RevertPreview, *, is_undone: bool) -> str:
+    if is_undone:
         return KERNEL_STAYS
     if preview.done:
         return (
@@ -84,24 +89,24 @@ def _next(preview: RevertPreview, *, back: bool) -> str:
     return f"Nothing was changed. {KERNEL_STAYS}"
 
 
-def _sentence(one: RevertedFile, *, done: bool) -> str:
-    words = VERBS[one.action][done]
-    if one.action in {"restore", "delete"} and one.diff is not None:
-        words += f" ({_numbers(one.diff)})"
-    return f"{words}: {one.reason}" if one.reason else words
+def _sentence(file: RevertedFile, *, is_done: bool) -> str:
+    sentence = PLANNED_AND_DONE[file.action][is_done]
+    if file.action in {"restore", "delete"} and file.diff is not None:
+        sentence += f" ({_line_counts(file.diff)})"
+    return f"{sentence}: {file.reason}" if file.reason else sentence
 
 
-def revert_state_text(picture: Snapshot) -> str:
-    """Return how many messages are reverted now, as text; empty where none are."""
-    revert = standing_revert(picture.session)
+def revert_state_text(snapshot: Snapshot) -> str:
+    """Return a sentence on the number of messages that are reverted now; empty where none are."""
+    revert = standing_revert(snapshot.session)
     if revert is None:
         return ""
-    number = len(hidden_by_revert(picture.messages, revert).messages)
+    number = len(hidden_by_revert(snapshot.messages, revert).messages)
     return f"{some(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
 
 
 def cleaned_text(removed: int) -> CommandOutput:
-    """Return how many messages a cleanup removed, as text."""
+    """Return a sentence on the number of messages that a cleanup removed."""
     if not removed:
         words = "Nothing is reverted in this session, so there is nothing to remove."
     else:
@@ -110,32 +115,32 @@ def cleaned_text(removed: int) -> CommandOutput:
 
 
 def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
-    """Return what a turn or the session changed in files, as text."""
+    """Return a text on the file changes of a turn or of the session."""
     whose = "That turn" if target else "This session"
     if not diffs:
         words = f"{whose} changed no file."
         return CommandOutput(words, words)
     total = f"{whose} changed {totals(diffs)}."
     rows = [
-        f"{SIGNS[one.status]} {one.file} {_numbers(one)}".rstrip()
-        + (f" ({one.note})" if one.note else "")
-        for one in diffs
+        f"{SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()
+        + (f" ({diff.note})" if diff.note else "")
+        for diff in diffs
     ]
-    marked = [
+    markdown = [
         total,
         *(
-            code_block(one.patch, "diff") if one.patch else f"- {inline(row)}"
-            for one, row in zip(diffs, rows, strict=True)
+            code_block(diff.patch, "diff") if diff.patch else f"- {inline(row)}"
+            for diff, row in zip(diffs, rows, strict=True)
         ),
     ]
-    return CommandOutput("\n\n".join(marked), "\n".join([total, *rows]))
+    return CommandOutput("\n\n".join(markdown), "\n".join([total, *rows]))
 
 
 def totals(diffs: Sequence[FileDiff]) -> str:
-    """Return "3 files, +12 -4"."""
-    added, gone = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
-    return f"{some(len(diffs), 'file')}, +{added:,} -{gone:,}"
+    """Return totals such as "3 files, +12 -4"."""
+    added, removed = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
+    return f"{some(len(diffs), 'file')}, +{added:,} -{removed:,}"
 
 
-def _numbers(one: FileDiff) -> str:
-    return f"+{one.additions:,} -{one.deletions:,}"
+def _line_counts(diff: FileDiff) -> str:
+    return f"+{diff.additions:,} -{diff.deletions:,}"

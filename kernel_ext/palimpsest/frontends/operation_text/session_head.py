@@ -9,15 +9,15 @@ from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 
-_ORDERED = threading.Lock()
-"""Held while a head's order and what it says are taken, so that the head with the higher order is the newer one."""
+_HEAD_LOCK = threading.Lock()
+"""Held while a head's order and content are read, so that a higher order means newer content."""
 
 
 class _HeadOrder:
-    """Counts the heads of this process.
+    """Numbers the heads of this process, increasingly.
 
-    An order is at least the time in microseconds, so that a page which did not hear of a restart takes the heads of the
-    new kernel for newer ones. The time of the import would not do: a kernel may be forked from a process that imported
+    An order is at least the time in microseconds, so that a page that missed a restart regards the heads of the
+    new kernel as newer. The time of the import would not do: a kernel may be forked from a process that imported
     this long before.
     """
 
@@ -25,7 +25,7 @@ class _HeadOrder:
         self._newest = 0
 
     def next(self) -> int:
-        """Return the order of the next head; with the lock held."""
+        """Return the order of the next head; the caller holds the lock."""
         self._newest = max(self._newest + 1, time.time_ns() // 1_000)
         return self._newest
 
@@ -34,41 +34,41 @@ _ORDER = _HeadOrder()
 
 
 def head_of(session: KernelSession) -> SessionHead:
-    """Return the summary of a session that a page shows before it has the session's messages."""
-    return head_in(session, session.snapshot(messages=False))
+    """Return the summary of an open session as of now."""
+    return head_at(session, session.snapshot(messages=False))
 
 
-def head_in(session: KernelSession, picture: Snapshot) -> SessionHead:
-    """Return the summary at a moment of the session."""
-    with _ORDERED:
-        order, stepping, held = _ORDER.next(), session.stepping, session.held
+def head_at(session: KernelSession, snapshot: Snapshot) -> SessionHead:
+    """Return the summary of a session at a snapshot of it."""
+    with _HEAD_LOCK:
+        order, stepping, held_requests = _ORDER.next(), session.stepping, session.held
     return SessionHead(
         session=session.id,
-        title=picture.session.title if picture.session else "",
-        notebook=picture.session.notebook if picture.session else None,
+        title=snapshot.session.title if snapshot.session else "",
+        notebook=snapshot.session.notebook if snapshot.session else None,
         read_only=session.read_only,
-        seq=picture.seq,
-        status=picture.status,
-        asks=picture.asks,
-        questions=picture.questions,
+        seq=snapshot.seq,
+        status=snapshot.status,
+        asks=snapshot.asks,
+        questions=snapshot.questions,
         stepping=stepping,
-        held=tuple(_with_sentences(one) for one in held),
-        waiting=len(picture.inbox),
-        partial=picture.partial,
-        problem=picture.problem or None,
+        held=tuple(_with_sentences(request) for request in held_requests),
+        waiting=len(snapshot.inbox),
+        partial=snapshot.partial,
+        problem=snapshot.problem or None,
         notice=session.opening_words or None,
         density=session.density,
         order=order,
     )
 
 
-def _with_sentences(held: ProposedRequest) -> ProposedRequest:
-    """Return a held request whose decisions have their sentences."""
-    decisions = tuple(with_sentence(one) for one in held.decisions)
-    new, older = held.new_summary, held.older_summary
+def _with_sentences(request: ProposedRequest) -> ProposedRequest:
+    """Return a copy of a held request whose decisions have sentences."""
+    decisions = tuple(with_sentence(decision) for decision in request.decisions)
+    new, older = request.new_summary, request.older_summary
     update = {
         "decisions": decisions,
         "new_summary": with_sentence(new) if new is not None else None,
         "older_summary": with_sentence(older) if older is not None else None,
     }
-    return held.model_copy(update=update)
+    return request.model_copy(update=update)

@@ -1,4 +1,4 @@
-"""The list of sessions as a cell shows it, and one sentence about a session that was opened."""
+"""Describe sessions in a cell: the list of sessions, and one sentence on an opened session."""
 
 import datetime
 from collections.abc import Sequence
@@ -10,68 +10,74 @@ from palimpsest.session.records.session_search import Page, Query
 from palimpsest.store.interface import SessionSummary
 
 HEAD = ("session", "title", "notebook", "last used", "messages")
-SHOWN_CHARS = 80
-"""Length of the summary that a model wrote of a session, in the list."""
+MAX_SUMMARY_CHARS = 80
+"""Most characters of a session's summary by a model in the list."""
 
 
-def list_lines(found: Page, query: Query, current: str) -> Lines:
+def list_lines(page: Page, query: Query, current: str) -> Lines:
     """Return a page of the session list as text."""
-    if not found.sessions:
-        return [_nothing(found, query)]
-    said: list[str | PolicySection] = [table_of(found.sessions, current)]
-    last = found.first + len(found.sessions) - 1
-    if found.total > len(found.sessions):
-        about = "about " if found.unread else ""
-        numbers = f"{count(found.first)} to {count(last)} of {about}{count(found.total)} sessions."
-        again = " ".join(word for word in (query.words, _option(query)) if word)
-        more = f" %agent sessions {again} --page {query.number + 1} shows the next ones."
-        said.append(numbers + (more.replace("  ", " ") if found.cursor is not None else ""))
-    return said
+    if not page.sessions:
+        return [_empty_list_text(page, query)]
+    lines: list[str | PolicySection] = [table_of(page.sessions, current)]
+    last = page.first + len(page.sessions) - 1
+    if page.total > len(page.sessions):
+        about = "about " if page.unread else ""
+        numbers = f"{count(page.first)} to {count(last)} of {about}{count(page.total)} sessions."
+        arguments = " ".join(word for word in (query.words, _archived_flag(query)) if word)
+        next_page = f" %agent sessions {arguments} --page {query.number + 1} shows the next ones."
+        lines.append(numbers + (next_page.replace("  ", " ") if page.cursor is not None else ""))
+    return lines
 
 
-def _option(query: Query) -> str:
+def _archived_flag(query: Query) -> str:
     if query.archived is None:
         return "--all"
     return "--archived" if query.archived else ""
 
 
-def _nothing(found: Page, query: Query) -> str:
-    if found.total:
-        there = (
-            "is only 1 session" if found.total == 1 else f"are only {count(found.total)} sessions"
+def _empty_list_text(page: Page, query: Query) -> str:
+    if page.total:
+        sessions = (
+            "is only 1 session" if page.total == 1 else f"are only {count(page.total)} sessions"
         )
-        return f"There {there}; that page is empty."
+        return f"There {sessions}; that page is empty."
     if query.words:
         return f"No session holds {query.words!r} in its title, its notebook or its prompts."
     return "No session is archived." if query.archived else "There is no session yet."
 
 
-def table_of(listed: Sequence[SessionSummary], current: str) -> PolicySection:
+def table_of(sessions: Sequence[SessionSummary], current: str) -> PolicySection:
     """Return sessions as a table, with a summary of each where turn summaries were written."""
-    rows = [table_row(one, current) for one in listed]
-    if not any(one.about for one in listed):
+    rows = [table_row(session, current) for session in sessions]
+    if not any(session.about for session in sessions):
         return PolicySection("", HEAD, rows)
-    told = [_beginning(one.about) for one in listed]
+    summaries = [_shortened(session.about) for session in sessions]
     return PolicySection(
-        "", (*HEAD, "about"), [(*row, words) for row, words in zip(rows, told, strict=True)]
+        "",
+        (*HEAD, "about"),
+        [(*row, summary) for row, summary in zip(rows, summaries, strict=True)],
     )
 
 
-def _beginning(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1].rstrip()}…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 1].rstrip()}…"
 
 
-def table_row(one: SessionSummary, current: str) -> tuple[str, ...]:
+def table_row(session: SessionSummary, current: str) -> tuple[str, ...]:
     """Return a session's row of the table."""
-    mark = "* " if one.id == current else ""
-    title = f"{one.title} (imported from {one.imported_from})" if one.imported_from else one.title
-    title = f"{title} (archived)" if one.archived is not None else title
+    mark = "* " if session.id == current else ""
+    title = (
+        f"{session.title} (imported from {session.imported_from})"
+        if session.imported_from
+        else session.title
+    )
+    title = f"{title} (archived)" if session.archived is not None else title
     return (
-        f"{mark}{one.id}",
+        f"{mark}{session.id}",
         title,
-        one.notebook or "console",
-        day(one.updated),
-        count(one.messages),
+        session.notebook or "console",
+        day(session.updated),
+        count(session.messages),
     )
 
 
@@ -82,28 +88,30 @@ def day(milliseconds: int) -> str:
 
 
 def opened_text(session: KernelSession) -> str:
-    """Return one sentence about which session is the notebook's current one."""
-    picture = session.snapshot()
-    info = picture.session
-    named = f"{session.id} ({info.title if info else ''}), {count(len(picture.messages))} messages"
-    if info is not None and info.read_only:
+    """Return one sentence on the session that is now the notebook's current one."""
+    snapshot = session.snapshot()
+    record = snapshot.session
+    description = (
+        f"{session.id} ({record.title if record else ''}), {count(len(snapshot.messages))} messages"
+    )
+    if record is not None and record.read_only:
         return (
-            f"This notebook now shows {named}: a recording of {info.imported_from}, which is only read. "
+            f"This notebook now shows {description}: a recording of {record.imported_from}, which is only read. "
             "%agent fork goes on from it."
         )
-    words = f"This notebook now goes on with {named}."
+    sentence = f"This notebook now goes on with {description}."
     if session.read_only:
-        words += " Another kernel writes it, so it can be read here, not asked."
-    return words
+        sentence += " Another kernel writes it, so it can be read here, not asked."
+    return sentence
 
 
-def quoted(one: SessionSummary) -> str:
-    """Return a session by its title."""
-    return f"“{one.title}” ({count(one.messages)} messages)"
+def title_and_size(session: SessionSummary) -> str:
+    """Return a session's quoted title and its number of messages."""
+    return f"“{session.title}” ({count(session.messages)} messages)"
 
 
 def with_children(number: int) -> str:
-    """Return that so many sessions of tasks belong to it."""
+    """Return the end of a sentence that counts a session's children; empty where it has none."""
     if not number:
         return ""
     return (

@@ -1,14 +1,21 @@
-"""What ``palimpsest inspect`` says of one session: totals, peak, breaks, costs, wastes, items by kind."""
+"""Report on one session for ``palimpsest inspect``: totals, cache breaks, wastes, items by kind."""
 
 from collections import defaultdict
 from typing import Any
 
-from palimpsest.render.reports.table import Cell, Form, ReportTable, TableColumn, marked, shown_cell
-from palimpsest.review.comparison.session_figures import (
+from palimpsest.render.reports.table import (
+    Cell,
+    Form,
+    ReportTable,
+    TableColumn,
+    mark_estimate,
+    shown_cell,
+)
+from palimpsest.review.session_figures import (
     RECORDED_COLUMNS,
     session_figures,
 )
-from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.session_review import SessionReview
 
 _TOTALS: tuple[tuple[str, str, Form], ...] = (
     ("origin", "agent", "text"),
@@ -30,46 +37,48 @@ _TOTALS: tuple[tuple[str, str, Form], ...] = (
 
 
 class SessionReport:
-    """One session's figures and tables, at the prices with which it was opened; raises UserError for an unknown one."""
+    """One session's figures and tables, at the prices with which it was opened; raises UserError for an unknown price."""
 
     def __init__(self, review: SessionReview) -> None:
         self.figures = session_figures(review)
         self.breaks, self.wastes = review.breaks(), review.wastes()
         self.kinds, self.subagents = items_by_kind(review), review.subagents
         self.proof = review.proof()
-        """How well a replay reproduces the session, on which every comparison with a policy rests."""
+        """How exactly a replay reproduces the session; comparisons with policies depend on it."""
         self.gaps = review.timeline.gaps
-        """What the recording lacks, a sentence each."""
+        """Sentences on data that the recording lacks."""
 
     @property
     def tables(self) -> tuple[ReportTable, ...]:
-        """All tables, in the order in which they are shown."""
-        found = [self._totals(), self.kinds]
+        """All tables, in the order of the report."""
+        report_tables = [self._totals(), self.kinds]
         if len(self.subagents):
-            found.append(self.subagents.table)
+            report_tables.append(self.subagents.table)
         if len(self.breaks):
-            found.append(self.breaks.table)
+            report_tables.append(self.breaks.table)
         if len(self.wastes):
-            found.append(self.wastes.table)
-        return tuple(found)
+            report_tables.append(self.wastes.table)
+        return tuple(report_tables)
 
     def _totals(self) -> ReportTable:
-        one = self.figures
+        figures = self.figures
         rows: list[tuple[Cell, ...]] = []
         for key, title, form in _TOTALS:
             is_money = key in ("cost", "break_cost")
-            words = f"{title}, {one.unit}" if is_money else title
-            column = TableColumn(key, title, "count" if is_money and one.unit == "units" else form)
-            shown = shown_cell(getattr(one, key), column)
-            rows.append((words, marked(shown, key in one.estimates)))
+            label = f"{title}, {figures.unit}" if is_money else title
+            column = TableColumn(
+                key, title, "count" if is_money and figures.unit == "units" else form
+            )
+            cell = shown_cell(getattr(figures, key), column)
+            rows.append((label, mark_estimate(cell, key in figures.estimates)))
         if len(self.subagents):
-            whole = self.subagents.together
-            cost = shown_cell(whole.cost, TableColumn("cost", "cost", "usd"))
-            cost = marked(cost, not whole.cost_is_fact)
+            totals = self.subagents.together
+            cost = shown_cell(totals.cost, TableColumn("cost", "cost", "usd"))
+            cost = mark_estimate(cost, not totals.cost_is_fact)
             rows += [
                 ("subagents", f"{len(self.subagents):,}"),
-                ("requests with theirs", f"{whole.requests:,}"),
-                ("input tokens with theirs", f"{whole.input:,}"),
+                ("requests with theirs", f"{totals.requests:,}"),
+                ("input tokens with theirs", f"{totals.input:,}"),
                 (f"cost with theirs, {self.subagents.unit}", cost),
             ]
         rows += [
@@ -78,24 +87,26 @@ class SessionReport:
                 shown_cell(value, TableColumn(key, title, form)),
             )
             for key, title, form in RECORDED_COLUMNS
-            if (value := getattr(one, key)) is not None
+            if (value := getattr(figures, key)) is not None
         ]
-        for name, number in one.tools.items():
+        for name, number in figures.tools.items():
             rows.append((f"calls of {name}", f"{number:,}"))
         notes = list(self.gaps)
-        if not one.requests:
+        if not figures.requests:
             notes.insert(
                 0, "The session has no request, so nothing was sent and nothing cost anything."
             )
-        elif one.basis == "estimate":
+        elif figures.basis == "estimate":
             notes.insert(0, "No usage was reported; tokens and cost are estimates.")
-        if one.clock:
-            notes.append(one.clock)
-        if one.estimates & {"cost", "break_cost"}:
-            notes.append(one.price)
+        if figures.clock:
+            notes.append(figures.clock)
+        if figures.estimates & {"cost", "break_cost"}:
+            notes.append(figures.price)
         columns = (TableColumn("figure", "figure"), TableColumn("value", "value"))
         lead = self.proof.sentences if self.proof.rows else ()
-        return ReportTable(one.title or one.session, columns, tuple(rows), tuple(notes), lead=lead)
+        return ReportTable(
+            figures.title or figures.session, columns, tuple(rows), tuple(notes), lead=lead
+        )
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -111,34 +122,34 @@ class SessionReport:
 
 
 def items_by_kind(review: SessionReview) -> ReportTable:
-    """Return one row a kind of items: how many, how large, and how much of them the largest request showed."""
+    """Return a table with a row for each kind of item: number, size, and tokens of it in the largest request."""
     timeline, ruler = review.timeline, review.ruler
     weights = timeline.weights(ruler.estimator)
     requests = timeline.requests
-    peak = max(requests, key=lambda one: one.reported or one.items, default=None)
-    number: dict[str, int] = defaultdict(int)
+    peak = max(requests, key=lambda request: request.reported or request.items, default=None)
+    counts: dict[str, int] = defaultdict(int)
     chars: dict[str, int] = defaultdict(int)
     tokens: dict[str, float] = defaultdict(float)
-    shown: dict[str, float] = defaultdict(float)
+    peak_tokens: dict[str, float] = defaultdict(float)
     for item, weight in zip(timeline.items, weights, strict=True):
-        number[item.kind] += 1
+        counts[item.kind] += 1
         chars[item.kind] += item.chars
         tokens[item.kind] += weight * ruler.factor
         if peak is not None and item.index < peak.items:
-            found = timeline.at(item.index, peak.index)
-            seen = weight if found is None else (found.tokens or 0)
-            shown[item.kind] += seen * ruler.factor
-    total = sum(shown.values())
+            transition = timeline.at(item.index, peak.index)
+            sent_tokens = weight if transition is None else (transition.tokens or 0)
+            peak_tokens[item.kind] += sent_tokens * ruler.factor
+    total = sum(peak_tokens.values())
     rows = tuple(
         (
             kind,
-            number[kind],
+            counts[kind],
             chars[kind],
             round(tokens[kind]),
-            round(shown[kind]),
-            shown[kind] / total if total else None,
+            round(peak_tokens[kind]),
+            peak_tokens[kind] / total if total else None,
         )
-        for kind in sorted(number, key=lambda one: (-tokens[one], one))
+        for kind in sorted(counts, key=lambda name: (-tokens[name], name))
     )
     columns = (
         TableColumn("kind", "kind"),

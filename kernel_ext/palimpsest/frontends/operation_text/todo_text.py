@@ -1,4 +1,4 @@
-"""Show the agent's todo list for ``%agent todo``: how many items are done, and each item.
+"""Format the agent's todo list for ``%agent todo``.
 
 Border: text from values; calls no model.
 """
@@ -9,22 +9,24 @@ from palimpsest.render.safety.escaping import inline
 from palimpsest.transcript.strings.todo_list import checklist, tally
 from palimpsest.transcript.values import Todo
 
-NONE = "The agent keeps no todo list in this session yet; it writes one for work of several steps."
+NO_TODOS = (
+    "The agent keeps no todo list in this session yet; it writes one for work of several steps."
+)
 
 
 def todo_text(todos: Sequence[Todo]) -> tuple[str, str]:
     """Return the list as Markdown and as plain text."""
     if not todos:
-        return inline(NONE), NONE
+        return inline(NO_TODOS), NO_TODOS
     head = f"{tally(todos)[:1].upper()}{tally(todos)[1:]}."
     return f"{head}\n\n{''.join(map(_item, todos))}", f"{head}\n{checklist(todos)}"
 
 
 def _item(todo: Todo) -> str:
-    words = inline(todo.content)
+    content = inline(todo.content)
     if todo.status == "cancelled":
-        return f"- ~~{words}~~ (dropped)\n"
-    done = "x" if todo.status == "completed" else " "
-    more = " (in work)" if todo.status == "in_progress" else ""
-    more += " (important)" if todo.priority == "high" and todo.status != "completed" else ""
-    return f"- [{done}] {words}{more}\n"
+        return f"- ~~{content}~~ (dropped)\n"
+    check = "x" if todo.status == "completed" else " "
+    remark = " (in work)" if todo.status == "in_progress" else ""
+    remark += " (important)" if todo.priority == "high" and todo.status != "completed" else ""
+    return f"- [{check}] {content}{remark}\n"

@@ -1,1 +1,1 @@
-"""What a person can ask for beside a prompt: each operation once, for cells, pages and Python."""
+"""The operations that a user can request beside prompts, for cells, pages and Python."""

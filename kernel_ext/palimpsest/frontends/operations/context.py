@@ -1,4 +1,4 @@
-"""What the model sees: its window drawn, parts pinned, excluded or restored, and the policy that decides."""
+"""Operations on what the model sees: draw its window, pin, exclude or restore parts, choose the policy."""
 
 import asyncio
 import os
@@ -8,13 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.cell_turn.typed_values import policy_words
-from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, sentence, table
-from palimpsest.frontends.operation_text.context_answers import ContextAnswers
-from palimpsest.frontends.operation_text.part_list import HEAD, part_rows
-from palimpsest.frontends.operation_text.policy_text import policy_lines
-from palimpsest.frontends.operations.grammar import PART, OptionError
-from palimpsest.frontends.operations.operation import (
+from palimpsest.frontends.operation_base.grammar import PART, OptionError
+from palimpsest.frontends.operation_base.operation import (
     Desk,
     Done,
     DrawnText,
@@ -22,6 +17,11 @@ from palimpsest.frontends.operations.operation import (
     InKernel,
     Operation,
 )
+from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, sentence, table
+from palimpsest.frontends.operation_text.context_answers import ContextAnswers
+from palimpsest.frontends.operation_text.part_list import HEAD, part_rows
+from palimpsest.frontends.operation_text.policy_text import policy_lines
+from palimpsest.frontends.typed_input.typed_values import policy_words
 from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.policies import Policy
@@ -33,7 +33,7 @@ CONTEXT_FORMS = {
     "changed": "%agent context changed REQUEST [REQUEST]",
     "why": "%agent context why ITEM [REQUEST]",
 }
-"""How each keyword that may follow is written."""
+"""The written form of each keyword after ``context``."""
 _NUMBER = r"([1-9]\d{0,8})"
 _ITEM = r"(\w*\d\w*)"
 """An item's number, or the id of a part or message."""
@@ -44,16 +44,16 @@ _FORMS = (
 )
 
 
-def _question(rest: str) -> dict[str, Any] | None:
-    """Read what may follow as ``at 3``, ``changed 3 8`` or ``why 5 8``."""
-    said = " ".join(rest.split())
-    if said in CONTEXT_FORMS:
-        raise OptionError(f"Which one? Write {CONTEXT_FORMS[said]}.")
+def _parse_question(rest: str) -> dict[str, Any] | None:
+    """Parse ``at 3``, ``changed 3 8`` or ``why 5 8``, with their variants; None for other text."""
+    question = " ".join(rest.split())
+    if question in CONTEXT_FORMS:
+        raise OptionError(f"Which one? Write {CONTEXT_FORMS[question]}.")
     for name, form in _FORMS:
-        match = form.fullmatch(said)
+        match = form.fullmatch(question)
         if match is not None:
-            return {"question": " ".join([name, *(one for one in match.groups() if one)])}
-    return {} if not said else None
+            return {"question": " ".join([name, *(group for group in match.groups() if group)])}
+    return {} if not question else None
 
 
 class ShowContext(Operation):
@@ -62,13 +62,13 @@ class ShowContext(Operation):
     type: Literal["context"] = "context"
     session: str | None = None
     question: str = Field(default="", max_length=200)
-    """``at 3`` for request 3, ``changed 3 8`` for two compared, ``why 5 8`` for why item 5 is in request 8 or not."""
+    """``at 3`` shows request 3, ``changed 3 8`` compares two, ``why 5 8`` explains item 5 of request 8."""
     forms = (
         Form(
             "context",
             "what fills the model's window, and what is gone from it, since when and why; "
             "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
-            read=_question,
+            read=_parse_question,
             keywords=tuple(CONTEXT_FORMS),
             view="window",
         ),
@@ -76,28 +76,30 @@ class ShowContext(Operation):
 
     async def run(self, at: Desk) -> DrawnText:
         services = at.services
-        if at.in_cell and await services.workspace.known(at.notebook) is None:
+        if at.in_cell and await services.workspace.current_session(at.notebook) is None:
             return DrawnText(bundle=sentence(at.no_session()).bundle)
-        session = await at.seen(self.session)
-        output = await asyncio.to_thread(self._answered, services, session)
+        session = await at.existing_session(self.session)
+        output = await asyncio.to_thread(self._answer, services, session)
         return DrawnText(bundle=output.bundle)
 
-    def _answered(self, services: FrontendServices, session: KernelSession) -> CommandOutput:
-        clean, answers = scrubber(os.environ), ContextAnswers(services)
+    def _answer(self, services: FrontendServices, session: KernelSession) -> CommandOutput:
+        scrub, answers = scrubber(os.environ), ContextAnswers(services)
         if self.question:
-            asked = _question(self.question)
-            if asked is None:
-                forms = ", ".join(one.removeprefix("%agent ") for one in CONTEXT_FORMS.values())
+            parsed = _parse_question(self.question)
+            if parsed is None:
+                forms = ", ".join(form.removeprefix("%agent ") for form in CONTEXT_FORMS.values())
                 raise UserError(
                     f"{self.question!r} is no question about the context: write {forms}."
                 )
-            return answers.run(asked["question"], session, clean)
-        report = answers.window(session, clean)
+            return answers.run(parsed["question"], session, scrub)
+        report = answers.window(session, scrub)
         return CommandOutput(report.markdown, report.text, report.html)
 
     def output(self, answer: DrawnText) -> CommandOutput:
-        made = answer.bundle
-        return CommandOutput(made["text/markdown"], made["text/plain"], made.get("text/html", ""))
+        bundle = answer.bundle
+        return CommandOutput(
+            bundle["text/markdown"], bundle["text/plain"], bundle.get("text/html", "")
+        )
 
 
 class ListParts(Operation):
@@ -121,17 +123,17 @@ class ListParts(Operation):
         )
 
 
-def _edit(action: str, words: str) -> Form:
+def _edit_form(action: str, help_line: str) -> Form:
     def read(rest: str) -> Operation | dict[str, Any] | None:
         if not rest:
             return ListParts(action=action)
         return {"target": rest} if len(rest.split()) == 1 else None
 
-    return Form(action, words, ("target",), {"action": action}, read)
+    return Form(action, help_line, ("target",), {"action": action}, read)
 
 
 class EditedContext(Done):
-    """What an edit of the context did."""
+    """The outcome of an edit of the context."""
 
     edit: InKernel[ContextEdit]
 
@@ -142,17 +144,19 @@ class ApplyContextEdit(Operation):
     type: Literal["context-edit"] = "context-edit"
     session: str | None = None
     hold: str | None = Field(default=None, max_length=100)
-    """A held request whose own session is meant, such as a subagent's."""
+    """A held request whose session is changed instead, such as a subagent's."""
     action: Literal["pin", "unpin", "exclude", "restore", "undo"]
     target: Annotated[str, PART] = Field(default="", max_length=200)
     """The id of a part or message; empty for ``undo``, which undoes the newest compaction."""
     forms = (
-        _edit(
+        _edit_form(
             "pin", "keep a part in every request: %agent pin ID; without an ID, list what there is"
         ),
-        _edit("unpin", "take a pin off again"),
-        _edit("exclude", "leave a part out of every request: %agent exclude ID"),
-        _edit("restore", "bring back what was excluded, cleared or compacted: %agent restore ID"),
+        _edit_form("unpin", "take a pin off again"),
+        _edit_form("exclude", "leave a part out of every request: %agent exclude ID"),
+        _edit_form(
+            "restore", "bring back what was excluded, cleared or compacted: %agent restore ID"
+        ),
     )
 
     async def run(self, at: Desk) -> EditedContext:
@@ -160,7 +164,7 @@ class ApplyContextEdit(Operation):
         changed = session.step_mode.session_of(self.hold) if self.hold else session
         try:
             # In a worker thread, because it may first read older messages from the log.
-            edit = await at.aside(changed.edit_context, self.action, self.target)
+            edit = await at.run_blocking(changed.edit_context, self.action, self.target)
         except NotFound as missing:
             if not at.in_cell:
                 raise
@@ -173,14 +177,14 @@ class ApplyContextEdit(Operation):
 
 
 class PolicyAnswer(Done):
-    """The policy that is chosen from now on."""
+    """The policy that holds from now on."""
 
     policy: Policy = Field(exclude=True)
     lines: InKernel[Lines] = ()
-    """What a cell shows of it."""
+    """The output of a cell."""
 
 
-def _policy(rest: str) -> dict[str, Any] | None:
+def _parse_policy(rest: str) -> dict[str, Any] | None:
     words = policy_words(rest)
     return {"words": tuple(words)} if all("=" in word for word in words[1:]) else None
 
@@ -191,14 +195,14 @@ class UsePolicy(Operation):
     type: Literal["policy"] = "policy"
     session: str | None = None
     hold: str | None = Field(default=None, max_length=100)
-    """A held request whose own session is meant, such as a subagent's."""
+    """A held request whose session is changed instead, such as a subagent's."""
     words: tuple[str, ...] = ()
-    """The name of a preset, ``name=value`` for one number, or ``default``; without any it is only shown."""
+    """The name of a preset, ``name=value`` for one number, or ``default``; empty only shows the policy."""
     forms = (
         Form(
             "policy",
             "what is left out for the model, and when: %agent policy [NAME] [number=value]",
-            read=_policy,
+            read=_parse_policy,
         ),
     )
 

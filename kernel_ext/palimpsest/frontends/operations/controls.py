@@ -1,4 +1,4 @@
-"""How freely the agent works: mode, spending limit, what is always allowed, trust in a log and in a project."""
+"""Operations on the agent's freedom: mode, spending limit, approvals, trust in a log and in a project."""
 
 import asyncio
 import re
@@ -8,20 +8,20 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.cell_turn.typed_values import amounts
+from palimpsest.frontends.operation_base.grammar import OptionError
+from palimpsest.frontends.operation_base.operation import Desk, Done, Form, InKernel, Operation
 from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, PolicySection
 from palimpsest.frontends.operation_text.control_text import (
     NOTHING_ALLOWED,
     NOTHING_WITHHELD,
     REVOKE,
+    approval_origin,
     budget_text,
-    listed,
-    origin,
+    titled_list,
     trust_text,
 )
-from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Done, Form, InKernel, Operation
 from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
+from palimpsest.frontends.typed_input.typed_values import amounts
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.session_controls import SessionControls
@@ -41,31 +41,31 @@ _OFF = re.compile(r"off|none", re.IGNORECASE)
 
 
 class ControlAnswer(Done):
-    """What holds in the session from now on."""
+    """The outcome of a change to a session's controls."""
 
     lines: InKernel[Lines] = ()
-    """What a cell shows of it."""
+    """The output of a cell."""
 
 
 class ControlOperation(Operation):
-    """An operation on a session's controls, whose rights are a file of the project."""
+    """An operation on a session's controls, which are stored in a file of the project."""
 
     session: str | None = None
 
     async def run(self, at: Desk) -> ControlAnswer:
         control = (await at.find(self.session)).control
-        return await asyncio.to_thread(self.decided, control)
+        return await asyncio.to_thread(self.apply, control)
 
-    def decided(self, control: SessionControls) -> ControlAnswer:
-        """Do it; in a worker thread, because the rights are in a file."""
+    def apply(self, control: SessionControls) -> ControlAnswer:
+        """Apply the change; in a worker thread, because it writes a file."""
         raise NotImplementedError
 
     def output(self, answer: ControlAnswer) -> Lines:
         return answer.lines
 
 
-def _unwritten(control: SessionControls) -> list[str]:
-    """Return a sentence where the disk does not keep what was chosen."""
+def _unsaved_warning(control: SessionControls) -> list[str]:
+    """Return a sentence if the choice could not be saved on the disk."""
     return [control.unwritten] if control.unwritten else []
 
 
@@ -74,7 +74,7 @@ class SetMode(ControlOperation):
 
     type: Literal["mode"] = "mode"
     mode: str | None = Field(default=None, max_length=40)
-    """ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only tells it."""
+    """ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only shows the mode."""
     forms = (
         Form(
             "mode",
@@ -87,38 +87,38 @@ class SetMode(ControlOperation):
         ),
     )
 
-    def decided(self, control: SessionControls) -> ControlAnswer:
+    def apply(self, control: SessionControls) -> ControlAnswer:
         if self.mode is not None:
             mode = control.use_mode(self.mode)
-            said = f"The mode of this session is {mode} from the next call on: {MEANINGS[mode]}."
-            return ControlAnswer(lines=[said, *_unwritten(control)])
-        now = control.mode
-        rows = [(f"{'* ' if mode == now else ''}{mode}", MEANINGS[mode]) for mode in MODES]
-        words = (
-            "%agent mode NAME chooses another, default the configured one. No mode lifts a deny."
-        )
-        return ControlAnswer(lines=[PolicySection("", ("mode", "what it means"), rows), words])
+            sentence = (
+                f"The mode of this session is {mode} from the next call on: {MEANINGS[mode]}."
+            )
+            return ControlAnswer(lines=[sentence, *_unsaved_warning(control)])
+        current = control.mode
+        rows = [(f"{'* ' if mode == current else ''}{mode}", MEANINGS[mode]) for mode in MODES]
+        hint = "%agent mode NAME chooses another, default the configured one. No mode lifts a deny."
+        return ControlAnswer(lines=[PolicySection("", ("mode", "what it means"), rows), hint])
 
 
 class ListedApprovals(ControlAnswer):
-    """What is always allowed here, and the rules that hold for every agent, lowest precedence first."""
+    """The standing approvals, and the rules that hold for every agent, lowest precedence first."""
 
     approvals: tuple[ApprovalRow, ...]
     rules: tuple[RuleRow, ...]
 
 
-def _revoked(rest: str) -> dict[str, Any] | None:
-    said = " ".join(rest.split())
-    match = _REVOKE.fullmatch(said)
+def _parse_revoke(rest: str) -> dict[str, Any] | None:
+    words = " ".join(rest.split())
+    match = _REVOKE.fullmatch(words)
     if match is None:
-        return None if said else {}
+        return None if words else {}
     if match[1] is None:
         raise OptionError(f"Which one? {REVOKE}")
-    return {"revoke": tuple(int(one) for one in match[1].split() if one.isdecimal())}
+    return {"revoke": tuple(int(number) for number in match[1].split() if number.isdecimal())}
 
 
 class ListApprovals(ControlOperation):
-    """List what is always allowed here, after revoking the given entries."""
+    """List the standing approvals, after revoking the given entries."""
 
     type: Literal["approvals"] = "approvals"
     revoke: tuple[int, ...] | None = None
@@ -127,26 +127,26 @@ class ListApprovals(ControlOperation):
         Form(
             "permissions",
             "what is always allowed, and every rule; %agent permissions revoke N or all",
-            read=_revoked,
+            read=_parse_revoke,
             keywords=("revoke",),
             begins_no_prompt=True,
         ),
     )
 
     async def run(self, at: Desk) -> ListedApprovals:
-        return await asyncio.to_thread(self.decided, (await at.find(self.session)).control)
+        return await asyncio.to_thread(self.apply, (await at.find(self.session)).control)
 
-    def decided(self, control: SessionControls) -> ListedApprovals:
-        gone = control.revoke(*self.revoke) if self.revoke is not None else ()
+    def apply(self, control: SessionControls) -> ListedApprovals:
+        revoked = control.revoke(*self.revoke) if self.revoke is not None else ()
         approvals = tuple(
             ApprovalRow(
-                number=one.number,
-                permission=one.rule.permission,
-                pattern=one.rule.pattern,
-                scope=one.scope,
-                where=origin(one),
+                number=allowance.number,
+                permission=allowance.rule.permission,
+                pattern=allowance.rule.pattern,
+                scope=allowance.scope,
+                where=approval_origin(allowance),
             )
-            for one in control.allowances
+            for allowance in control.allowances
         )
         rules = tuple(
             RuleRow(
@@ -156,9 +156,9 @@ class ListApprovals(ControlOperation):
         )
         lines = self._lines(control, approvals, rules)
         if self.revoke is not None:
-            names = ", ".join(one.words for one in gone)
-            told = f"Revoked: {names}. It asks again." if gone else NOTHING_ALLOWED
-            lines = [told, *_unwritten(control)]
+            names = ", ".join(allowance.words for allowance in revoked)
+            outcome = f"Revoked: {names}. It asks again." if revoked else NOTHING_ALLOWED
+            lines = [outcome, *_unsaved_warning(control)]
         return ListedApprovals(approvals=approvals, rules=rules, lines=lines)
 
     def _lines(
@@ -167,32 +167,35 @@ class ListApprovals(ControlOperation):
         approvals: Sequence[ApprovalRow],
         rules: Sequence[RuleRow],
     ) -> Lines:
-        said: list[str | PolicySection] = [
+        lines: list[str | PolicySection] = [
             f"The mode of this session is {control.mode}: {MEANINGS[control.mode]}."
         ]
         if approvals:
             head = ("", "permission", "always allowed", "where and when")
-            rows = [(str(one.number), one.permission, one.pattern, one.where) for one in approvals]
-            said += [PolicySection("", head, rows), REVOKE]
+            rows = [
+                (str(approval.number), approval.permission, approval.pattern, approval.where)
+                for approval in approvals
+            ]
+            lines += [PolicySection("", head, rows), REVOKE]
         else:
-            said.append(NOTHING_ALLOWED)
-        ruled = [(one.permission, one.pattern, one.action, one.origin) for one in rules]
-        said.append(PolicySection("", ("rule", "for", "says", "from"), ruled))
-        said.append("Of the rules that match a call the last one holds; a deny is never lifted.")
-        return [*said, *([control.problem] if control.problem else [])]
+            lines.append(NOTHING_ALLOWED)
+        rule_rows = [(rule.permission, rule.pattern, rule.action, rule.origin) for rule in rules]
+        lines.append(PolicySection("", ("rule", "for", "says", "from"), rule_rows))
+        lines.append("Of the rules that match a call the last one holds; a deny is never lifted.")
+        return [*lines, *([control.problem] if control.problem else [])]
 
 
-def _limit(rest: str) -> dict[str, Any] | None:
-    said = " ".join(rest.split())
-    if not said:
+def _parse_limit(rest: str) -> dict[str, Any] | None:
+    words = " ".join(rest.split())
+    if not words:
         return {"tell": True}
-    wanted = amounts(said)
-    if wanted or _OFF.fullmatch(said):
+    wanted = amounts(words)
+    if wanted or _OFF.fullmatch(words):
         tokens = wanted.get("tokens")
         return {"usd": wanted.get("usd"), "tokens": int(tokens) if tokens else None}
     # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.
-    if all(_NUMBER_WORD.fullmatch(word) for word in said.split()) and _SIGN.search(said):
-        raise OptionError(f"{one_line(said, 60)!r} is no amount. {AMOUNTS}")
+    if all(_NUMBER_WORD.fullmatch(word) for word in words.split()) and _SIGN.search(words):
+        raise OptionError(f"{one_line(words, 60)!r} is no amount. {AMOUNTS}")
     return None
 
 
@@ -203,21 +206,21 @@ class SetBudget(ControlOperation):
     usd: float | None = None
     tokens: int | None = None
     tell: bool = False
-    """Only tell the limit."""
+    """Only show the limit."""
     forms = (
         Form(
             "budget",
             "what the session may spend: %agent budget 2usd, 500k tokens, or off",
-            read=_limit,
+            read=_parse_limit,
             keywords=("off",),
         ),
     )
 
-    def decided(self, control: SessionControls) -> ControlAnswer:
+    def apply(self, control: SessionControls) -> ControlAnswer:
         if not self.tell:
             control.set_budget(usd=self.usd, tokens=self.tokens)
-        said = budget_text(control.budget, control.spent)
-        return ControlAnswer(lines=[said, *(_unwritten(control) if not self.tell else [])])
+        text = budget_text(control.budget, control.spent)
+        return ControlAnswer(lines=[text, *(_unsaved_warning(control) if not self.tell else [])])
 
 
 class TrustSession(ControlOperation):
@@ -235,37 +238,41 @@ class TrustSession(ControlOperation):
         ),
     )
 
-    def decided(self, control: SessionControls) -> ControlAnswer:
+    def apply(self, control: SessionControls) -> ControlAnswer:
         lines = self._lines(control)
-        return ControlAnswer(lines=[*lines, *(_unwritten(control) if self.what else [])])
+        return ControlAnswer(lines=[*lines, *(_unsaved_warning(control) if self.what else [])])
 
     def _lines(self, control: SessionControls) -> Lines:
         claims = control.withheld
         if not claims:
             return [NOTHING_WITHHELD]
         if self.what and control.shown:
-            gone = control.trust()
-            left = control.withheld
-            said = [listed("Allowed in this session from now on:", gone)] if gone else []
-            return [*said, *([listed(FIXED, left)] if left else [])]
+            granted = control.trust()
+            fixed = control.withheld
+            lines = (
+                [titled_list("Allowed in this session from now on:", granted)] if granted else []
+            )
+            return [*lines, *([titled_list(FIXED, fixed)] if fixed else [])]
         control.shown = True
-        return [listed(WITHHELD, claims), AGAIN if self.what else ALLOW]
+        return [titled_list(WITHHELD, claims), AGAIN if self.what else ALLOW]
 
 
 class TrustProject(Operation):
-    """Trust what this project's files say about permissions, or withdraw that trust."""
+    """Trust the settings of this project's files, or withdraw that trust."""
 
     type: Literal["trust"] = "trust"
     trusted: bool = True
 
     async def run(self, at: Desk) -> "TrustedProject":
-        return await asyncio.to_thread(self._decided, at.services)
+        return await asyncio.to_thread(self._apply, at.services)
 
-    def _decided(self, services: FrontendServices) -> "TrustedProject":
+    def _apply(self, services: FrontendServices) -> "TrustedProject":
         if not self.trusted:
             return TrustedProject(late=not services.distrust())
-        found = tuple(services.trust())
-        return TrustedProject(late=not found, settings=found, unwritten=services.trust_unwritten)
+        settings = tuple(services.trust())
+        return TrustedProject(
+            late=not settings, settings=settings, unwritten=services.trust_unwritten
+        )
 
     def output(self, answer: "TrustedProject") -> CommandOutput | str:
         if self.trusted:
@@ -274,8 +281,8 @@ class TrustProject(Operation):
 
 
 class TrustedProject(Done):
-    """The settings that are trusted now; late where there were none."""
+    """The settings that are trusted now; ``late`` where none waited."""
 
     settings: InKernel[tuple[UntrustedSetting, ...]] = ()
     unwritten: str = Field(default="", exclude=True)
-    """Why the trust ends with this kernel."""
+    """The reason why the trust ends with this kernel; empty where it was saved."""

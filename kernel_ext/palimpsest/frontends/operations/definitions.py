@@ -1,17 +1,17 @@
-"""List agents, commands, skills and models, with where each came from, and what a prompt may choose of them."""
+"""List agents, commands, skills and models with their origins, and those that a prompt can choose."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
     Lines,
     PolicySection,
     table,
 )
-from palimpsest.frontends.operations.operation import Desk, Form, Operation
 from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModelChoice
 from palimpsest.render.safety.escaping import inline, one_line
 from palimpsest.session.definitions.agents import Agent, subagents_of
@@ -29,7 +29,7 @@ NO_SKILLS = (
     "There are no skills yet. A skill is a folder .palimpsest/skills/NAME with a SKILL.md in it."
 )
 NAMED = "Begin a prompt with @NAME to hand it to an agent that works for others; --agent NAME lets another one answer."
-WORDS_CHARS = 160
+MAX_DESCRIPTION_CHARS = 160
 NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
 WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
 Kind = Literal["agents", "commands", "skills", "models"]
@@ -44,7 +44,7 @@ KINDS = {
 
 
 class ListDefinitions(Operation):
-    """List what a prompt can name of one kind; changed files are read again first."""
+    """List the agents, commands, skills or models that a prompt can name; reads changed files first."""
 
     type: Literal["definitions"] = "definitions"
     kind: Kind
@@ -61,13 +61,16 @@ class ListDefinitions(Operation):
         definitions.refresh()
         if self.kind == "agents":
             rows = agent_rows(definitions.agents, definitions.default_agent)
-            return [PolicySection("", AGENT_HEAD, rows), NAMED, *wrong(definitions)]
-        found, head, none = (
+            return [PolicySection("", AGENT_HEAD, rows), NAMED, *definition_problems(definitions)]
+        choices, head, none = (
             (command_rows(definitions.commands), COMMAND_HEAD, NO_COMMANDS)
             if self.kind == "commands"
             else (skill_rows(definitions.skills), SKILL_HEAD, NO_SKILLS)
         )
-        return [PolicySection("", head, found) if found else none, *wrong(definitions)]
+        return [
+            PolicySection("", head, choices) if choices else none,
+            *definition_problems(definitions),
+        ]
 
 
 class ListChoices(Operation):
@@ -80,7 +83,7 @@ class ListChoices(Operation):
 
 
 def default_model(services: FrontendServices, none: str = NO_DEFAULT) -> str:
-    """Return the model that answers by default; ``none`` where a configured server names none."""
+    """Return the default model; ``none`` where no configured server lists a model."""
     try:
         return services.default_model()
     except ConfigError:
@@ -98,22 +101,22 @@ def model_lines(services: FrontendServices) -> Lines:
 
 
 def agent_rows(agents: Mapping[str, Agent], first: str) -> list[tuple[str, ...]]:
-    """Return rows for the agents that a person can name, first those that can answer the person."""
+    """Return rows for the agents that a user can name, first those that can answer the user."""
     shown = [agent for agent in agents.values() if not agent.hidden]
     shown.sort(key=lambda agent: (not agent.answers, agent.name != first, agent.name))
     return [
         (
             f"{'* ' if agent.name == first else ''}{agent.name}",
-            _answers(agent),
+            _requesters(agent),
             agent.model or "",
-            one_line(agent.description, WORDS_CHARS),
+            one_line(agent.description, MAX_DESCRIPTION_CHARS),
             agent.origin,
         )
         for agent in shown
     ]
 
 
-def _answers(agent: Agent) -> str:
+def _requesters(agent: Agent) -> str:
     if agent.mode == "all":
         return "you and other agents"
     return "you" if agent.answers else "other agents"
@@ -123,30 +126,33 @@ def command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]
     """Return rows for the commands."""
     return [
         (
-            f"/{one.name}{f' {one.arguments}' if one.arguments else ''}",
-            one.agent or ("a task" if one.subtask else ""),
-            one_line(one.description or one.template, WORDS_CHARS),
-            one.origin,
+            f"/{command.name}{f' {command.arguments}' if command.arguments else ''}",
+            command.agent or ("a task" if command.subtask else ""),
+            one_line(command.description or command.template, MAX_DESCRIPTION_CHARS),
+            command.origin,
         )
-        for one in commands.values()
+        for command in commands.values()
     ]
 
 
 def skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
     """Return rows for the skills."""
     return [
-        (one.name, one_line(one.description, WORDS_CHARS), one.origin) for one in skills.values()
+        (skill.name, one_line(skill.description, MAX_DESCRIPTION_CHARS), skill.origin)
+        for skill in skills.values()
     ]
 
 
-def wrong(definitions: ProjectDefinitions) -> Sequence[str]:
-    """Return what is wrong with files, one sentence each."""
+def definition_problems(definitions: ProjectDefinitions) -> Sequence[str]:
+    """Return one sentence for each problem in the definition files."""
     return [one_line(words, 400) for words in definitions.problems]
 
 
-def _named(found: Mapping[str, Agent | CustomCommand | Skill]) -> tuple[AgentChoice, ...]:
-    """Return what a prompt can name of one kind, with descriptions."""
-    return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
+def _choices(definitions: Mapping[str, Agent | CustomCommand | Skill]) -> tuple[AgentChoice, ...]:
+    """Return the names and descriptions of definitions of one kind."""
+    return tuple(
+        AgentChoice(name=name, description=agent.description) for name, agent in definitions.items()
+    )
 
 
 def own_commands(services: FrontendServices) -> frozenset[str]:
@@ -156,9 +162,9 @@ def own_commands(services: FrontendServices) -> frozenset[str]:
 
 
 def choices_of(services: FrontendServices) -> Choices:
-    """Return what the application offers for a prompt."""
-    known, config, named = services.definitions, services.config, services.agents()
-    known.refresh()
+    """Return the models, agents and commands that a prompt can use."""
+    definitions, config, agents = services.definitions, services.config, services.agents()
+    definitions.refresh()
     return Choices(
         models=tuple(
             ModelChoice(id=name, window=window, because=because)
@@ -166,13 +172,13 @@ def choices_of(services: FrontendServices) -> Choices:
             # A row without a model's name reports a server that does not answer.
             if "/" in name
         ),
-        agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
+        agents=tuple(AgentChoice(name=name, description=words) for name, words in agents),
         model=default_model(services, ""),
-        agent=named[0][0] if named else "",
-        commands=_named(known.commands),
-        skills=_named(known.skills),
-        subagents=_named(subagents_of(known.agents)),
+        agent=agents[0][0] if agents else "",
+        commands=_choices(definitions.commands),
+        skills=_choices(definitions.skills),
+        subagents=_choices(subagents_of(definitions.agents)),
         modes=tuple(AgentChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
         mode=config.value.mode,
-        untrusted=tuple(one.words for one in config.held),
+        untrusted=tuple(setting.words for setting in config.held),
     )

@@ -1,17 +1,17 @@
-"""List the hooks and MCP servers of this kernel with their state, and connect the servers anew."""
+"""List the hooks and MCP servers of this kernel with their state, and reconnect the servers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from palimpsest.frontends.operation_base.operation import Desk, Form, InKernel, Operation
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
-from palimpsest.frontends.operations.operation import Desk, Form, InKernel, Operation
 from palimpsest.model.wire.schema_repair import is_repaired
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.tools.mcp.servers import McpServerStatus
-from palimpsest.tools.mcp.values import LONGEST_DESCRIPTION
+from palimpsest.tools.mcp.values import MAX_DESCRIPTION_CHARS
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.values import Value
 
@@ -25,7 +25,7 @@ NO_SERVERS = (
     "No MCP server is configured. Name one under mcp in the settings: docs/mcp.md shows how."
 )
 WAITING = "This project's file has {key} that wait for your trust: %agent config shows them, %agent config trust believes them."
-MOST_TOOLS = 12
+MAX_LISTED_TOOLS = 12
 REPAIRED = (
     "Schemas of the MCP server {server!r} are repaired for the model, since providers would refuse the whole request for what "
     "is wrong in them: {names}. Inputs are checked against what the server wrote."
@@ -34,9 +34,9 @@ SHORTENED = "The description of {tool!r} of the MCP server {server!r} has {chars
 
 
 def names_text(names: Sequence[str]) -> str:
-    """Return names in a row, of many the first ones."""
-    more = f" and {len(names) - MOST_TOOLS} more" if len(names) > MOST_TOOLS else ""
-    return ", ".join(names[:MOST_TOOLS]) + more
+    """Return names separated by commas; of many, the first and how many follow."""
+    more = f" and {len(names) - MAX_LISTED_TOOLS} more" if len(names) > MAX_LISTED_TOOLS else ""
+    return ", ".join(names[:MAX_LISTED_TOOLS]) + more
 
 
 class Extensions(Value):
@@ -47,7 +47,7 @@ class Extensions(Value):
     remarks: tuple[str, ...]
     """Hooks that cannot be loaded."""
     lines: InKernel[Lines] = ()
-    """What a cell shows of them."""
+    """The output of a cell."""
 
 
 class ListExtensions(Operation):
@@ -56,7 +56,7 @@ class ListExtensions(Operation):
     type: Literal["extensions"] = "extensions"
     connect: bool = False
     kind: Literal["hooks", "mcp"] | None = None
-    """Which of them a cell shows."""
+    """The kind that a cell shows."""
     forms = (
         Form(
             "hooks",
@@ -81,14 +81,14 @@ class ListExtensions(Operation):
             await services.servers.restart()
         held = services.config.held
         hooks, problems = services.hooks.status(), tuple(services.hooks.problems)
-        known = services.servers.status()
+        servers = services.servers.status()
         return Extensions(
             hooks=hooks,
-            servers=known,
+            servers=servers,
             remarks=problems,
             lines=hook_lines(hooks, problems, held)
             if self.kind == "hooks"
-            else server_lines(known, services.registry, held),
+            else server_lines(servers, services.registry, held),
         )
 
     def output(self, answer: Extensions) -> Lines:
@@ -98,57 +98,57 @@ class ListExtensions(Operation):
 def hook_lines(
     hooks: Sequence[HookStatus], problems: Sequence[str], held: Sequence[UntrustedSetting]
 ) -> Lines:
-    """Return the hooks as a table, and what is wrong with some."""
-    said = [*problems, *_waiting(held, "hooks", "hooks")]
+    """Return the hooks as a table, and their problems."""
+    lines = [*problems, *_untrusted_hint(held, "hooks", "hooks")]
     rows = [
         (
-            one.name,
-            one.label,
-            one.origin,
-            f"{one.calls:,}",
-            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
+            hook.name,
+            hook.label,
+            hook.origin,
+            f"{hook.calls:,}",
+            f"{hook.failures:,}: it {hook.problem}" if hook.failures else "0",
         )
-        for one in hooks
+        for hook in hooks
     ]
-    return [PolicySection("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
+    return [PolicySection("", HOOK_HEAD, rows), *lines] if rows else (lines or [NO_HOOKS])
 
 
 def server_lines(
     servers: Sequence[McpServerStatus], registry: Registry, held: Sequence[UntrustedSetting] = ()
 ) -> Lines:
-    """Return the servers as a table, and what the model is shown of their tools in other words."""
-    waiting = _waiting(held, "mcp", "MCP servers")
+    """Return the servers as a table, and sentences about tools that the model is shown changed."""
+    waiting = _untrusted_hint(held, "mcp", "MCP servers")
     if not servers:
         return waiting or [NO_SERVERS]
     rows = [
         (
-            one.name,
-            f"{one.state} ({one.kind})",
-            one.origin,
-            names_text(one.tools) or one_line(one.problem, 300),
+            server.name,
+            f"{server.state} ({server.kind})",
+            server.origin,
+            names_text(server.tools) or one_line(server.problem, 300),
         )
-        for one in servers
+        for server in servers
     ]
-    said: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, rows)]
-    said += [words for one in servers for words in one.left_out]
-    said += [words for one in servers for words in _changed(one, registry)]
-    if any(one.state in ("waiting", "failed") for one in servers):
-        said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
-    return [*said, *waiting]
+    lines: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, rows)]
+    lines += [words for server in servers for words in server.left_out]
+    lines += [words for server in servers for words in _repaired_tools(server, registry)]
+    if any(server.state in ("waiting", "failed") for server in servers):
+        lines.append("They are connected when a prompt begins; %agent mcp connect does it now.")
+    return [*lines, *waiting]
 
 
-def _changed(server: McpServerStatus, registry: Registry) -> Iterator[str]:
-    """Yield sentences about tools of which the model is shown something else than what their server wrote."""
-    specs = [registry.spec(one) for one in registry.offered() if one.name in server.tools]
-    mended = [one.name for one in specs if is_repaired(one)]
-    if mended:
-        yield REPAIRED.format(server=server.name, names=names_text(mended))
-    for name, chars in server.shortened[:MOST_TOOLS]:
+def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str]:
+    """Yield sentences about tools whose schema or description is changed for the model."""
+    specs = [registry.spec(tool) for tool in registry.offered() if tool.name in server.tools]
+    repaired = [spec.name for spec in specs if is_repaired(spec)]
+    if repaired:
+        yield REPAIRED.format(server=server.name, names=names_text(repaired))
+    for name, chars in server.shortened[:MAX_LISTED_TOOLS]:
         yield SHORTENED.format(
-            tool=name, server=server.name, chars=count(chars), most=count(LONGEST_DESCRIPTION)
+            tool=name, server=server.name, chars=count(chars), most=count(MAX_DESCRIPTION_CHARS)
         )
 
 
-def _waiting(held: Sequence[UntrustedSetting], key: str, words: str) -> list[str]:
-    """Return a sentence if a project's file names some that wait for trust and are not used yet."""
-    return [WAITING.format(key=words)] if any(one.key == key for one in held) else []
+def _untrusted_hint(held: Sequence[UntrustedSetting], key: str, words: str) -> list[str]:
+    """Return a sentence if settings of this key in a project's file wait for trust."""
+    return [WAITING.format(key=words)] if any(setting.key == key for setting in held) else []

@@ -1,44 +1,44 @@
-"""The list of the modules of operations, with the words that each brings, so that one is found without the others.
+"""The list of the modules of operations, with the types and commands of each, so that one is imported alone.
 
-Border: words alone. ``operation_table.py`` imports the modules; ``palimpsest --help`` is made of this list and imports none.
+Border: text only. ``operation_table.py`` imports the modules; ``palimpsest --help`` uses this list and imports none.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Listed(NamedTuple):
-    """A module beside this one, and what it brings; a test compares the two."""
+class OperationModule(NamedTuple):
+    """A module of this folder, with its types and commands; a test compares the two."""
 
     module: str
     types: str
-    """The types of its operations, in order."""
+    """The types of its operations, separated by blanks, in order."""
     commands: Mapping[str, str] = {}
-    """Its commands of ``palimpsest``: the names of the forms for the terminal, and what each does."""
+    """Its commands of ``palimpsest``: the help of each form for the terminal, by name."""
 
 
 MODULES = (
-    Listed("status", "status todo private replay config"),
-    Listed("sessions", "sessions children open new title archive delete fork branches"),
-    Listed("turns", "prompt queue steer cancel loop retry withdraw compact reply answer"),
-    Listed("context", "context parts context-edit policy"),
-    Listed("reverts", "revert"),
-    Listed("controls", "mode approvals budget trust-session trust"),
-    Listed("step_mode", "step release another-summary older-summary"),
-    Listed("definitions", "definitions choices"),
-    Listed("extensions", "extensions"),
-    Listed("storage", "storage"),
-    Listed(
+    OperationModule("status", "status todo private replay config"),
+    OperationModule("sessions", "sessions children open new title archive delete fork branches"),
+    OperationModule("turns", "prompt queue steer cancel loop retry withdraw compact reply answer"),
+    OperationModule("context", "context parts context-edit policy"),
+    OperationModule("reverts", "revert"),
+    OperationModule("controls", "mode approvals budget trust-session trust"),
+    OperationModule("step_mode", "step release another-summary older-summary"),
+    OperationModule("definitions", "definitions choices"),
+    OperationModule("extensions", "extensions"),
+    OperationModule("storage", "storage"),
+    OperationModule(
         "sharing",
         "share unshare export import stop-import",
         {"import": "Import recordings into a project."},
     ),
-    Listed("panel", "model agent open-inspector"),
-    Listed(
+    OperationModule("panel", "model agent open-inspector"),
+    OperationModule(
         "page",
         "image close recreate-outputs mentions mention-preview attach prompt-history inspect",
     ),
-    Listed(
+    OperationModule(
         "recordings",
         "figures compare report",
         {

@@ -1,4 +1,4 @@
-"""What a page alone asks: images, a segment's last form, lost outputs, what a prompt may name, an inspector's questions."""
+"""Operations of pages only: images, final and lost outputs of cells, mentions, earlier prompts, inspectors' questions."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operations.operation import Desk, DrawnText, Operation, WithContent
+from palimpsest.frontends.operation_base.operation import Desk, DrawnText, Operation, WithContent
 from palimpsest.frontends.protocol.segments import TurnSegment
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import turn_outputs
@@ -42,7 +42,7 @@ class ShowImage(Operation):
 
 
 class CloseSegment(TurnSegment, Operation):
-    """Build the final output of a segment that its cell did not get, since the page was reloaded."""
+    """Build the final output of a segment that its cell did not receive because the page was reloaded."""
 
     type: Literal["close"] = "close"
 
@@ -65,7 +65,7 @@ class RecreatedOutputs(Value):
 
 
 class RecreateOutputs(Operation):
-    """Build the outputs of a turn's cell again, where the notebook no longer has them."""
+    """Rebuild the outputs of a turn's cell, where the notebook no longer has them."""
 
     type: Literal["recreate-outputs"] = "recreate-outputs"
     session: str
@@ -73,43 +73,43 @@ class RecreateOutputs(Operation):
 
     async def run(self, at: Desk) -> RecreatedOutputs:
         session = await at.find(self.session)
-        made = await asyncio.to_thread(
+        recreated = await asyncio.to_thread(
             lambda: turn_outputs(
                 session.id,
                 self.turn,
                 session.snapshot(),
                 session.records_after(0),
                 scrub=scrubber(os.environ),
-                picture=session.picture,
+                read_image=session.picture,
                 density=session.density,
             )
         )
-        return RecreatedOutputs(outputs=made)
+        return RecreatedOutputs(outputs=recreated)
 
 
 class ListMentions(Operation):
-    """List what a prompt may name: the newest error, variables, cells, outputs and files."""
+    """List what a prompt can mention: the newest error, variables, cells, outputs and files."""
 
     type: Literal["mentions"] = "mentions"
     session: str | None = None
     agent: str | None = None
-    """The agent that would answer, since rules may be its own; None means the session's."""
+    """The agent that would answer, whose rules may differ; None means the session's."""
     query: str = ""
-    """Letters of a file's path; the other kinds are listed whole, and the page chooses among them."""
+    """Part of a file's path; the other kinds are listed completely, and the page filters them."""
 
     async def run(self, at: Desk) -> MentionList:
         session = await at.find(self.session)
-        return await session.mentions.offered(self.query, self.agent)
+        return await session.mentions.list_mentions(self.query, self.agent)
 
 
 class PreviewedMentions(Value):
-    """What would go along with each mention of a prompt."""
+    """The content that each mention would add to a prompt."""
 
     previews: tuple[MentionPreview, ...]
 
 
 class PreviewMentions(Operation):
-    """Say what would go along with a prompt that is being typed; nothing is sent."""
+    """Return the content that mentions would add to a prompt that is being typed; sends nothing."""
 
     type: Literal["mention-preview"] = "mention-preview"
     session: str | None = None
@@ -122,7 +122,7 @@ class PreviewMentions(Operation):
 
 
 class AttachFile(Operation):
-    """Keep a file that was pasted or dropped into the composer, and say what it would add; nothing is sent."""
+    """Store a file that was pasted or dropped into the composer, and return what it would add; sends nothing."""
 
     type: Literal["attach"] = "attach"
     session: str | None = None
@@ -140,34 +140,34 @@ class ListedPrompts(Value):
 
     prompts: tuple[str, ...]
     cursor: str | None = None
-    """Where the next page begins; None on the last one."""
+    """Passed to get the next page; None on the last page."""
 
 
 class ListPrompts(Operation):
-    """List what was asked in the project before: in this session, then in the others, the newest first."""
+    """List earlier prompts of the project, newest first: those of this session, then of the others."""
 
     type: Literal["prompt-history"] = "prompt-history"
     session: str | None = None
     cursor: str | None = Field(default=None, max_length=200)
-    """The cursor that the page before returned."""
+    """The cursor in the answer for the page before."""
 
     async def run(self, at: Desk) -> ListedPrompts:
         session = await at.find(self.session)
-        found = await at.services.workspace.typed_prompts(session.id, self.cursor)
-        return ListedPrompts(prompts=found.prompts, cursor=found.cursor)
+        typed = await at.services.workspace.typed_prompts(session.id, self.cursor)
+        return ListedPrompts(prompts=typed.prompts, cursor=typed.cursor)
 
 
 class Inspect(Operation):
-    """Ask one question about a session, or about a recording that lies in a file; nothing is written."""
+    """Answer a question about a session, or about a recording in a file; writes nothing."""
 
     type: Literal["inspect"] = "inspect"
     session: str | None = None
-    """None for the notebook's; with ``path`` one of the recording's, or None for its first."""
+    """None means the notebook's session; with ``path``, a session of the recording, or None for its first."""
     path: str | None = Field(default=None, max_length=4_096)
     """A recorded file or folder, from the kernel's start directory; none of it is imported."""
     query: ViewQuery
     client: str = Field(default="", max_length=200)
-    """The page that asks: of its questions for a track that wait, only the newest is answered."""
+    """The page that sends it: of its waiting questions for a track, only the newest is answered."""
 
     async def run(self, at: Desk) -> ViewAnswer:
         inspections = at.services.inspections
@@ -177,7 +177,7 @@ class Inspect(Operation):
             )
         session = self.session
         if session is None:
-            known = await at.services.workspace.known(at.notebook)
+            known = await at.services.workspace.current_session(at.notebook)
             if known is None:
                 raise NotFound(NOTHING_TO_INSPECT)
             session = known.id

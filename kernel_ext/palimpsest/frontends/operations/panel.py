@@ -1,11 +1,11 @@
-"""What is typed in the panel alone: choose the model or the agent of the next prompt, and open the inspector."""
+"""Commands of the panel only: choose the model or the agent of the next prompt, and open the inspector."""
 
 import asyncio
 from typing import Annotated, ClassVar, Literal
 
-from palimpsest.frontends.operation_text.command_output import PolicySection, shown
+from palimpsest.frontends.operation_base.operation import Desk, Form, OneWord, Operation
+from palimpsest.frontends.operation_text.command_output import PolicySection, joined_output
 from palimpsest.frontends.operations.definitions import model_lines
-from palimpsest.frontends.operations.operation import Desk, Form, OneWord, Operation
 from palimpsest.frontends.protocol.connection import TypedAnswer
 from palimpsest.transcript.errors import UserError
 
@@ -29,7 +29,7 @@ class ChooseModel(Operation):
     async def run(self, at: Desk) -> TypedAnswer:
         if self.model is None:
             lines = await asyncio.to_thread(model_lines, at.services)
-            return TypedAnswer(markdown=shown(lines).markdown)
+            return TypedAnswer(markdown=joined_output(lines).markdown)
         at.services.check_model(self.model)
         return TypedAnswer(model=self.model)
 
@@ -53,8 +53,8 @@ class ChooseAgent(Operation):
     async def run(self, at: Desk) -> TypedAnswer:
         rows = await asyncio.to_thread(at.services.agents)
         if self.agent is None:
-            table = PolicySection("", ("agent", "what it is for"), [(*one,) for one in rows])
-            return TypedAnswer(markdown=shown([table]).markdown)
+            table = PolicySection("", ("agent", "what it is for"), [(*row,) for row in rows])
+            return TypedAnswer(markdown=joined_output([table]).markdown)
         names = [name for name, _ in rows]
         if self.agent not in names:
             known = ", ".join(names)

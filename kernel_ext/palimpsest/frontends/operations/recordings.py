@@ -1,6 +1,6 @@
-"""What ``palimpsest`` says of recordings without a kernel: their figures, policies or sessions compared, and a report.
+"""Operations of ``palimpsest`` on recordings, without a kernel: inspect, compare, report.
 
-Review is imported with the first answer.
+Border: the ``review`` package is imported when the first operation runs.
 """
 
 import os
@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict
 
-from palimpsest.frontends.operation_text.command_report import CommandReport
-from palimpsest.frontends.operations.operation import (
+from palimpsest.frontends.operation_base.operation import (
     Argument,
-    AsItIs,
     Desk,
     FileName,
     Form,
     Operation,
+    Unvalidated,
 )
+from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.transcript.errors import UserError
 
 if TYPE_CHECKING:
-    from palimpsest.review.comparison.session_review import PolicyLike, SessionReview
-    from palimpsest.review.recordings.recording import Recording
-    from palimpsest.review.recordings.recording_review import RecordingReview
+    from palimpsest.review.recorded_sessions.recording import Recording
+    from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+    from palimpsest.review.session_review import PolicyLike, SessionReview
 
 ALL = "all"
 PRICES = ("session", "price", "lifetime")
@@ -33,14 +33,14 @@ Policies = Annotated[
 ]
 
 
-def _command(name: str, *fields: str, has_rows: bool = False) -> Form:
+def _terminal_form(name: str, *fields: str, has_rows: bool = False) -> Form:
     return Form(
         name, takes=fields, in_panel=False, in_cell=False, in_terminal=True, has_rows=has_rows
     )
 
 
 class RecordingOperation(Operation):
-    """An operation that reads recordings at the prices that are asked for."""
+    """An operation that reads recordings and computes their cost at given prices."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
     in_page: ClassVar[bool] = False
@@ -52,22 +52,24 @@ class RecordingOperation(Operation):
     """how long the cache keeps a prefix: seconds, or 5m, 1h"""
 
     def answer(self, at: Desk) -> CommandReport:
-        """Do it; raises UserError."""
+        """Run the operation, blocking; raises UserError."""
         raise NotImplementedError
 
     async def run(self, at: Desk) -> CommandReport:
-        return await at.aside(self.answer, at)
+        return await at.run_blocking(self.answer, at)
 
     def report(self, answer: CommandReport) -> CommandReport:
         return answer
 
-    def opened(self, path: str, at: Desk) -> "Recording[RecordingReview]":
+    def open_recording(self, path: str, at: Desk) -> "Recording[RecordingReview]":
         """Open a recording."""
-        from palimpsest.review.recordings.recording import open_recording
-        from palimpsest.store.exchange.importer import ImportControl, untold
+        from palimpsest.review.recorded_sessions import recording
+        from palimpsest.store.exchange.importer import ImportControl, ignore_progress
 
-        control = ImportControl(at.progress or untold)
-        return open_recording(path, control=control, price=self.price, lifetime=self.lifetime)
+        control = ImportControl(at.progress or ignore_progress)
+        return recording.open_recording(
+            path, control=control, price=self.price, lifetime=self.lifetime
+        )
 
 
 class ShowFigures(RecordingOperation):
@@ -76,17 +78,19 @@ class ShowFigures(RecordingOperation):
     type: Literal["figures"] = "figures"
     path: Annotated[FileName, Argument("PATH")]
     """a recording, a folder, or a project"""
-    forms = (_command("inspect", "path", *PRICES, has_rows=True),)
+    forms = (_terminal_form("inspect", "path", *PRICES, has_rows=True),)
 
     def answer(self, at: Desk) -> CommandReport:
         from palimpsest.frontends.operation_text.session_report import SessionReport
 
-        with self.opened(self.path, at) as recording:
-            reports = [SessionReport(one) for one in _chosen(recording, self.session)]
+        with self.open_recording(self.path, at) as recording:
+            reports = [
+                SessionReport(session) for session in _select_sessions(recording, self.session)
+            ]
             return CommandReport(
                 "inspect",
-                {"path": self.path, "sessions": [one.json() for one in reports]},
-                [table for one in reports for table in one.tables],
+                {"path": self.path, "sessions": [report.json() for report in reports]},
+                [table for report in reports for table in report.tables],
                 recording.problems,
             )
 
@@ -103,7 +107,9 @@ class CompareRecordings(RecordingOperation):
     """tokens of the context window to assume"""
     summary: Annotated[str | None, Argument("TEXT")] = None
     """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
-    forms = (_command("compare", "path", "policy", "window", "summary", *PRICES, has_rows=True),)
+    forms = (
+        _terminal_form("compare", "path", "policy", "window", "summary", *PRICES, has_rows=True),
+    )
 
     def answer(self, at: Desk) -> CommandReport:
         first, *others = self.path
@@ -113,34 +119,38 @@ class CompareRecordings(RecordingOperation):
             raise UserError(
                 "Policies are compared over one recording; give one, or neither --policy nor --summary."
             )
-        return self._recorded(first, others[0], at) if others else self._policies(first, at)
+        return (
+            self._compare_recordings(first, others[0], at)
+            if others
+            else self._compare_policies(first, at)
+        )
 
-    def _policies(self, path: str, at: Desk) -> CommandReport:
-        policies = _policies([one for many in self.policy or [[ALL]] for one in many])
-        with self.opened(path, at) as recording:
-            compared = [
-                one.compare(policies, window=self.window, summary=self.summary)
-                for one in _chosen(recording, self.session, with_requests=True)
+    def _compare_policies(self, path: str, at: Desk) -> CommandReport:
+        policies = _policies_named([name for many in self.policy or [[ALL]] for name in many])
+        with self.open_recording(path, at) as recording:
+            comparisons = [
+                session.compare(policies, window=self.window, summary=self.summary)
+                for session in _select_sessions(recording, self.session, with_requests=True)
             ]
             return CommandReport(
                 "compare",
-                {"path": path, "comparisons": [one.json() for one in compared]},
-                [one.table for one in compared],
+                {"path": path, "comparisons": [comparison.json() for comparison in comparisons]},
+                [comparison.table for comparison in comparisons],
                 recording.problems,
             )
 
-    def _recorded(self, first: str, second: str, at: Desk) -> CommandReport:
-        from palimpsest.review.comparison.recorded_comparison import compare_recorded
+    def _compare_recordings(self, first: str, second: str, at: Desk) -> CommandReport:
+        from palimpsest.review.recorded_comparison import compare_recorded
 
-        with self.opened(first, at) as one, self.opened(second, at) as other:
-            left = next(_chosen(one, self.session, with_requests=True))
-            right = next(_chosen(other, "", with_requests=True))
-            compared = compare_recorded(left, right)
+        with self.open_recording(first, at) as recording, self.open_recording(second, at) as other:
+            left = next(_select_sessions(recording, self.session, with_requests=True))
+            right = next(_select_sessions(other, "", with_requests=True))
+            comparison = compare_recorded(left, right)
             return CommandReport(
                 "compare",
-                {"paths": [first, second], "sessions": compared.json()["sessions"]},
-                [compared.table],
-                (*one.problems, *other.problems),
+                {"paths": [first, second], "sessions": comparison.json()["sessions"]},
+                [comparison.table],
+                (*recording.problems, *other.problems),
             )
 
 
@@ -156,68 +166,68 @@ class WriteReport(RecordingOperation):
     """what to compare with, with numbers as in "sweagent.last_n n=10"; else three of the field"""
     texts: Annotated[
         Literal["none", "preview", "all"],
-        AsItIs(),
+        Unvalidated(),
         Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
     """of the session's texts: none, the first 200 characters (the default), or all"""
-    forms = (_command("report", "path", "file", "policy", "texts", *PRICES),)
+    forms = (_terminal_form("report", "path", "file", "policy", "texts", *PRICES),)
 
     def answer(self, at: Desk) -> CommandReport:
         if self.path is None:  # a session of the kernel's project
             review = at.services.inspections.answers(self.session).review()
-            return self._written(review, at.services.services.environment)
-        with self.opened(self.path, at) as recording:
-            review = next(_chosen(recording, self.session, with_requests=True))
-            written = self._written(review, os.environ)
-            return replace(written, problems=recording.problems)
+            return self._write(review, at.services.services.environment)
+        with self.open_recording(self.path, at) as recording:
+            review = next(_select_sessions(recording, self.session, with_requests=True))
+            report = self._write(review, os.environ)
+            return replace(report, problems=recording.problems)
 
-    def _written(self, review: "SessionReview", environment: Mapping[str, str]) -> CommandReport:
+    def _write(self, review: "SessionReview", environment: Mapping[str, str]) -> CommandReport:
         from palimpsest.frontends.operation_text.report_file import write_report
-        from palimpsest.review.comparison.price_file import price_words
+        from palimpsest.review.prices.price_file import price_words
 
-        written = write_report(
+        file = write_report(
             review,
             self.file,
             environment=environment,
-            policies=[one for many in self.policy or () for one in many],
+            policies=[name for many in self.policy or () for name in many],
             texts=self.texts,
             price=None if self.path else price_words(self.price, self.lifetime),
         )
-        session, size = review.timeline.session, written.stat().st_size
+        session, size = review.timeline.session, file.stat().st_size
         return CommandReport(
             "report",
-            {"path": self.path, "session": session, "file": str(written), "bytes": size},
-            words=[f"{written} holds session {session}, {size / 1e3:,.0f} kB; it loads nothing."],
+            {"path": self.path, "session": session, "file": str(file), "bytes": size},
+            words=[f"{file} holds session {session}, {size / 1e3:,.0f} kB; it loads nothing."],
         )
 
 
-def _policies(words: Sequence[str]) -> "list[PolicyLike]":
-    from palimpsest.review.policies.recorded_policy import RECORDED
-    from palimpsest.review.recordings.preset_policies import policy_from_words, preset_names
-    from palimpsest.review.replay.simulation import RAW
+def _policies_named(words: Sequence[str]) -> "list[PolicyLike]":
+    from palimpsest.context_policies.interface.recorded_policy import RECORDED
+    from palimpsest.context_policies.replay.simulation import RAW
+    from palimpsest.review.recorded_sessions.preset_policies import policy_from_words, preset_names
 
-    every = (RECORDED, RAW, *preset_names())
-    wanted = [name for one in words for name in (every if one == ALL else (one,))]
-    return [policy_from_words(one) for one in dict.fromkeys(wanted)]
+    all_names = (RECORDED, RAW, *preset_names())
+    names = [name for word in words for name in (all_names if word == ALL else (word,))]
+    return [policy_from_words(name) for name in dict.fromkeys(names)]
 
 
-def _chosen(
+def _select_sessions(
     recording: "Recording[RecordingReview]", session: str, *, with_requests: bool = False
 ) -> "Iterator[SessionReview]":
-    """Yield the sessions that are asked for: one by id or number from 1, else all; those of subagents last.
+    """Yield one session, by id or number from 1, or all where ``session`` is empty; those of subagents last.
 
-    ``with_requests`` leaves out sessions without any, and those of subagents.
+    ``with_requests`` omits sessions without requests and those of subagents.
     """
     if session:
         yield _session(recording, session)
         return
-    found = 0
-    for one in recording:
-        is_wanted = one.timeline.requests and one.timeline.parent is None
-        if is_wanted or not with_requests:
-            found += 1
-            yield one
-    if not found:
+    count = 0
+    for review in recording:
+        is_main_with_requests = review.timeline.requests and review.timeline.parent is None
+        if is_main_with_requests or not with_requests:
+            count += 1
+            yield review
+    if not count:
         raise UserError("The recording has no session with a request, so there is nothing to say.")
 
 

@@ -1,13 +1,13 @@
-"""Revert a prompt with its files, undo that, make it final, and show what changed in files."""
+"""Operations on reverts: revert a prompt with its files, undo that, make it final, show changes in files."""
 
 import re
 from typing import Any, Literal
 
 from pydantic import Field
 
+from palimpsest.frontends.operation_base.operation import Desk, Form, Operation, Reader
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
-from palimpsest.frontends.operations.operation import Desk, Form, Operation, Reader
 from palimpsest.session.revert.operations import Reverts
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
@@ -18,33 +18,33 @@ FLAGS = {"revert": ("--preview", "--overwrite"), "unrevert": ("--overwrite",)}
 
 
 class RevertAnswer(Value):
-    """What a revert did, or would do."""
+    """The outcome of an operation on reverts."""
 
     revert: RevertPreview | None = None
-    """What a revert or unrevert would do, or did."""
+    """The effects of a revert or unrevert, or those that a preview expects."""
     diffs: tuple[FileDiff, ...] | None = None
     """The changes in files."""
     removed: int | None = Field(default=None, exclude=True)
-    """How many messages a cleanup removed."""
+    """The number of messages that a cleanup removed."""
 
 
-def _written(name: str, names: int = 0) -> Reader:
-    """Return what reads ``[ID] [--preview] [--overwrite[=FILES]]``, as far as the form takes them."""
+def _revert_reader(name: str, max_ids: int = 0) -> Reader:
+    """Return a parser for ``[ID] [--preview] [--overwrite[=FILES]]``, limited to the flags and ids of the form."""
 
     def read(rest: str) -> dict[str, Any] | None:
         words = rest.split()
-        flags = [one.partition("=") for one in words if one.startswith("--")]
-        given = [one for one in words if not one.startswith("--")]
+        flags = [word.partition("=") for word in words if word.startswith("--")]
+        ids = [word for word in words if not word.startswith("--")]
         if any(flag not in FLAGS.get(name, ()) for flag, _, _ in flags):
             return None
-        if len(given) > names or not all(re.fullmatch(r"\w+", one) for one in given):
+        if len(ids) > max_ids or not all(re.fullmatch(r"\w+", word) for word in ids):
             return None
-        values: dict[str, Any] = {"target": "".join(given)}
+        values: dict[str, Any] = {"target": "".join(ids)}
         for flag, _, value in flags:
             if flag == "--preview":
                 values["action"] = "preview"
             else:
-                files = tuple(one.strip() for one in value.split(",") if one.strip())
+                files = tuple(word.strip() for word in value.split(",") if word.strip())
                 values |= {"overwrite": files, "in_conflict": name == "revert"}
         return values
 
@@ -52,29 +52,29 @@ def _written(name: str, names: int = 0) -> Reader:
 
 
 class Revert(Operation):
-    """Revert a message and what follows, undo that, make it final, or only preview it."""
+    """Revert a message and all that follow, undo that, make it final, or only preview it."""
 
     type: Literal["revert"] = "revert"
     session: str | None = None
     action: Literal["preview", "revert", "unrevert", "cleanup", "diff"]
     target: str = Field(default="", max_length=200)
-    """The id of a message or part; none means the newest prompt, and for ``diff`` the whole session."""
+    """The id of a message or part; empty means the newest prompt, and for ``diff`` the whole session."""
     overwrite: tuple[str, ...] = ()
     """Files to overwrite although they were changed outside the session."""
     in_conflict: bool = False
-    """``overwrite`` names files that must be in a conflict; none, or ``all``, are all that are."""
+    """``overwrite`` may name only files with a conflict; empty, or ``all``, means all of them."""
     forms = (
         Form(
             "revert",
             "revert the newest prompt, or from ID on, with its files: %agent revert [ID] [--preview]",
             fixed={"action": "revert"},
-            read=_written("revert", 1),
+            read=_revert_reader("revert", 1),
         ),
         Form(
             "unrevert",
             "undo the revert",
             fixed={"action": "unrevert"},
-            read=_written("unrevert"),
+            read=_revert_reader("unrevert"),
         ),
         Form(
             "cleanup",
@@ -85,7 +85,7 @@ class Revert(Operation):
             "diff",
             "what the session changed in files: %agent diff, or diff last for the newest turn",
             fixed={"action": "diff"},
-            read=_written("diff", 1),
+            read=_revert_reader("diff", 1),
             keywords=("last",),
         ),
     )
@@ -96,7 +96,7 @@ class Revert(Operation):
             case "preview":
                 return RevertAnswer(revert=await reverts.preview(self.target))
             case "revert":
-                files = await self._overwritten(reverts)
+                files = await self._files_to_overwrite(reverts)
                 return RevertAnswer(revert=await reverts.revert(self.target, files))
             case "unrevert":
                 return RevertAnswer(revert=await reverts.unrevert(self.overwrite))
@@ -105,8 +105,8 @@ class Revert(Operation):
             case "diff":
                 return RevertAnswer(diffs=await reverts.diff(self.target))
 
-    async def _overwritten(self, reverts: Reverts) -> tuple[str, ...]:
-        """Return the files to overwrite."""
+    async def _files_to_overwrite(self, reverts: Reverts) -> tuple[str, ...]:
+        """Return the files to overwrite; raises UserError for one without a conflict."""
         if not self.in_conflict:
             return self.overwrite
         conflicts = (await reverts.preview(self.target)).conflicts
@@ -120,7 +120,7 @@ class Revert(Operation):
 
     def output(self, answer: RevertAnswer) -> CommandOutput:
         if answer.revert is not None:
-            return revert_text(answer.revert, back=self.action == "unrevert")
+            return revert_text(answer.revert, is_undone=self.action == "unrevert")
         if answer.diffs is not None:
             return diff_text(answer.diffs, self.target)
         return cleaned_text(answer.removed or 0)

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, SkipValidation, field_validator
 
-from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines
-from palimpsest.frontends.operation_text.session_head import head_of
-from palimpsest.frontends.operation_text.session_list import (
-    list_lines,
-    opened_text,
-    quoted,
-    table_of,
-    with_children,
-)
-from palimpsest.frontends.operations.grammar import SESSION, WHICH, OptionError
-from palimpsest.frontends.operations.operation import (
+from palimpsest.frontends.operation_base.grammar import SESSION, WHICH, OptionError
+from palimpsest.frontends.operation_base.operation import (
     Desk,
     Done,
     Form,
@@ -25,7 +16,16 @@ from palimpsest.frontends.operations.operation import (
     Operation,
     SessionAnswer,
 )
-from palimpsest.review.recordings.branch import BranchTable
+from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines
+from palimpsest.frontends.operation_text.session_head import head_of
+from palimpsest.frontends.operation_text.session_list import (
+    list_lines,
+    opened_text,
+    table_of,
+    title_and_size,
+    with_children,
+)
+from palimpsest.review.recorded_sessions.branch import BranchTable
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.session_search import PAGE, Page, Query
 from palimpsest.store.interface import SessionSummary
@@ -34,11 +34,11 @@ from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Value
 
 if TYPE_CHECKING:
-    from palimpsest.review.recordings.branch_comparison import BranchComparison
+    from palimpsest.review.recorded_sessions.branch_comparison import BranchComparison
 
-MOST_ROWS = 100
-"""Sessions in one answer; a page asks for more when a person scrolls down."""
-PIECE = re.compile(r"\w{4,}")
+DEFAULT_LIMIT = 100
+"""Sessions in one answer; a page requests more when the user scrolls down."""
+MESSAGE_ID = re.compile(r"\w{4,}")
 ANY_NUMBER = re.compile(r"[-+]?\d{1,18}")
 TRY = "try"
 
@@ -48,28 +48,28 @@ class ListedSessions(Value):
 
     sessions: tuple[SessionSummary, ...]
     total: int
-    """How many sessions there are in all."""
+    """The number of sessions on all pages."""
     cursor: str | None = None
-    """Where the next page of sessions begins."""
-    found: InKernel[Page] = Page((), 0)
+    """Passed to get the next page; None on the last page."""
+    page: InKernel[Page] = Page((), 0)
     current: str = Field(default="", exclude=True)
     """The notebook's session."""
 
 
 class OpenedSession(SessionAnswer):
-    """The session that is the notebook's current one from now on, or that was begun."""
+    """The session that was opened or begun, and is now the notebook's current one unless it has a parent."""
 
     live: InKernel[KernelSession]
 
 
 class SessionTitle(Done):
-    """What a session is called."""
+    """The title of a session."""
 
     title: str = Field(exclude=True)
 
 
 class ArchivedSession(Done):
-    """The session that was archived, or is listed again."""
+    """The session that was archived or unarchived."""
 
     session: str = Field(exclude=True)
 
@@ -78,24 +78,24 @@ class DeletedSessions(Done):
     """The sessions that were deleted, or would be."""
 
     ids: tuple[str, ...] = Field(exclude=True)
-    """Those that were, children before their parents."""
+    """The deleted sessions, children before their parents; empty for a preview."""
     family: tuple[SessionSummary, ...] = Field(exclude=True)
-    """The summaries of all that belong together, the session itself at the end."""
+    """The summaries of the session and its children; the session itself is last."""
 
 
-def _query(rest: str) -> dict[str, Any]:
-    """Read search words and options."""
+def _parse_query(rest: str) -> dict[str, Any]:
+    """Parse search words and options."""
     words: list[str] = []
     values: dict[str, Any] = {}
-    given = iter(rest.split())
-    for word in given:
+    words_left = iter(rest.split())
+    for word in words_left:
         match word:
             case "--all":
                 values |= {"archived": None, "children": True}
             case "--archived":
                 values["archived"] = True
             case "--page":
-                values["number"] = _number(next(given, ""))
+                values["number"] = _page_number(next(words_left, ""))
             case _ if word.startswith("--"):
                 raise OptionError(
                     f"There is no option {word} of %agent sessions. Known: --all, --archived, --page N."
@@ -105,7 +105,7 @@ def _query(rest: str) -> dict[str, Any]:
     return {"words": " ".join(words), **values}
 
 
-def _number(text: str) -> int:
+def _page_number(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise OptionError("--page needs a number from 1 on: %agent sessions --page 2.")
     return int(text)
@@ -119,9 +119,9 @@ class ListSessions(Operation):
     archived: bool | None = False
     """Whether to list archived sessions; None lists both kinds."""
     children: bool = False
-    """List those, too, that a ``task`` call began."""
+    """List also sessions that a ``task`` call began."""
     cursor: str | None = None
-    """The cursor that the page before returned."""
+    """The cursor in the answer for the page before."""
     number: int = Field(default=1, ge=1)
     """The number of the page, where there is no cursor."""
     limit: int | None = Field(default=None, ge=1, le=1_000)
@@ -130,37 +130,37 @@ class ListSessions(Operation):
             "sessions",
             "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
             fixed={"limit": PAGE},
-            read=_query,
+            read=_parse_query,
             view="sessions",
         ),
     )
 
     async def run(self, at: Desk) -> ListedSessions:
         workspace = at.services.workspace
-        found = await workspace.page(self.query)
+        page = await workspace.page(self.query)
         current = workspace.current_id(at.notebook)
         return ListedSessions(
-            sessions=found.sessions,
-            total=found.total,
-            cursor=found.cursor,
-            found=found,
+            sessions=page.sessions,
+            total=page.total,
+            cursor=page.cursor,
+            page=page,
             current=current,
         )
 
     @property
     def query(self) -> Query:
-        """What is looked for."""
+        """The query that selects the sessions."""
         return Query(
             self.words,
             archived=self.archived,
             children=self.children,
-            limit=self.limit or MOST_ROWS,
+            limit=self.limit or DEFAULT_LIMIT,
             number=self.number,
             cursor=self.cursor,
         )
 
     def output(self, answer: ListedSessions) -> Lines:
-        return list_lines(answer.found, self.query, answer.current)
+        return list_lines(answer.page, self.query, answer.current)
 
 
 class ListChildren(Operation):
@@ -177,9 +177,9 @@ class ListChildren(Operation):
     )
 
     async def run(self, at: Desk) -> ListedSessions:
-        session_id = self.session or (await at.seen(None, TRY)).id
-        found = tuple(await at.services.workspace.children(session_id))
-        return ListedSessions(sessions=found, total=len(found))
+        session_id = self.session or (await at.existing_session(None, TRY)).id
+        children = tuple(await at.services.workspace.children(session_id))
+        return ListedSessions(sessions=children, total=len(children))
 
     def output(self, answer: ListedSessions) -> Lines:
         if not answer.sessions:
@@ -211,7 +211,7 @@ class OpenSession(Operation):
     async def run(self, at: Desk) -> OpenedSession:
         session = await at.services.workspace.open(self.session, at.notebook)
         at.adopt(session)
-        return opened(session)
+        return opened_session(session)
 
     def output(self, answer: OpenedSession) -> Lines:
         return [opened_text(answer.live)]
@@ -224,7 +224,7 @@ class NewSession(Operation):
     title: str | None = None
     parent: str | None = None
     permission: SkipValidation[dict[str, Any] | str | None] = None
-    """Permission rules in the form of the settings, for this session alone; checked with them, not before."""
+    """Permission rules in the form of the settings, for this session only; checked when they are loaded."""
     forms = (
         Form(
             "new",
@@ -240,7 +240,7 @@ class NewSession(Operation):
         )
         if self.parent is None:
             at.adopt(session)
-        return opened(session)
+        return opened_session(session)
 
 
 class Retitle(Operation):
@@ -249,7 +249,7 @@ class Retitle(Operation):
     type: Literal["title"] = "title"
     session: str | None = None
     title: str | None = Field(default=None, max_length=1_000)
-    """None only tells what it is called."""
+    """None only returns the title."""
     forms = (
         Form(
             "title",
@@ -260,8 +260,8 @@ class Retitle(Operation):
 
     async def run(self, at: Desk) -> SessionTitle:
         if self.title is None:
-            kept = (await at.find(self.session)).snapshot(messages=False).session
-            return SessionTitle(title=kept.title if kept is not None else "?")
+            record = (await at.find(self.session)).snapshot(messages=False).session
+            return SessionTitle(title=record.title if record is not None else "?")
         session_id = await at.session_id(self.session)
         return SessionTitle(title=await at.services.workspace.retitle(session_id, self.title))
 
@@ -293,28 +293,28 @@ class Archive(Operation):
     )
 
     async def run(self, at: Desk) -> ArchivedSession:
-        session_id = self.session or (await at.seen(None, TRY)).id
-        full = await at.services.workspace.archive(session_id, archived=self.archived)
-        return ArchivedSession(session=full)
+        session_id = self.session or (await at.existing_session(None, TRY)).id
+        session_id = await at.services.workspace.archive(session_id, archived=self.archived)
+        return ArchivedSession(session=session_id)
 
     def output(self, answer: ArchivedSession) -> Lines:
-        full = answer.session
+        session_id = answer.session
         if not self.archived:
-            return [f"{full} is listed again. %agent open {full} goes on with it."]
-        back = f"%agent unarchive {full} lists it again."
-        return [f"Archived {full}: it keeps all it has and is not listed. {back}"]
+            return [f"{session_id} is listed again. %agent open {session_id} goes on with it."]
+        back = f"%agent unarchive {session_id} lists it again."
+        return [f"Archived {session_id}: it keeps all it has and is not listed. {back}"]
 
 
-def _deleted(rest: str) -> dict[str, Any] | None:
+def _parse_delete(rest: str) -> dict[str, Any] | None:
     words = rest.split()
-    named = [word for word in words if word != "--yes"]
-    if not named:
+    ids = [word for word in words if word != "--yes"]
+    if not ids:
         raise OptionError(
             "Which session? Write %agent delete ID --yes, or look first without --yes."
         )
-    if len(named) > 1 or not re.fullmatch(SESSION.pattern, named[0]):
+    if len(ids) > 1 or not re.fullmatch(SESSION.pattern, ids[0]):
         return None
-    return {"session": named[0], "preview": "--yes" not in words}
+    return {"session": ids[0], "preview": "--yes" not in words}
 
 
 class Delete(Operation):
@@ -323,13 +323,13 @@ class Delete(Operation):
     type: Literal["delete"] = "delete"
     session: Annotated[str, SESSION]
     preview: bool = False
-    """Only say what would be deleted."""
+    """Return the sessions that would be deleted, and delete none."""
     forms = (
         Form(
             "delete",
             "delete a session for good: %agent delete ID --yes",
             ("session",),
-            read=_deleted,
+            read=_parse_delete,
         ),
     )
 
@@ -339,19 +339,19 @@ class Delete(Operation):
         if family[-1].id != self.session:
             raise UserError(f"A session is deleted by its whole id. Is {family[-1].id} meant?")
         gone = () if self.preview else tuple(await workspace.delete(self.session))
-        for one in gone:
-            at.forget(one)
+        for session_id in gone:
+            at.forget(session_id)
         return DeletedSessions(ids=gone, family=family)
 
     def output(self, answer: DeletedSessions) -> Lines:
         session = answer.family[-1]
         if self.preview:
-            would = f"This would delete {quoted(session)}{with_children(len(answer.family) - 1)}."
+            would = f"This would delete {title_and_size(session)}{with_children(len(answer.family) - 1)}."
             return [would, f"%agent delete {session.id} --yes deletes it, for good."]
-        return [f"Deleted {quoted(session)}{with_children(len(answer.ids) - 1)}."]
+        return [f"Deleted {title_and_size(session)}{with_children(len(answer.ids) - 1)}."]
 
 
-def _forked(rest: str) -> dict[str, Any] | None:
+def _parse_fork(rest: str) -> dict[str, Any] | None:
     words = rest.split()
     values: dict[str, Any] = {}
     if words and re.fullmatch(SESSION.pattern, words[0]):
@@ -359,9 +359,9 @@ def _forked(rest: str) -> dict[str, Any] | None:
     match words:
         case []:
             return values
-        case ["at", piece] if PIECE.fullmatch(piece):
-            return values | {"message": piece}
-        # Also a number that no request has, which is answered with those that there are.
+        case ["at", message_id] if MESSAGE_ID.fullmatch(message_id):
+            return values | {"message": message_id}
+        # Any number, also one that no request has: the error message then lists the requests.
         case ["at", "request", number] if ANY_NUMBER.fullmatch(number):
             return values | {"request": int(number)}
         case _:
@@ -369,51 +369,51 @@ def _forked(rest: str) -> dict[str, Any] | None:
 
 
 class Fork(Operation):
-    """Begin a session in this notebook as a copy of another one, whole, or up to a message or a request."""
+    """Begin a session in this notebook as a copy of another one, complete or up to a message or a request."""
 
     type: Literal["fork"] = "fork"
     session: Annotated[str | None, SESSION] = None
     message: str | None = Field(default=None, max_length=200)
     request: int | str | None = None
-    """Its place in the session, from 1, or its id."""
+    """The request's number in the session, from 1, or its id."""
     model: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
-    """The model that goes on with the fork."""
+    """The model of the fork."""
     forms = (
         Form(
             "fork",
             "begin a session with all of this one, or before a message or request: "
             "%agent fork [ID] [at MESSAGE|at request N]",
             ("session",),
-            read=_forked,
+            read=_parse_fork,
         ),
     )
 
     @field_validator("request", "model", mode="before")
     @classmethod
-    def _told(cls, value: object) -> object:
-        """Hand on as words what can be neither, so that it is named like every other that is not there."""
+    def _text_of_wrong_type(cls, value: object) -> object:
+        """Convert a value of another type to text, so that the error names it as an unknown request or model."""
         return value if value is None or type(value) is int else str(value)
 
     async def run(self, at: Desk) -> OpenedSession:
-        session_id = self.session or (await at.seen(None, TRY)).id
+        session_id = self.session or (await at.existing_session(None, TRY)).id
         session = await at.services.workspace.fork(
             session_id, self.message, request=self.request, model=self.model, notebook=at.notebook
         )
         at.adopt(session)
-        return opened(session)
+        return opened_session(session)
 
     def output(self, answer: OpenedSession) -> Lines:
         return [f"Forked. {opened_text(answer.live)}"]
 
 
 class ListedBranches(Value):
-    """Branches side by side; to Python and to a cell, a ``BranchComparison``."""
+    """A comparison of branches; Python and a cell use it as a ``BranchComparison``."""
 
     branches: BranchTable
 
 
 class ListBranches(Operation):
-    """Compare all branches of a session's tree since the first two part: what it was forked from, and all forks."""
+    """Compare the session, its ancestors and all forks from the point where the first two branches part."""
 
     type: Literal["branches"] = "branches"
     session: Annotated[str | None, SESSION] = None
@@ -428,28 +428,28 @@ class ListBranches(Operation):
 
     async def run(self, at: Desk) -> ListedBranches:
         workspace, submit = at.services.workspace, at.services.engine.submit
-        found = await asyncio.to_thread(
-            _compared,
+        comparison = await asyncio.to_thread(
+            _compare_branches,
             await workspace.every_session(),
-            lambda one: submit(workspace.records(one)).result(),
+            lambda session_id: submit(workspace.records(session_id)).result(),
             await at.session_id(self.session),
         )
-        return ListedBranches(branches=found)
+        return ListedBranches(branches=comparison)
 
     def output(self, answer: ListedBranches) -> CommandOutput:
-        found = cast("BranchComparison", answer.branches)
-        return CommandOutput(found.markdown, found.text, found.html)
+        comparison = cast("BranchComparison", answer.branches)
+        return CommandOutput(comparison.markdown, comparison.text, comparison.html)
 
 
-def _compared(
+def _compare_branches(
     sessions: Sequence[SessionSummary], read: Callable[[str], Sequence[Record]], session: str
 ) -> "BranchComparison":
-    """Compare branches on a thread, which imports the comparison with the first of them."""
-    from palimpsest.review.recordings.branch_comparison import compare_branches
+    """Compare branches, blocking; imports ``review`` at the first call."""
+    from palimpsest.review.recorded_sessions.branch_comparison import compare_branches
 
     return compare_branches(sessions, read, session)
 
 
-def opened(session: KernelSession) -> OpenedSession:
-    """Return the answer about an open session."""
+def opened_session(session: KernelSession) -> OpenedSession:
+    """Return the answer of an operation that opened a session."""
     return OpenedSession(session=head_of(session), live=session)

@@ -1,4 +1,4 @@
-"""Share, export and import sessions. A page names files inside the project only."""
+"""Share, export and import sessions. A browser page may name only files inside the project."""
 
 import asyncio
 import shlex
@@ -10,10 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
-from palimpsest.frontends.operation_text.command_report import CommandReport
-from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import (
+from palimpsest.frontends.operation_base.grammar import OptionError
+from palimpsest.frontends.operation_base.operation import (
     Argument,
     Desk,
     Done,
@@ -21,6 +19,8 @@ from palimpsest.frontends.operations.operation import (
     Form,
     Operation,
 )
+from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
+from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.store.exchange.importer import ImportControl, Imported
@@ -30,11 +30,11 @@ from palimpsest.transcript.values import Value
 from palimpsest.transcript.visible_text import visible_line
 
 PROGRESS_SECONDS = 0.2
-"""Between two notices of an import: often enough for a bar that moves."""
-MOST_SENT = 1_500_000
-"""Largest shared page in bytes that is sent to the browser; a server passes so much in one message."""
-MOST_PROBLEMS = 10
-"""How many problems a cell shows; the Python call returns all of them."""
+"""Least time between two progress notices of an import."""
+MAX_SENT_BYTES = 1_500_000
+"""Largest shared page that is sent to the browser; a server forwards so much in one message."""
+MAX_SHOWN_PROBLEMS = 10
+"""Most problems that a cell shows; the Python call returns all of them."""
 
 GO_ON = "%agent use ID goes on with one of them; nothing of it was run."
 READ_ONLY = (
@@ -47,13 +47,13 @@ OUTCOMES = {
     "updated": "updated",
     "copy": "came as a copy, because the one here went on or is another one",
 }
-IMPORT = "Write %agent import PATH: a recording of another agent, an exported session, or a folder of them."
+IMPORT_USAGE = "Write %agent import PATH: a recording of another agent, an exported session, or a folder of them."
 _RUNNING: dict[str, threading.Event] = {}
-"""The imports that run, by the ids of their operations; a set event stops one."""
+"""The running imports, by the ids of their operations; setting its event stops one."""
 
 
 class ImportedSessions(Value):
-    """What an import brought in, and what it could not read."""
+    """The imported sessions, and the problems of an import."""
 
     imported: tuple[Imported, ...]
     unreadable: tuple[Problem, ...]
@@ -66,7 +66,9 @@ class FileOperation(Operation):
 
     session: str | None = None
 
-    def _written(self, at: Desk, path: Path, size: int, form: str, text: str = "") -> ExportedFile:
+    def _exported_file(
+        self, at: Desk, path: Path, size: int, form: str, text: str = ""
+    ) -> ExportedFile:
         root = at.services.workspace.project
         inside = root in path.parents
         return ExportedFile(
@@ -74,12 +76,12 @@ class FileOperation(Operation):
             shown=path.relative_to(root).as_posix() if inside else str(path),
             bytes=size,
             form=form,
-            content=text if text and size <= MOST_SENT else None,
+            content=text if text and size <= MAX_SENT_BYTES else None,
         )
 
 
 class Share(FileOperation):
-    """Write a page of the session that can be given to others, or write it anew."""
+    """Write or rewrite the session's share page."""
 
     type: Literal["share"] = "share"
     forms = (Form("share", "make a page of this session that can be passed on", view="share"),)
@@ -88,7 +90,7 @@ class Share(FileOperation):
         session_id = await at.session_id(self.session)
         path: Path = await at.services.workspace.sharing.share(session_id)
         text = await asyncio.to_thread(path.read_text, encoding="utf-8")
-        return self._written(at, path, len(text.encode()), "html", text)
+        return self._exported_file(at, path, len(text.encode()), "html", text)
 
     def output(self, answer: ExportedFile) -> str:
         return (
@@ -98,7 +100,7 @@ class Share(FileOperation):
 
 
 class Unshare(Operation):
-    """Delete the session's page."""
+    """Delete the session's share page."""
 
     type: Literal["unshare"] = "unshare"
     session: str | None = None
@@ -114,7 +116,7 @@ class Unshare(Operation):
         return "The page is deleted. Copies that were passed on stay where they are."
 
 
-def _exported(rest: str) -> dict[str, Any] | None:
+def _parse_export(rest: str) -> dict[str, Any] | None:
     from palimpsest.session.sharing.exports import form_of
 
     words = _split(rest)
@@ -140,17 +142,17 @@ class Export(FileOperation):
         Form(
             "export",
             "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
-            read=_exported,
+            read=_parse_export,
             keywords=("md", "ipynb", "json", "html", "opencode", "atif"),
         ),
     )
 
     async def run(self, at: Desk) -> ExportedFile:
         session_id = await at.session_id(self.session)
-        made = await at.services.workspace.sharing.export(
+        exported = await at.services.workspace.sharing.export(
             session_id, self.form, self.path, prompts=self.prompts, inside=at.is_page
         )
-        return self._written(at, made.path, made.bytes, made.form)
+        return self._exported_file(at, exported.path, exported.bytes, exported.form)
 
     def output(self, answer: ExportedFile) -> str:
         name = recorded_name(answer.path)
@@ -160,17 +162,17 @@ class Export(FileOperation):
         return words
 
 
-def _imported(rest: str) -> dict[str, Any] | None:
+def _parse_import(rest: str) -> dict[str, Any] | None:
     words = _split(rest)
     if not words:
-        raise OptionError(IMPORT)
+        raise OptionError(IMPORT_USAGE)
     if len(words) > 1 or not (_is_path(words[0]) or Path(words[0]).exists()):
         return None
     return {"path": words[0]}
 
 
 class Import(Operation):
-    """Import sessions from a file or folder; a page names one inside the project."""
+    """Import sessions from a file or folder; a page may name only one inside the project."""
 
     type: Literal["import"] = "import"
     path: Annotated[FileName, Argument("PATH", help="a recording, or a folder of recordings")] = (
@@ -188,7 +190,7 @@ class Import(Operation):
         Form(
             "import",
             "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",
-            read=_imported,
+            read=_parse_import,
         ),
     )
     ends_with_cell: ClassVar[bool] = True
@@ -196,43 +198,45 @@ class Import(Operation):
     async def run(self, at: Desk) -> ImportedSessions:
         stopped = _RUNNING[self.id] = threading.Event()
         place = at.imports or at.services.workspace.sharing.imports
-        control = ImportControl(at.progress or self._progress(at.publish), stopped.is_set)
+        control = ImportControl(at.progress or self._progress_sender(at.publish), stopped.is_set)
         try:
-            found = await at.aside(place.import_from, self.path, control, inside=at.is_page)
+            report = await at.run_blocking(place.import_from, self.path, control, inside=at.is_page)
         except asyncio.CancelledError:
             stopped.set()
             raise
         finally:
             _RUNNING.pop(self.id, None)
         return ImportedSessions(
-            imported=found.sessions, unreadable=found.problems, project=str(place.root)
+            imported=report.sessions, unreadable=report.problems, project=str(place.root)
         )
 
-    def _progress(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
-        """Return what tells the pages how far it is, a few times a second; called on the import's thread."""
+    def _progress_sender(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
+        """Return a function that sends the import's progress to the pages, at most a few times a second."""
         publish(ImportProgressNotice(id=self.id, bytes=0, total=0))
-        told = time.monotonic()
+        last_shown = time.monotonic()
 
         def progress(done: int, total: int) -> None:
-            nonlocal told
+            nonlocal last_shown
             now = time.monotonic()
-            if now - told >= PROGRESS_SECONDS:
-                told = now
+            if now - last_shown >= PROGRESS_SECONDS:
+                last_shown = now
                 publish(ImportProgressNotice(id=self.id, bytes=done, total=total))
 
         return progress
 
     def output(self, answer: ImportedSessions) -> CommandOutput:
         lines = [
-            f"{one.id} ({one.title}), {some(one.messages, 'message')}: {OUTCOMES[one.outcome]}."
-            for one in answer.imported
+            f"{session.id} ({session.title}), {some(session.messages, 'message')}: {OUTCOMES[session.outcome]}."
+            for session in answer.imported
         ]
         if answer.imported:
-            lines.append(READ_ONLY if any(one.read_only for one in answer.imported) else GO_ON)
+            lines.append(
+                READ_ONLY if any(session.read_only for session in answer.imported) else GO_ON
+            )
         else:
             lines = ["No session was found there."]
-        shown = answer.unreadable[:MOST_PROBLEMS]
-        lines += [f"Not read: {one.where}. {one.what}" for one in shown]
+        shown = answer.unreadable[:MAX_SHOWN_PROBLEMS]
+        lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown]
         if len(answer.unreadable) > len(shown):
             lines.append(f"{count(len(answer.unreadable) - len(shown))} more could not be read.")
         return close_lines(lines)
@@ -240,29 +244,29 @@ class Import(Operation):
     def report(self, answer: ImportedSessions) -> CommandReport:
         imported, project = answer.imported, answer.project
         words = [
-            f"{one.outcome:<8} {one.id}  {one.messages:>6,} messages  {visible_line(one.title)}"
-            for one in imported
+            f"{session.outcome:<8} {session.id}  {session.messages:>6,} messages  {visible_line(session.title)}"
+            for session in imported
         ]
         words.append(f"{len(imported)} sessions are in {project}.")
         sessions = [
             {
-                "session": one.id,
-                "title": one.title,
-                "outcome": one.outcome,
-                "messages": one.messages,
+                "session": session.id,
+                "title": session.title,
+                "outcome": session.outcome,
+                "messages": session.messages,
             }
-            for one in imported
+            for session in imported
         ]
         values = {"project": project, "sessions": sessions}
         return CommandReport("import", values, problems=answer.unreadable, words=words)
 
 
 class StopImport(Operation):
-    """Stop an import that runs; what was read stays, and importing the same again goes on from there."""
+    """Stop a running import; imported sessions stay, and a new import of the same source continues there."""
 
     type: Literal["stop-import"] = "stop-import"
     import_id: str
-    """The id of the command that began it."""
+    """The id of the import operation."""
 
     async def run(self, at: Desk) -> Done:  # noqa: ARG002
         stopped = _RUNNING.get(self.import_id)
@@ -272,7 +276,7 @@ class StopImport(Operation):
 
 
 def _split(rest: str) -> list[str]:
-    """Split as a shell does; raises OptionError for a quote that never ends."""
+    """Split a line as a shell does; raises OptionError for a quote that never ends."""
     try:
         return shlex.split(rest)
     except ValueError:
@@ -283,4 +287,4 @@ def _split(rest: str) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
-    return any(sign in word for sign in "./\\~")
+    return any(character in word for character in "./\\~")

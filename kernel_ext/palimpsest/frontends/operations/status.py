@@ -1,4 +1,4 @@
-"""Show the state of the notebook's session, its todo list, and the settings; keep a cell private; replay or not."""
+"""Operations that show the session's state, its todo list and the settings, hide a cell, and switch replay."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
 from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, PolicySection
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
 from palimpsest.frontends.operation_text.revert_text import revert_state_text
 from palimpsest.frontends.operation_text.todo_text import todo_text
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.definitions import default_model
-from palimpsest.frontends.operations.operation import Desk, Form, Operation
 from palimpsest.frontends.protocol.project import SettingRow
 from palimpsest.render.content.phrases import about_money, count, money, some
 from palimpsest.render.reports.table import Basis
@@ -28,7 +28,7 @@ from palimpsest.transcript.values import Todo, Usage, Value
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
-WHERE = "in the page, or in %agent wait"
+WHERE_TO_ANSWER = "in the page, or in %agent wait"
 PRIVATE = (
     "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
     f"{HIDDEN_TAG} does that for a cell each time."
@@ -41,11 +41,11 @@ REPLAY: Mapping[ReplayMode, str] = {
 }
 FIXED = "The setting replay is {mode} or fixed, which counts before this. {does}"
 _UNREADABLE: dict[tuple[str, str], str] = {}
-"""What of a session's log cannot be read, by project and session: a log is read for it once in a kernel's life."""
+"""Sentence on unreadable lines by project and session: a log is checked once in a kernel's life."""
 
 
 class ShowStatus(Operation):
-    """Show the notebook's session, its model, what runs and what waits."""
+    """Show the notebook's session, its model, and whether it runs or waits."""
 
     type: Literal["status"] = "status"
     in_page: ClassVar[bool] = False
@@ -54,93 +54,97 @@ class ShowStatus(Operation):
     async def run(self, at: Desk) -> Lines:
         session = await at.find(None)
         workspace = at.services.workspace
-        broken = await _broken(session, workspace)
-        rows = await asyncio.to_thread(_facts, session, broken, at.services)
+        unreadable = await _unreadable_log(session, workspace)
+        rows = await asyncio.to_thread(_status_rows, session, unreadable, at.services)
         return [PolicySection("", ("", ""), rows)]
 
 
-def _facts(
-    session: KernelSession, broken: str, services: FrontendServices
+def _status_rows(
+    session: KernelSession, unreadable: str, services: FrontendServices
 ) -> list[tuple[str, str]]:
-    picture, workspace = session.snapshot(), services.workspace
-    about = picture.session.about if picture.session else ""
-    asked = len(picture.asks) + len(picture.questions)
-    kept = "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
+    snapshot, workspace = session.snapshot(), services.workspace
+    about = snapshot.session.about if snapshot.session else ""
+    open_questions = len(snapshot.asks) + len(snapshot.questions)
+    folder = "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
     return [
         ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
-        ("title", picture.session.title if picture.session else ""),
+        ("title", snapshot.session.title if snapshot.session else ""),
         *((("about", about),) if about else ()),
-        ("state", _state(picture)),
-        ("model", _model(picture) or default_model(services)),
-        ("messages", count(len(picture.messages))),
-        ("waiting", f"{some(len(picture.inbox), 'prompt')}, {some(asked, 'question')}"),
-        ("cost so far", _session_cost(session, picture, services)),
-        ("kept in", kept),
-        *((("not readable", broken),) if broken else ()),
-        *((("reverted", taken),) if (taken := revert_state_text(picture)) else ()),
+        ("state", _state_text(snapshot)),
+        ("model", _model_text(snapshot) or default_model(services)),
+        ("messages", count(len(snapshot.messages))),
+        ("waiting", f"{some(len(snapshot.inbox), 'prompt')}, {some(open_questions, 'question')}"),
+        ("cost so far", _session_cost(session, snapshot, services)),
+        ("kept in", folder),
+        *((("not readable", unreadable),) if unreadable else ()),
+        *((("reverted", reverted),) if (reverted := revert_state_text(snapshot)) else ()),
         *((("warning", workspace.warning),) if workspace.warning else ()),
         *((("layout", workspace.notice),) if workspace.notice else ()),
     ]
 
 
-async def _broken(session: KernelSession, workspace: "Workspace") -> str:
-    """Return what of the session's log cannot be read."""
+async def _unreadable_log(session: KernelSession, workspace: "Workspace") -> str:
+    """Return a sentence about the unreadable part of the session's log; empty without one."""
     key = str(workspace.project), session.id
     if key not in _UNREADABLE:
-        found = await workspace.problems(session.id)
-        first = found[0].sentence if found else ""
-        words = f"{some(len(found), 'line')} of the log, left out; the first is {first}"
-        if found and not found[0].where:  # the log is gone, which may change
+        problems = await workspace.problems(session.id)
+        first = problems[0].sentence if problems else ""
+        words = f"{some(len(problems), 'line')} of the log, left out; the first is {first}"
+        if problems and not problems[0].where:  # the log is missing, which may change: ask again
             return first
-        _UNREADABLE[key] = words if found else ""
+        _UNREADABLE[key] = words if problems else ""
     return _UNREADABLE[key]
 
 
-def _session_cost(session: KernelSession, picture: Snapshot, services: FrontendServices) -> str:
-    """Return what the session cost; of a recording what review tells of it, since no engine of ours counted it."""
-    kept = picture.session
-    if kept is None or not kept.read_only:
-        return _cost(picture)
-    from palimpsest.review.comparison.recorded_words import recorded_words
-    from palimpsest.review.comparison.request_totals import request_totals
-    from palimpsest.review.replay.ruler import money_words
+def _session_cost(session: KernelSession, snapshot: Snapshot, services: FrontendServices) -> str:
+    """Return the session's cost; for a recording of another agent, as review computes it."""
+    record = snapshot.session
+    if record is None or not record.read_only:
+        return _cost_text(snapshot)
+    from palimpsest.context_policies.prompt_cache.ruler import money_words
+    from palimpsest.review.tables.recorded_words import recorded_words
+    from palimpsest.review.tables.request_totals import request_totals
 
     review = ContextAnswers(services).review(session)
     totals = request_totals(review.timeline, review.ruler, review.price())
-    told = recorded_words(review.timeline.recorded_totals)
+    recorded = recorded_words(review.timeline.recorded_totals)
     if not totals.requests:
-        return told or money(None)
+        return recorded or money(None)
     basis: Basis = "fact" if totals.cost_is_fact else "estimate"
-    return f"{money_words(totals.cost, review.price().unit, basis)}{f' ({told})' if told else ''}"
+    return f"{money_words(totals.cost, review.price().unit, basis)}{f' ({recorded})' if recorded else ''}"
 
 
-def _state(picture: Snapshot) -> str:
-    status = picture.status
+def _state_text(snapshot: Snapshot) -> str:
+    status = snapshot.status
     if status.type == "retry":
         return f"waits to try again: {status.message}"
-    if picture.questions:
-        asked = picture.questions[0].questions
-        return f"waits for your answer {WHERE}: {asked[0].question if asked else ''}"
-    if picture.asks:
-        return f"waits for your answer {WHERE}, or for %agent stop: {picture.asks[0].title}"
+    if snapshot.questions:
+        questions = snapshot.questions[0].questions
+        return (
+            f"waits for your answer {WHERE_TO_ANSWER}: {questions[0].question if questions else ''}"
+        )
+    if snapshot.asks:
+        return (
+            f"waits for your answer {WHERE_TO_ANSWER}, or for %agent stop: {snapshot.asks[0].title}"
+        )
     return {"idle": "idle", "busy": "runs"}[status.type]
 
 
-def _cost(picture: Snapshot) -> str:
-    session = picture.session
+def _cost_text(snapshot: Snapshot) -> str:
+    session = snapshot.session
     if session is None:
         return money(None)
-    spent = session.cost is not None or session.tokens != Usage()
-    listed = any(
+    has_spent = session.cost is not None or session.tokens != Usage()
+    is_estimate = any(
         isinstance(part, StepFinishPart) and part.cost_listed
-        for message in picture.messages
+        for message in snapshot.messages
         for part in message.parts
     )
-    return about_money(session.cost if spent else 0.0, is_estimate=listed)
+    return about_money(session.cost if has_spent else 0.0, is_estimate=is_estimate)
 
 
-def _model(picture: Snapshot) -> str:
-    model = picture.session.model if picture.session else None
+def _model_text(snapshot: Snapshot) -> str:
+    model = snapshot.session.model if snapshot.session else None
     if model is None:
         return ""
     return f"{model.id} ({model.variant})" if model.variant else model.id
@@ -153,7 +157,7 @@ class ListedTodos(Value):
 
 
 class ListTodos(Operation):
-    """Show what the agent has to do in this session."""
+    """Show the session's todo list."""
 
     type: Literal["todo"] = "todo"
     in_page: ClassVar[bool] = False
@@ -182,7 +186,7 @@ class HideCell(Operation):
 
 
 class SwitchReplay(Operation):
-    """Tell whether cells show their recorded answers, or choose it."""
+    """Show whether cells show their recorded answers, or switch it."""
 
     type: Literal["replay"] = "replay"
     on: Literal["", "on", "off"] = ""
@@ -206,11 +210,11 @@ class SwitchReplay(Operation):
 
 
 class ListedSettings(Value):
-    """Every setting and where it came from."""
+    """Every setting with its origin."""
 
     settings: tuple[SettingRow, ...]
     remarks: tuple[str, ...] = ()
-    """Settings that are wrong or wait for trust."""
+    """Sentences on settings that are wrong or wait for trust."""
     titled: tuple[tuple[str, tuple[str, ...]], ...] = Field(exclude=True)
     """The remarks under their titles."""
 
@@ -220,11 +224,11 @@ SETTINGS: Mapping[str, Operation | Mapping[str, Any]] = {
     "trust": TrustProject(),
     "distrust": TrustProject(trusted=False),
 }
-"""What may follow ``%agent config``."""
+"""Operation or arguments by the word after ``%agent config``."""
 
 
 class ListSettings(Operation):
-    """List every setting and where it came from."""
+    """List every setting with its origin."""
 
     type: Literal["config"] = "config"
     forms = (
@@ -245,17 +249,20 @@ class ListSettings(Operation):
                 SettingRow(key=key, value=value, origin=origin)
                 for key, value, origin in config.rows()
             ),
-            remarks=tuple(f"{title}: {one}" for title, told in remarks for one in told),
+            remarks=tuple(
+                f"{title}: {sentence}" for title, sentences in remarks for sentence in sentences
+            ),
             titled=remarks,
         )
 
     def output(self, answer: ListedSettings) -> Lines:
-        rows = [(one.key, str(one.value), one.origin) for one in answer.settings]
+        rows = [(setting.key, str(setting.value), setting.origin) for setting in answer.settings]
         remarks = [
             CommandOutput(
-                f"**{inline(title)}**\n\n" + "\n".join(f"- {inline(one)}" for one in told),
-                "\n".join([title, *(f"- {one}" for one in told)]),
+                f"**{inline(title)}**\n\n"
+                + "\n".join(f"- {inline(sentence)}" for sentence in sentences),
+                "\n".join([title, *(f"- {sentence}" for sentence in sentences)]),
             )
-            for title, told in answer.titled
+            for title, sentences in answer.titled
         ]
         return [PolicySection("", ("setting", "value", "from"), rows), *remarks]

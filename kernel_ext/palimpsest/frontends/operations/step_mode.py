@@ -1,12 +1,12 @@
-"""Step mode: hold each request until a person lets it go, and decide about one that is held."""
+"""Operations of step mode: hold each request until the user releases it, and decide about held requests."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from palimpsest.frontends.operation_base.operation import Desk, Done, Form, Operation
 from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
-from palimpsest.frontends.operations.operation import Desk, Done, Form, Operation
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.step_mode import NO_NEW_SUMMARY, NONE_PUT_ASIDE
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
@@ -27,8 +27,8 @@ class SteppingAnswer(Done):
     """The requests that are held."""
 
 
-def _step(rest: str) -> "Operation | Mapping[str, Any] | None":
-    told: dict[str, Operation | Mapping[str, Any]] = {
+def _parse_step(rest: str) -> "Operation | Mapping[str, Any] | None":
+    by_word: dict[str, Operation | Mapping[str, Any]] = {
         "": {},
         "status": {},
         "on": {"on": True},
@@ -37,21 +37,21 @@ def _step(rest: str) -> "Operation | Mapping[str, Any] | None":
         "another": AskForAnotherSummary(),
         "older": UseOlderSummary(),
     }
-    return told.get(rest.strip())
+    return by_word.get(rest.strip())
 
 
 class SetStepMode(Operation):
-    """Hold each request of this session until a person lets it go, or do so no more."""
+    """Hold each request of this session until the user releases it, or end that."""
 
     type: Literal["step"] = "step"
     session: str | None = None
     on: bool | None = None
-    """None only tells it."""
+    """None only shows whether it is on."""
     forms = (
         Form(
             "step",
             "hold each request until you let it go: %agent step on, off, status, send, another or older",
-            read=_step,
+            read=_parse_step,
             keywords=("on", "off", "status", "send", "another", "older"),
             begins_no_prompt=True,
         ),
@@ -65,31 +65,35 @@ class SetStepMode(Operation):
 
     def output(self, answer: SteppingAnswer) -> CommandOutput:
         lines = [ON if answer.on else OFF]
-        for one in answer.held:
-            lines += held_request_text(one).splitlines()
+        for request in answer.held:
+            lines += held_request_text(request).splitlines()
         return close_lines([*lines, *((SEND,) if answer.held else ())])
 
 
 class HeldOperation(Operation):
-    """A decision about a held request; too late where it is not held any more."""
+    """A decision about held requests; ``late`` where none is held any more."""
 
     session: str | None = None
     hold: str = Field(default="", max_length=100)
-    """The id of the held request; empty for every one that it can be said of."""
+    """The id of the held request; empty means all to which the decision applies."""
     method: ClassVar[str]
-    """The method of ``StepMode``."""
+    """The name of the method of ``StepMode``."""
     done: ClassVar[str]
     nothing: ClassVar[str]
 
     async def run(self, at: Desk) -> Done:
         session = await at.find(self.session)
-        named = [self.hold] if self.hold else [one.id for one in session.held if self.concerns(one)]
+        request_ids = (
+            [self.hold]
+            if self.hold
+            else [request.id for request in session.held if self.applies_to(request)]
+        )
         decide = getattr(session.step_mode, self.method)
-        decided = [decide(one) for one in named]
-        return Done(late=not any(decided))
+        outcomes = [decide(request_id) for request_id in request_ids]
+        return Done(late=not any(outcomes))
 
-    def concerns(self, held: ProposedRequest) -> bool:  # noqa: ARG002
-        """Tell whether it can be said of this request."""
+    def applies_to(self, held: ProposedRequest) -> bool:  # noqa: ARG002
+        """Return whether the decision is possible for this request."""
         return True
 
     def output(self, answer: Done) -> str:
@@ -97,7 +101,7 @@ class HeldOperation(Operation):
 
 
 class ReleaseRequest(HeldOperation):
-    """Let a held request go; it is decided anew and sent."""
+    """Release a held request; it is assembled again and sent."""
 
     type: Literal["release"] = "release"
     method: ClassVar[str] = "release"
@@ -106,24 +110,24 @@ class ReleaseRequest(HeldOperation):
 
 
 class AskForAnotherSummary(HeldOperation):
-    """Put the new summary aside that a held request would be the first to use, and request another."""
+    """Set aside the new summary that a held request is the first to use, and request another."""
 
     type: Literal["another-summary"] = "another-summary"
     method: ClassVar[str] = "another_summary"
     done: ClassVar[str] = "The new summary is put aside, and another is requested."
     nothing: ClassVar[str] = NO_NEW_SUMMARY
 
-    def concerns(self, held: ProposedRequest) -> bool:
+    def applies_to(self, held: ProposedRequest) -> bool:
         return held.new_summary is not None
 
 
 class UseOlderSummary(HeldOperation):
-    """Use the summary that was put aside, in place of a newer one or of the held request for one."""
+    """Use the summary that was set aside, in place of a newer one or of the held request for one."""
 
     type: Literal["older-summary"] = "older-summary"
     method: ClassVar[str] = "older_summary"
     done: ClassVar[str] = "The summary that was put aside is used."
     nothing: ClassVar[str] = NONE_PUT_ASIDE
 
-    def concerns(self, held: ProposedRequest) -> bool:
+    def applies_to(self, held: ProposedRequest) -> bool:
         return held.older_summary is not None

@@ -1,4 +1,4 @@
-"""Show the disk usage, and what may be deleted by age or size, or delete it."""
+"""Show the disk usage and the sessions that may be deleted by age or size, or delete them."""
 
 import datetime
 from collections.abc import Sequence
@@ -6,18 +6,18 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from palimpsest.frontends.operation_base.grammar import OptionError
+from palimpsest.frontends.operation_base.operation import Desk, Form, InKernel, Operation
 from palimpsest.frontends.operation_text.command_output import Lines, PolicySection, Rows
 from palimpsest.frontends.operation_text.session_list import day
-from palimpsest.frontends.operations.grammar import OptionError
-from palimpsest.frontends.operations.operation import Desk, Form, InKernel, Operation
 from palimpsest.frontends.protocol.project import StorageReport, StorageRow
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.open_sessions.storage_cleanup import (
     Pruned,
     StorageUse,
+    measure_storage,
     prune_storage,
-    weigh_storage,
 )
 from palimpsest.session.records.retention import (
     PrunePlan,
@@ -26,37 +26,37 @@ from palimpsest.session.records.retention import (
     parse_size,
     session_trees,
 )
-from palimpsest.store.blobs.blob_sweep import DAY, Sweep, UnneededBlob
+from palimpsest.store.blobs.blob_sweep import DAY_SECONDS, Sweep, UnneededBlob
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import SessionSummary
 
 NOTHING = "Every kept text is needed by a session; there is nothing to clean up."
-MEASURED = ("total", "logs", "blobs", "snapshots", "share", "other")
-MOST_ROWS = 20
-"""How many sessions are listed: the largest, since deleting those frees the most."""
+SIZE_FIELDS = ("total", "logs", "blobs", "snapshots", "share", "other")
+MAX_LISTED_SESSIONS = 20
+"""Number of the largest sessions that are listed, since deleting those frees the most."""
 
 
 class MeasuredStorage(StorageReport):
-    """The disk usage of the project's folder, and what of it may be deleted, with what Python returns of it."""
+    """The disk usage of the project's folder and what may be deleted; ``use`` and ``pruned`` are for Python."""
 
     use: InKernel[StorageUse]
     pruned: InKernel[Pruned]
-    kept: RetentionSettings = Field(exclude=True)
+    retention: RetentionSettings = Field(exclude=True)
 
 
-def _prune(rest: str) -> dict[str, Any] | None:
-    """Read ``prune [--days N] [--max-size 1GB] [--yes]``."""
+def _parse_prune(rest: str) -> dict[str, Any] | None:
+    """Parse ``prune [--days N] [--max-size 1GB] [--yes]``."""
     if not rest:
         return {}
-    first, *given = rest.split()
+    first, *options = rest.split()
     if first != "prune":
         return None
     values: dict[str, Any] = {"prune": True}
-    words = iter(given)
+    words = iter(options)
     for word in words:
         match word:
             case "--days":
-                values["days"] = _days_of(next(words, ""))
+                values["days"] = _parse_days(next(words, ""))
             case "--max-size":
                 values["max_size"] = parse_size(next(words, ""))
             case "--yes":
@@ -68,7 +68,7 @@ def _prune(rest: str) -> dict[str, Any] | None:
     return values
 
 
-def _days_of(text: str) -> float:
+def _parse_days(text: str) -> float:
     try:
         days = float(text)
     except ValueError:
@@ -83,18 +83,18 @@ class ShowStorage(Operation):
 
     type: Literal["storage"] = "storage"
     days: float | None = None
-    """Age in days from which an unused session may be deleted; None takes the configured number."""
+    """Age in days from which an unused session may be deleted; None means the configured number."""
     max_size: int | str | None = None
     """Largest size of the folder: bytes, or text such as ``2GB``."""
     delete: bool = False
     """Delete the sessions that may be deleted, for good."""
     prune: bool = False
-    """A cell shows what may be deleted, instead of what there is."""
+    """A cell shows what may be deleted, instead of the disk usage."""
     forms = (
         Form(
             "storage",
             "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
-            read=_prune,
+            read=_parse_prune,
             keywords=("prune",),
             begins_no_prompt=True,
         ),
@@ -102,34 +102,34 @@ class ShowStorage(Operation):
 
     async def run(self, at: Desk) -> MeasuredStorage:
         services = at.services
-        kept, workspace = services.config.value.retention, services.workspace
+        retention, workspace = services.config.value.retention, services.workspace
         pruned = await prune_storage(
             workspace,
-            kept,
+            retention,
             days=self.days,
             max_size=self.max_size,
             delete=self.delete,
             locked_settings=services.locked_settings,
         )
-        for family in pruned.sessions_gone or ():
-            for one in family.ids:
-                at.forget(one)
-        use = await weigh_storage(workspace, kept)
+        for tree in pruned.sessions_gone or ():
+            for session_id in tree.ids:
+                at.forget(session_id)
+        use = await measure_storage(workspace, retention)
         sizes = use.sizes
         return MeasuredStorage(
-            **{name: getattr(sizes, name) for name in MEASURED},
+            **{name: getattr(sizes, name) for name in SIZE_FIELDS},
             sessions=_rows(session_trees(use.sessions, sizes)),
             due=_rows(pruned.plan.due),
             spared=_rows(pruned.plan.spared),
-            unneeded=sum(one.bytes for one in pruned.unneeded.due),
+            unneeded=sum(tree.bytes for tree in pruned.unneeded.due),
             gone=_rows(pruned.sessions_gone) if pruned.sessions_gone is not None else None,
             use=use,
             pruned=pruned,
-            kept=kept,
+            retention=retention,
         )
 
     def output(self, answer: MeasuredStorage) -> Lines:
-        use, pruned, days = answer.use, answer.pruned, answer.kept.texts
+        use, pruned, days = answer.use, answer.pruned, answer.retention.texts
         if not self.prune:
             return [*storage_lines(use.sizes, use.sessions), sweep_text(use.unneeded, days, None)]
         return [
@@ -138,17 +138,17 @@ class ShowStorage(Operation):
         ]
 
 
-def _rows(found: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
+def _rows(trees: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
     return tuple(
         StorageRow(
-            id=one.summary.id,
-            title=one.summary.title,
-            bytes=one.bytes,
-            updated=one.updated,
-            with_children=len(one.ids),
-            why=one.stays or None,
+            id=tree.summary.id,
+            title=tree.summary.title,
+            bytes=tree.bytes,
+            updated=tree.updated,
+            with_children=len(tree.ids),
+            why=tree.reason_to_keep or None,
         )
-        for one in found
+        for tree in trees
     )
 
 
@@ -170,99 +170,106 @@ def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Line
         ("the rest", size_text(sizes.other), ""),
         ("together", size_text(sizes.total), ""),
     ]
-    said: list[str | PolicySection] = [PolicySection("", ("what", "takes", ""), rows)]
-    found = sorted(session_trees(summaries, sizes), key=lambda one: -one.bytes)
-    if found:
-        said.append(_used("The largest sessions, with what only they need", found[:MOST_ROWS]))
-    if len(found) > MOST_ROWS:
-        said.append(f"{count(len(found) - MOST_ROWS)} smaller ones are not listed.")
-    return said
+    lines: list[str | PolicySection] = [PolicySection("", ("what", "takes", ""), rows)]
+    trees = sorted(session_trees(summaries, sizes), key=lambda tree: -tree.bytes)
+    if trees:
+        lines.append(
+            _session_table(
+                "The largest sessions, with what only they need", trees[:MAX_LISTED_SESSIONS]
+            )
+        )
+    if len(trees) > MAX_LISTED_SESSIONS:
+        lines.append(f"{count(len(trees) - MAX_LISTED_SESSIONS)} smaller ones are not listed.")
+    return lines
 
 
-def _used(title: str, found: Sequence[SessionTree]) -> PolicySection:
+def _session_table(title: str, trees: Sequence[SessionTree]) -> PolicySection:
     rows = [
-        (one.summary.id, one.summary.title, size_text(one.bytes), day(one.updated)) for one in found
+        (tree.summary.id, tree.summary.title, size_text(tree.bytes), day(tree.updated))
+        for tree in trees
     ]
     return PolicySection(title, ("session", "title", "takes", "last used"), rows)
 
 
-def plan_lines(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
-    """Return which sessions would be deleted, or were, and which are never deleted."""
-    limits = limits_text(found.limits)
+def plan_lines(plan: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
+    """Return the sessions that would be or were deleted, and those that are never deleted."""
+    limits = limits_text(plan.limits)
     if not limits:
         return []
-    if not found.due and not found.spared:
+    if not plan.due and not plan.spared:
         return [f"No session is over the limits ({limits})."]
-    said: list[str | PolicySection] = []
+    lines: list[str | PolicySection] = []
     if gone is not None:
-        said.append(f"Deleted {_sessions(gone)} ({size_text(sum(one.bytes for one in gone))}).")
-        left = [one for one in found.due if one not in gone]
-        if left:
-            said.append(f"{_sessions(left)} came into use meanwhile and stayed.")
-    elif found.due:
-        said.append(_used(f"Would go ({limits})", found.due))
-        said.append(
-            f"{_sessions(found.due)}, {size_text(found.freed)}. The same with --yes deletes "
-            f"{'it' if len(found.due) == 1 else 'them'}, for good."
+        lines.append(
+            f"Deleted {_session_count(gone)} ({size_text(sum(tree.bytes for tree in gone))})."
         )
-    if found.spared:
-        kept: Rows = [
-            (one.summary.id, one.summary.title, size_text(one.bytes), one.stays)
-            for one in found.spared
+        still_used = [tree for tree in plan.due if tree not in gone]
+        if still_used:
+            lines.append(f"{_session_count(still_used)} came into use meanwhile and stayed.")
+    elif plan.due:
+        lines.append(_session_table(f"Would go ({limits})", plan.due))
+        lines.append(
+            f"{_session_count(plan.due)}, {size_text(plan.freed_bytes)}. The same with --yes deletes "
+            f"{'it' if len(plan.due) == 1 else 'them'}, for good."
+        )
+    if plan.spared:
+        rows: Rows = [
+            (tree.summary.id, tree.summary.title, size_text(tree.bytes), tree.reason_to_keep)
+            for tree in plan.spared
         ]
-        said.append(PolicySection("Never taken", ("session", "title", "takes", "why"), kept))
-    return said
+        lines.append(PolicySection("Never taken", ("session", "title", "takes", "why"), rows))
+    return lines
 
 
 def limits_text(limits: RetentionLimits) -> str:
     """Return the limits as text; empty where there are none."""
-    said = []
+    sentences = []
     if limits.days is not None:
-        said.append(f"not used for {_days(limits.days)}")
+        sentences.append(f"not used for {_days_text(limits.days)}")
     if limits.most_bytes is not None:
-        said.append(f"more than {size_text(limits.most_bytes)} together")
-    return ", ".join(said)
+        sentences.append(f"more than {size_text(limits.most_bytes)} together")
+    return ", ".join(sentences)
 
 
-def sweep_text(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -> str:
-    """Return which texts are unneeded, and which were deleted; ``gone`` is None if nothing was to be."""
-    said = []
-    if found.snapshot_bytes:
-        takes = f"snapshots of files that no session needs ({size_text(found.snapshot_bytes)})"
-        said.append(
+def sweep_text(sweep: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -> str:
+    """Return sentences on unneeded texts, and on deleted ones; ``gone`` is None where nothing was to be deleted."""
+    sentences = []
+    if sweep.snapshot_bytes:
+        takes = f"snapshots of files that no session needs ({size_text(sweep.snapshot_bytes)})"
+        sentences.append(
             f"Deleted {takes}."
             if gone is not None
             else f"There are {takes}; prune --yes deletes them."
         )
-    if not found.due and not found.waiting:
-        return " ".join(said) or NOTHING
-    if gone is not None and found.due:
-        said.append(f"Deleted {_texts(gone)}.")
-    elif found.due:
-        them = "it" if len(found.due) == 1 else "them"
-        said.append(
-            f"{_texts(found.due)} {'was' if len(found.due) == 1 else 'were'} not needed by any "
-            f"session for {_days(days)}. %agent storage prune --yes deletes {them}, for good."
+    if not sweep.due and not sweep.waiting:
+        return " ".join(sentences) or NOTHING
+    if gone is not None and sweep.due:
+        sentences.append(f"Deleted {_text_count(gone)}.")
+    elif sweep.due:
+        them = "it" if len(sweep.due) == 1 else "them"
+        sentences.append(
+            f"{_text_count(sweep.due)} {'was' if len(sweep.due) == 1 else 'were'} not needed by any "
+            f"session for {_days_text(days)}. %agent storage prune --yes deletes {them}, for good."
         )
-    if found.waiting:
-        first = min(one.since for one in found.waiting) + days * DAY
+    if sweep.waiting:
+        first = min(tree.since for tree in sweep.waiting) + days * DAY_SECONDS
         moment = datetime.datetime.fromtimestamp(first, tz=datetime.UTC).astimezone()
-        said.append(
-            f"{_texts(found.waiting)} {'is' if len(found.waiting) == 1 else 'are'} no longer needed "
-            f"and kept for {_days(days)}, until {moment:%Y-%m-%d} at the earliest."
+        sentences.append(
+            f"{_text_count(sweep.waiting)} {'is' if len(sweep.waiting) == 1 else 'are'} no longer needed "
+            f"and kept for {_days_text(days)}, until {moment:%Y-%m-%d} at the earliest."
         )
-    said.append(f"{count(found.needed)} others are needed by sessions and stay.")
-    return " ".join(said)
+    sentences.append(f"{count(sweep.needed)} others are needed by sessions and stay.")
+    return " ".join(sentences)
 
 
-def _sessions(found: Sequence[SessionTree]) -> str:
-    return some(sum(len(one.ids) for one in found), "session")
+def _session_count(trees: Sequence[SessionTree]) -> str:
+    return some(sum(len(tree.ids) for tree in trees), "session")
 
 
-def _texts(found: Sequence[UnneededBlob]) -> str:
-    return f"{some(len(found), 'kept text')} ({size_text(sum(one.bytes for one in found))})"
+def _text_count(blobs: Sequence[UnneededBlob]) -> str:
+    return f"{some(len(blobs), 'kept text')} ({size_text(sum(blob.bytes for blob in blobs))})"
 
 
-def _days(days: float) -> str:
+def _days_text(days: float) -> str:
     number = f"{days:g}"
     return "1 day" if number == "1" else f"{number} days"

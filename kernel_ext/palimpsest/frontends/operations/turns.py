@@ -1,4 +1,4 @@
-"""Prompts and what goes with them: retry, join, compact, stop, withdraw, and the answers to questions."""
+"""Operations on turns: prompt, retry, join, compact, stop, withdraw, and answers to questions."""
 
 import re
 from collections.abc import Coroutine
@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operations.grammar import PART, OptionError, option_value
-from palimpsest.frontends.operations.operation import (
+from palimpsest.frontends.operation_base.grammar import PART, OptionError, option_value
+from palimpsest.frontends.operation_base.operation import (
     Desk,
     Done,
     Form,
@@ -23,12 +23,12 @@ from palimpsest.transcript.values import Reply
 STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
 
 
-def _no_operation(_rest: str) -> None:
-    """Leave it to the reader of prompts, which knows their options."""
+def _left_to_prompt_parser(_rest: str) -> None:
+    """Return None, since the prompt parser parses these forms."""
 
 
 class PromptBase(TurnOperation):
-    """A prompt for the agent; ``id`` is the prompt's id too."""
+    """A prompt for the agent; ``id`` is also the prompt's id."""
 
     text: str = Field(min_length=1)
     model: str | None = None
@@ -53,37 +53,37 @@ class PromptBase(TurnOperation):
 
 
 class Prompt(PromptBase):
-    """Send a prompt; while a turn runs it waits behind it."""
+    """Send a prompt; it waits until the running turn has ended."""
 
     type: Literal["prompt"] = "prompt"
     forms = (
         Form(
             "fix",
             "mend the newest error, or that of a cell: %agent fix [NUMBER]",
-            read=_no_operation,
+            read=_left_to_prompt_parser,
         ),
         Form(
             "explain",
             "explain the newest error, or that of a cell: %agent explain [NUMBER]",
-            read=_no_operation,
+            read=_left_to_prompt_parser,
         ),
     )
 
 
 class Queue(PromptBase):
-    """Send a prompt that waits until the turn that runs has ended."""
+    """Send a prompt that waits until the running turn has ended."""
 
     type: Literal["queue"] = "queue"
 
 
 class Steer(PromptBase):
-    """Send a prompt into the turn that runs, before its next request."""
+    """Send a prompt that joins the running turn, before its next request."""
 
     type: Literal["steer"] = "steer"
 
 
 class Cancel(Operation):
-    """Stop the turn that runs and withdraw what waits."""
+    """Stop the running turn and withdraw the waiting prompts."""
 
     type: Literal["cancel"] = "cancel"
     session: str | None = None
@@ -97,7 +97,7 @@ class Cancel(Operation):
 
 
 class Join(TurnOperation):
-    """Await the end of the running turn; if none runs, answer a prompt that a killed kernel left."""
+    """Await the end of the running turn; if none runs, answer a prompt that a killed kernel remaining."""
 
     type: Literal["loop"] = "loop"
     forms = (Form("wait", "wait for the turn that runs, and show its answer"),)
@@ -106,33 +106,33 @@ class Join(TurnOperation):
         return session.loop()
 
 
-def _retried(rest: str) -> dict[str, Any] | None:
-    """Read ``[ID or last] [--model NAME] [--mode MODE]``."""
+def _read_retry(rest: str) -> dict[str, Any] | None:
+    """Parse ``[ID or last] [--model NAME] [--mode MODE]``."""
     values: dict[str, Any] = {}
     while rest:
         name = re.split(r"[\s=]", rest, maxsplit=1)[0]
-        left = rest[len(name) :]
+        remaining = rest[len(name) :]
         if name in ("--model", "-m"):
-            values["model"], rest = option_value(name, left.removeprefix("="), "NAME")
+            values["model"], rest = option_value(name, remaining.removeprefix("="), "NAME")
         elif name == "--mode":
-            values["mode"], rest = option_value(name, left.removeprefix("="), "MODE")
+            values["mode"], rest = option_value(name, remaining.removeprefix("="), "MODE")
         elif "target" not in values and re.fullmatch(r"(?:msg|prt)_\w+|last", name):
-            values["target"], rest = name, left.lstrip()
+            values["target"], rest = name, remaining.lstrip()
         else:
             return None
     return values
 
 
 class Retry(TurnOperation):
-    """Send the newest turn's request again, because it failed; or a turn's prompt, in the place of the turn."""
+    """Send the newest turn's request again, because it failed; or replace a turn by sending its prompt again."""
 
     type: Literal["retry"] = "retry"
     target: Annotated[str, PART] = Field(default="", max_length=200)
-    """The id of a message or part of the turn that is reverted, with what follows; ``last`` is the newest."""
+    """A message or part of the turn that is replaced, with all that follow; ``last`` is the newest turn."""
     overwrite: tuple[str, ...] = ()
-    """Files to bring back although they were changed outside the session."""
+    """Files to restore although they were changed outside the session."""
     model: str | None = Field(default=None, max_length=200)
-    """The model that answers this time."""
+    """The model for this turn."""
     mode: str | None = Field(default=None, max_length=40)
     """The permission mode of the session from now on."""
     forms = (
@@ -141,7 +141,7 @@ class Retry(TurnOperation):
             "send the newest request again, because it failed; or a turn's prompt, in its place: "
             "%agent retry [ID or last] [--model NAME] [--mode MODE]",
             ("target", "model", "mode"),
-            read=_retried,
+            read=_read_retry,
             keywords=("last",),
         ),
     )
@@ -154,7 +154,7 @@ class Retry(TurnOperation):
 
 
 class Withdrawn(Done):
-    """How many prompts were withdrawn."""
+    """The number of withdrawn prompts."""
 
     count: int = Field(default=0, exclude=True)
 
@@ -178,11 +178,11 @@ class Withdraw(Operation):
     async def run(self, at: Desk) -> Withdrawn:
         session = await at.find(self.session)
         if self.prompt_id is None:
-            waiting = [one.prompt_id for one in session.snapshot(messages=False).inbox]
-            named = waiting if self.which == "all" else waiting[-1:]
+            waiting = [prompt.prompt_id for prompt in session.snapshot(messages=False).inbox]
+            prompt_ids = waiting if self.which == "all" else waiting[-1:]
         else:
-            named = [self.prompt_id]
-        count = sum(session.withdraw(one) for one in named)
+            prompt_ids = [self.prompt_id]
+        count = sum(session.withdraw(prompt_id) for prompt_id in prompt_ids)
         return Withdrawn(late=count == 0, count=count)
 
     def output(self, answer: Withdrawn) -> str:
@@ -191,8 +191,8 @@ class Withdraw(Operation):
         return "Withdrawn." if answer.count == 1 else f"{answer.count} prompts were withdrawn."
 
 
-def _compacted(rest: str) -> dict[str, Any] | None:
-    """Read ``[--model NAME] [--auto] [focus on ...]``."""
+def _read_compact(rest: str) -> dict[str, Any] | None:
+    """Parse ``[--model NAME] [--auto] [focus on ...]``."""
     values: dict[str, Any] = {}
     text = rest
     while (name := re.split(r"[\s=]", text, maxsplit=1)[0]) in ("--model", "-m", "--auto"):
@@ -214,7 +214,7 @@ def _compacted(rest: str) -> dict[str, Any] | None:
 
 
 class Compact(TurnOperation):
-    """Replace older messages by a summary; a compaction that runs already is joined."""
+    """Replace older messages by a summary; joins a compaction that already runs."""
 
     type: Literal["compact"] = "compact"
     focus: str | None = None
@@ -222,13 +222,13 @@ class Compact(TurnOperation):
     model: str | None = Field(default=None, max_length=200)
     """The model that writes this one summary."""
     auto: bool = False
-    """The agent goes on by itself after the summary."""
+    """The agent continues on its own after the summary."""
     forms = (
         Form(
             "compact",
             "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
             ("model", "auto"),
-            read=_compacted,
+            read=_read_compact,
             keywords=("focus",),
             begins_no_prompt=True,
         ),
@@ -247,7 +247,7 @@ class AnswerAsk(Operation):
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None
     scope: Literal["session", "project"] | None = None
-    """How far an ``always`` reaches; None means the session."""
+    """The scope of an ``always``; None means the session."""
 
     async def run(self, at: Desk) -> Done:
         session = await at.find(self.session)
@@ -262,7 +262,7 @@ class AnswerQuestion(Operation):
     session: str | None = None
     question_id: str
     answers: tuple[tuple[str, ...], ...] | None = None
-    """For each question the labels chosen, or free text; None declines."""
+    """The chosen labels, or free text, for each question; None declines."""
 
     async def run(self, at: Desk) -> Done:
         session = await at.find(self.session)

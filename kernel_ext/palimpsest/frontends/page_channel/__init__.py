@@ -1,1 +1,1 @@
-"""The channel to JupyterLab pages: carry out their commands and send them notices."""
+"""The channel to JupyterLab pages: run their commands and send them notices."""

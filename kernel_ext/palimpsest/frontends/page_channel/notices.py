@@ -1,6 +1,6 @@
 """Build the notices about a session: its whole state, and its records in batches.
 
-Border: values to values; publishing is the channel's work.
+Border: values only; the channel publishes them.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from palimpsest.frontends.operation_text.session_head import head_in
+from palimpsest.frontends.operation_text.session_head import head_at
 from palimpsest.frontends.protocol.context import ContextFill
 from palimpsest.frontends.protocol.page_records import (
     page_record,
@@ -22,11 +22,11 @@ from palimpsest.transcript.session_record.events import Record
 
 ItemT = TypeVar("ItemT")
 NOTICE_CHARS = 250_000
-"""About the size of one notice; a browser can draw between two of them."""
+"""Approximate size of a notice; a browser can draw between two of them."""
 
 
-def _context_fill(picture: Snapshot) -> ContextFill | None:
-    request = picture.request
+def _context_fill(snapshot: Snapshot) -> ContextFill | None:
+    request = snapshot.request
     if request is None or request.purpose != "step":
         return None
     return ContextFill(
@@ -39,33 +39,35 @@ def _context_fill(picture: Snapshot) -> ContextFill | None:
 
 
 def session_states(session: KernelSession, resync: str) -> Iterator[SessionStateNotice]:
-    """Yield a session's whole state in notices of bounded size."""
-    picture = session.snapshot()
-    head = head_in(session, picture)
-    pieces = list(in_batches(picture.messages, lambda one: len(one.model_dump_json()))) or [()]
-    decisions = tuple(with_sentence(one) for one in session.decisions())
+    """Yield a session's complete state in notices of bounded size."""
+    snapshot = session.snapshot()
+    head = head_at(session, snapshot)
+    pieces = list(
+        in_batches(snapshot.messages, lambda message: len(message.model_dump_json()))
+    ) or [()]
+    decisions = tuple(with_sentence(decision) for decision in session.decisions())
     for number, piece in enumerate(pieces):
-        last = number == len(pieces) - 1
+        is_last = number == len(pieces) - 1
         yield SessionStateNotice(
             session=session.id,
             resync=resync,
-            seq=picture.seq,
+            seq=snapshot.seq,
             head=head,
             messages=piece,
-            todos=picture.todos,
-            inbox=picture.inbox,
-            info=picture.session,
-            replies=picture.replies,
-            decisions=decisions if last else (),
-            context_fill=_context_fill(picture),
+            todos=snapshot.todos,
+            inbox=snapshot.inbox,
+            info=snapshot.session,
+            replies=snapshot.replies,
+            decisions=decisions if is_last else (),
+            context_fill=_context_fill(snapshot),
             piece=number,
             pieces=len(pieces),
-            last=last,
+            last=is_last,
         )
 
 
 def new_records(session_id: str, records: Sequence[Record]) -> Iterator[RecordsNotice]:
-    """Yield records as they are written, in notices of bounded size without what they replace themselves."""
+    """Yield new records in notices of bounded size, without records that later ones of the batch replace."""
     for batch in in_batches(map(page_record, records), _json_chars):
         yield RecordsNotice(session=session_id, records=without_replaced(batch))
 
@@ -75,17 +77,17 @@ def records_since(session: KernelSession, after: int, resync: str) -> Iterator[R
     records = map(page_record, session.records_after(after))
     batches = list(in_batches(records, _json_chars)) or [()]
     for number, batch in enumerate(batches):
-        last = number == len(batches) - 1
+        is_last = number == len(batches) - 1
         yield RecordsNotice(
-            session=session.id, records=batch, resync=resync, after=after, last=last
+            session=session.id, records=batch, resync=resync, after=after, last=is_last
         )
         after = batch[-1]["seq"] if batch else after
 
 
-async def resynced(
+async def missed_notices(
     session: KernelSession, after: int | None, resync: str
 ) -> Iterable[SessionStateNotice | RecordsNotice]:
-    """Return what a page missed: the records after a sequence number, or the whole state where it has none."""
+    """Return the notices that a page missed: the records after a sequence number, or the complete state for None."""
     if after is None:
         return session_states(session, resync)
     return await asyncio.to_thread(lambda: list(records_since(session, after, resync)))
@@ -96,7 +98,7 @@ def _json_chars(record: dict[str, Any]) -> int:
 
 
 def in_batches(items: Iterable[ItemT], size: Callable[[ItemT], int]) -> Iterator[tuple[ItemT, ...]]:
-    """Yield items in batches of bounded size; one huge item is a batch of its own. ``size`` is in characters."""
+    """Yield items in batches of bounded size; a larger item is its own batch. ``size`` returns characters."""
     batch: list[ItemT] = []
     room = NOTICE_CHARS
     for item in items:

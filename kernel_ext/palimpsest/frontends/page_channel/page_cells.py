@@ -1,8 +1,8 @@
-"""Ask the open pages what the cells of their notebooks hold now.
+"""Read the present cells of open notebooks from their pages.
 
-Border: sends a notice and collects the answers, on the engine's loop; runs nothing and never waits for long.
-A page is waited for only if it said that it can answer, was heard lately, and answered the question before:
-a dead or sleeping tab costs one timeout, and none without a page.
+Border: sends a notice and collects the answers, on the engine's loop; never waits for long.
+Waits only for a page that announced that it can answer, was heard recently, and answered the last question:
+a dead or sleeping tab costs one timeout; without a page there is no wait.
 """
 
 import asyncio
@@ -18,24 +18,24 @@ from palimpsest.frontends.protocol.connection import CellsRequestNotice, TellCel
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
 OTHERS_SECONDS = 0.3
-"""How long further pages are waited for once one has answered whole."""
+"""Time to wait for further pages after one has answered completely."""
 
 
 class _Question:
-    """One question to the pages, and what they answered so far."""
+    """A question to the pages, and their answers so far."""
 
     def __init__(self, clients: frozenset[str]) -> None:
         self.waiting = set(clients)
         self.pieces: dict[str, list[PageNotebook]] = {}
-        self.whole: list[str] = []
-        """The pages that answered to the end, in that order."""
+        self.complete: list[str] = []
+        """The pages that have answered completely, in that order."""
         self.changed = asyncio.Event()
 
 
 class PageCells:
     """Reads the notebooks of this kernel from the pages that show them.
 
-    Responsibilities: remember which pages can answer; put pieces together; give up in time.
+    Responsibilities: remember which pages can answer; join the pieces of answers; end the wait in time.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class PageCells:
         self._clock = clock
         self._heard: dict[str, float] = {}
         self._silent: dict[str, float] = {}
-        """How long each page was waited for in vain since it was heard last."""
+        """Time for which each page was waited for in vain since it was last heard."""
         self._questions: dict[str, _Question] = {}
         self._seen: dict[str, set[str]] = {}
-        """Ids of all cells that each notebook was seen to have."""
+        """Ids of all cells that each notebook has had, by its path."""
 
     def heard(self, client: str) -> None:
         """Record that a page which can answer was heard; from any thread."""
@@ -57,59 +57,63 @@ class PageCells:
 
     def gone(self, client: str) -> None:
         """Record that a page went away; from any thread."""
-        self._heard = {one: at for one, at in self._heard.items() if one != client}
+        self._heard = {page: time for page, time in self._heard.items() if page != client}
 
     def clients(self, seconds: float) -> frozenset[str]:
-        """Return the pages that may answer within so many seconds."""
+        """Return the pages that can answer within this time."""
         now = self._clock()
         return frozenset(
-            one
-            for one, at in self._heard.items()
-            if now - at < FORGOTTEN_SECONDS and self._silent.get(one, 0.0) < seconds
+            page
+            for page, heard_at in self._heard.items()
+            if now - heard_at < FORGOTTEN_SECONDS and self._silent.get(page, 0.0) < seconds
         )
 
-    async def read(self, wanted: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
-        """Return the notebooks that pages show now; None where none answers within so many seconds."""
+    async def read(self, request: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
+        """Return the notebooks that pages show; None where no page answers within this time."""
         clients = self.clients(seconds)
         if not clients:
             return None
         question = _Question(clients)
-        request = uuid.uuid4().hex
-        self._questions[request] = question
+        request_id = uuid.uuid4().hex
+        self._questions[request_id] = question
         try:
-            self._send(CellsRequestNotice(request=request, **asdict(wanted)))
-            await self._answers(question, seconds)
+            self._send(CellsRequestNotice(request=request_id, **asdict(request)))
+            await self._wait_for_answers(question, seconds)
         finally:
-            del self._questions[request]
-        if not question.whole:
+            del self._questions[request_id]
+        if not question.complete:
             return None
-        found = _joined([question.pieces[one] for one in question.whole])
-        return found if wanted.cell is not None else [self._with_deleted(one) for one in found]
+        notebooks = _merged_notebooks([question.pieces[page] for page in question.complete])
+        return (
+            notebooks
+            if request.cell is not None
+            else [self._with_deleted(notebook) for notebook in notebooks]
+        )
 
     def _with_deleted(self, page: PageNotebook) -> PageNotebook:
-        """Add the cells that the notebook was seen to have: a page forgets what it deleted when a cell runs."""
-        present = {one.id for one in page.cells}
-        seen = self._seen.setdefault(page.path, set())
-        seen |= present
-        deleted = sorted({*page.deleted, *seen} - present)
+        """Add cells that the notebook has had to the deleted ones: a page forgets deletions when a cell runs."""
+        present = {cell.id for cell in page.cells}
+        known_ids = self._seen.setdefault(page.path, set())
+        known_ids |= present
+        deleted = sorted({*page.deleted, *known_ids} - present)
         return page.model_copy(update={"deleted": tuple(deleted)})
 
-    async def _answers(self, question: _Question, seconds: float) -> None:
-        """Wait until the pages have answered, or time is up; a page that was silent is not waited for as long again."""
+    async def _wait_for_answers(self, question: _Question, seconds: float) -> None:
+        """Wait until the pages have answered or the time has passed, and record those that were silent."""
         loop = asyncio.get_running_loop()
-        ends = loop.time() + seconds
-        while question.waiting and loop.time() < ends:
+        deadline = loop.time() + seconds
+        while question.waiting and loop.time() < deadline:
             question.changed.clear()
             try:
-                await asyncio.wait_for(question.changed.wait(), ends - loop.time())
+                await asyncio.wait_for(question.changed.wait(), deadline - loop.time())
             except TimeoutError:
                 break
-            if question.whole:
-                ends = min(ends, loop.time() + OTHERS_SECONDS)
+            if question.complete:
+                deadline = min(deadline, loop.time() + OTHERS_SECONDS)
         self._silent.update(dict.fromkeys(question.waiting, seconds))
 
     async def take(self, command: TellCells) -> None:
-        """Take a piece of an answer; one that comes too late shows that the page can answer after all."""
+        """Add a piece of an answer; also a late one shows that the page can answer."""
         self.heard(command.client)
         question = self._questions.get(command.request)
         if question is None:
@@ -117,23 +121,23 @@ class PageCells:
         question.pieces.setdefault(command.client, []).extend(command.notebooks)
         if command.last:
             question.waiting.discard(command.client)
-            question.whole.append(command.client)
+            question.complete.append(command.client)
             question.changed.set()
 
 
-def _joined(answers: Sequence[Sequence[PageNotebook]]) -> list[PageNotebook]:
-    """Return each notebook once: pieces of a page joined, and of two pages the visible one's."""
-    found: dict[str, PageNotebook] = {}
+def _merged_notebooks(answers: Sequence[Sequence[PageNotebook]]) -> list[PageNotebook]:
+    """Return each notebook once: the joined pieces of a page, preferably of a page that shows the notebook."""
+    notebooks: dict[str, PageNotebook] = {}
     for pieces in answers:
-        own: dict[str, PageNotebook] = {}
+        page_notebooks: dict[str, PageNotebook] = {}
         for piece in pieces:
-            known = own.get(piece.path)
-            own[piece.path] = (
+            earlier = page_notebooks.get(piece.path)
+            page_notebooks[piece.path] = (
                 piece
-                if known is None
-                else known.model_copy(update={"cells": (*known.cells, *piece.cells)})
+                if earlier is None
+                else earlier.model_copy(update={"cells": (*earlier.cells, *piece.cells)})
             )
-        for path, one in own.items():
-            if path not in found or (one.visible and not found[path].visible):
-                found[path] = one
-    return list(found.values())
+        for path, notebook in page_notebooks.items():
+            if path not in notebooks or (notebook.visible and not notebooks[path].visible):
+                notebooks[path] = notebook
+    return list(notebooks.values())

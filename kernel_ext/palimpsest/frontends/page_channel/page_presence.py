@@ -1,6 +1,6 @@
 """Track which pages watch sessions and which of them can answer a question now.
 
-A page that watches may be gone for 20 seconds before its watch ends, and one in a hidden tab renews
+A page that watches may be closed for 20 seconds before its watch ends, and a page in a hidden tab renews
 late; so it is pinged while a question is open, and counts as present when it answers in time.
 
 Border: reports which pages are present; its callers decide where and how to ask.
@@ -12,27 +12,27 @@ from collections.abc import Callable
 from palimpsest.frontends.protocol.connection import WATCH_SECONDS
 
 PING_SECONDS = 5.0
-"""A page that was not heard for that long is pinged."""
+"""A page that was silent for this time is pinged."""
 ANSWER_SECONDS = 5.0
-"""A page that has not answered a ping by then counts as absent."""
+"""A page that has not answered a ping within this time counts as absent."""
 FORGOTTEN_SECONDS = 120.0
-"""A page silent for longer is not pinged any more; in a hidden tab one renews its watch once a minute."""
+"""A page silent for this time is no longer pinged; in a hidden tab, a page renews its watch once a minute."""
 
 
 class PagePresence:
-    """Records which pages answer pings, and when they did last; from any thread.
+    """Records which pages answer pings, and when each was last heard; from any thread.
 
-    Contract: ``present`` returns at once. It is true while a ping is unanswered, so a caller calls it
-    again until it is false or the question is answered.
+    Contract: ``present`` returns at once. It returns True while a ping is unanswered, so a caller calls it
+    again until it returns False or the question is answered.
     """
 
     def __init__(
         self,
-        fresh: Callable[[str], bool],
+        is_watched: Callable[[str], bool],
         ping: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._fresh = fresh
+        self._is_watched = is_watched
         self._ping = ping
         self._clock = clock
         self._heard: dict[tuple[str, str | None], float] = {}
@@ -46,18 +46,20 @@ class PagePresence:
 
     def gone(self, client: str) -> None:
         """Record that a page ended its watch."""
-        self._heard = {key: at for key, at in self._heard.items() if key[0] != client}
+        self._heard = {key: heard_at for key, heard_at in self._heard.items() if key[0] != client}
 
     def present(self, session_id: str) -> bool:
-        """Tell whether a page that watches the session is present, or may be."""
+        """Return whether a page that watches the session is present, or may still answer a ping."""
         now = self._clock()
         times = [
-            at
-            for (_, one), at in self._heard.items()
-            if one in (None, session_id) and now - at < FORGOTTEN_SECONDS
+            heard_at
+            for (_, page), heard_at in self._heard.items()
+            if page in (None, session_id) and now - heard_at < FORGOTTEN_SECONDS
         ]
         if not times:
-            return self._fresh(session_id)  # nothing more is known of pages that answer no pings
+            return self._is_watched(
+                session_id
+            )  # of pages that answer no pings, only their watch is known
         if now - max(times) < PING_SECONDS:
             return True
         if now - self._pinged >= PING_SECONDS:
@@ -78,9 +80,9 @@ class PageWatches:
     def renew(self, client: str, session: str | None, seconds: float = WATCH_SECONDS) -> None:
         """Record that a page watches a session for some seconds from now on."""
         now = self._clock()
-        kept = {key: until for key, until in self._until.items() if until > now}
-        kept[client, session] = max(now + seconds, kept.get((client, session), 0.0))
-        self._until = kept
+        watches = {key: until for key, until in self._until.items() if until > now}
+        watches[client, session] = max(now + seconds, watches.get((client, session), 0.0))
+        self._until = watches
 
     def end(self, client: str, session: str | None) -> None:
         """End a page's watch of a session; None ends all its watches."""
@@ -93,11 +95,11 @@ class PageWatches:
     def newest(self) -> str | None:
         """Return the page that watches now and renewed its watch last; None where none does."""
         now = self._clock()
-        known = [(until, client) for (client, _), until in self._until.items() if until > now]
-        return max(known)[1] if known else None
+        active = [(until, client) for (client, _), until in self._until.items() if until > now]
+        return max(active)[1] if active else None
 
-    def fresh(self, session_id: str | None = None) -> bool:
-        """Tell whether a page watches the session now, or any session when None."""
+    def is_watched(self, session_id: str | None = None) -> bool:
+        """Return whether a page watches the session now, or any session when None."""
         now = self._clock()
         return any(
             until > now and (session_id is None or session in (None, session_id))

@@ -1,1 +1,1 @@
-"""What keeps the user's process as it was while the agent's Python runs in it, and says what that changed."""
+"""Protect the user's process while the agent's Python runs in it, and report the code's changes."""

@@ -1,4 +1,4 @@
-"""Set an attribute on one object for the length of a run, and take it back, saying what was replaced meanwhile.
+"""Set an attribute on one object during a block, restore it, and report if other code replaced it.
 
 Border: standard library only.
 """
@@ -9,8 +9,8 @@ from typing import Any
 
 
 @contextmanager
-def patched(target: Any, name: str, value: Any) -> Iterator[None]:
-    """Set an attribute on one instance or module until the end of the block."""
+def patched_attribute(target: Any, name: str, value: Any) -> Iterator[None]:
+    """Within the block, set an attribute on one instance or module."""
     missing = object()
     before = vars(target).get(name, missing)
     setattr(target, name, value)
@@ -23,17 +23,17 @@ def patched(target: Any, name: str, value: Any) -> Iterator[None]:
             setattr(target, name, before)
 
 
-PUT_BACK = "This replaced {name}; it was put back."
+REPLACED_AND_RESTORED = "This replaced {name}; it was put back."
 
 
 @contextmanager
-def swapped(
-    target: Any, name: str, shown: str, value: Any, tell: Callable[[str], object]
+def swapped_attribute(
+    target: Any, name: str, dotted_name: str, value: Any, report: Callable[[str], object]
 ) -> Iterator[None]:
-    """Set an attribute as ``patched`` does; ``tell`` gets a sentence where other code had replaced it meanwhile."""
-    with patched(target, name, value):
+    """Act as ``patched_attribute``, and ``report`` a sentence if other code replaced the attribute in the block."""
+    with patched_attribute(target, name, value):
         try:
             yield
         finally:
             if getattr(target, name, None) is not value:
-                tell(PUT_BACK.format(name=shown))
+                report(REPLACED_AND_RESTORED.format(name=dotted_name))

@@ -1,8 +1,7 @@
-"""What children of the kernel, and code that writes to a descriptor, print during one run and after it.
+"""Capture the output of child processes, and of code that writes to a file descriptor, during and after a run.
 
-ipykernel reads its descriptors on a thread of its own, and between its reading and its writing nobody can tell that
-text is under way: what the run printed next stood before what a child had printed. So a run has pipes of its own, and
-whoever keeps text of the run first takes what the pipes hold, under one lock. What a child prints after the end of the
+ipykernel reads its descriptors on its own thread, so the code's next line could overtake the earlier output of a child.
+A run therefore has its own pipes, which are emptied under a lock before text of the run is stored. Output of a child after the end of the
 run is written to the kernel's stream.
 Border: the descriptors that ipykernel watches; a stream without them (a terminal's) is left alone.
 """
@@ -16,109 +15,111 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
-AT_ONCE = 65_536
-"""Bytes that are read at a time: what a pipe holds."""
+READ_BYTES = 65_536
+"""Bytes that are read at a time; the capacity of a pipe."""
 
 
 class _Pipe:
-    """The pipe that stands in for one descriptor of the kernel."""
+    """A pipe that replaces one descriptor of the kernel."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
         self._target: int = stream._original_stdstream_fd  # noqa: SLF001  # no public way
         self._before = os.dup(self._target)
         try:
-            self.reading, writing = os.pipe()
+            self.read_fd, write_fd = os.pipe()
         except OSError:
             os.close(self._before)
             raise
-        os.dup2(writing, self._target)
-        os.close(writing)
-        os.set_blocking(self.reading, False)
+        os.dup2(write_fd, self._target)
+        os.close(write_fd)
+        os.set_blocking(self.read_fd, False)
         self.open = True
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def read(self) -> str:
-        """Return what was written since the last call, without waiting; closes the pipe when nobody can write any more."""
-        pieces: list[str] = []
+        """Return the text written since the last call, without waiting; closes the pipe when no writer is left."""
+        texts: list[str] = []
         with suppress(BlockingIOError):
             while self.open:
-                read = os.read(self.reading, AT_ONCE)
-                pieces.append(self._decoder.decode(read, final=not read))
-                if not read:
+                data = os.read(self.read_fd, READ_BYTES)
+                texts.append(self._decoder.decode(data, final=not data))
+                if not data:
                     self.open = False
-                    os.close(self.reading)
+                    os.close(self.read_fd)
                 else:
-                    self._log(read)
-        return "".join(pieces)
+                    self._log(data)
+        return "".join(texts)
 
-    def put_back(self) -> None:
-        """Have the descriptor be what it was."""
+    def restore(self) -> None:
+        """Restore the descriptor that the pipe replaced."""
         os.dup2(self._before, self._target)
         os.close(self._before)
 
-    def _log(self, written: bytes) -> None:
-        """Write to the kernel's own log what ipykernel would write there."""
+    def _log(self, data: bytes) -> None:
+        """Write the output to the kernel's own log, as ipykernel would."""
         with suppress(OSError):
-            os.write(self.stream._original_stdstream_copy, written)  # noqa: SLF001
+            os.write(self.stream._original_stdstream_copy, data)  # noqa: SLF001
 
 
 class ChildOutput:
-    """The text that one run finds on the kernel's descriptors, in the order in which it was written.
+    """Reads the text written to the kernel's descriptors during a run, in order.
 
-    ``keep`` is called with a stream's name and text, by one thread at a time; ``streams`` are the kernel's, by name.
+    ``store`` is called with a stream's name and text, by one thread at a time; ``streams`` are the kernel's, by name.
     """
 
-    def __init__(self, streams: Mapping[str, Any], keep: Callable[[str, str], None]) -> None:
-        self._keep = keep
+    def __init__(self, streams: Mapping[str, Any], store: Callable[[str, str], None]) -> None:
+        self._store = store
         self._pipes: dict[str, _Pipe] = {}
-        self._over = False
+        self._has_ended = False
         self._lock = threading.Lock()
         for name, stream in streams.items():
-            # Without a free descriptor, what children print is shown in the notebook and not told to the model.
+            # Without a free descriptor, the output of children is shown in the notebook but not captured for the model.
             if getattr(stream, "watch_fd_thread", None) is not None:
                 with suppress(OSError):
                     self._pipes[name] = _Pipe(stream)
         if self._pipes:
             reader = threading.Thread(
-                target=self._read, name="palimpsest-child-output", daemon=True
+                target=self._read_until_closed, name="palimpsest-child-output", daemon=True
             )
             try:
-                Context().run(reader.start)  # no thread of the code's
+                Context().run(
+                    reader.start
+                )  # an empty context: the thread does not belong to the code
             except RuntimeError:  # no thread can be started: as without a free descriptor
                 for pipe in self._pipes.values():
-                    pipe.put_back()
-                    os.close(pipe.reading)
+                    pipe.restore()
+                    os.close(pipe.read_fd)
                 self._pipes = {}
 
-    def keep(self, name: str, text: str) -> None:
-        """Keep text that the run itself printed, after what children printed before."""
+    def store(self, name: str, text: str) -> None:
+        """Store text that the run itself printed, after the earlier output of children."""
         with self._lock:
-            self._take()
-            self._keep(name, text)
+            self._store_new()
+            self._store(name, text)
 
     def end(self) -> None:
-        """Keep what was printed up to now, and give the descriptors back."""
+        """Store the output so far, and restore the descriptors."""
         for pipe in self._pipes.values():
-            pipe.put_back()
+            pipe.restore()
         with self._lock:
-            self._take()
-            self._over = True
+            self._store_new()
+            self._has_ended = True
 
-    def _take(self) -> None:
+    def _store_new(self) -> None:
         for name, pipe in self._pipes.items():
             if text := pipe.read():
-                if self._over:
+                if self._has_ended:
                     pipe.stream.write(text)
                 else:
-                    self._keep(name, text)
+                    self._store(name, text)
 
-    def _read(self) -> None:
-        """Read until nobody can write any more: a child that waits for room in a pipe would wait for ever."""
-        while waiting := [one.reading for one in self._pipes.values() if one.open]:
+    def _read_until_closed(self) -> None:
+        """Read until no process can write any more; otherwise a child could wait forever for space in a pipe."""
+        while open_fds := [pipe.read_fd for pipe in self._pipes.values() if pipe.open]:
             poll = select.poll()
-            for one in waiting:
-                poll.register(one, select.POLLIN)
+            for pipe in open_fds:
+                poll.register(pipe, select.POLLIN)
             poll.poll()
             with self._lock:
-                self._take()
+                self._store_new()

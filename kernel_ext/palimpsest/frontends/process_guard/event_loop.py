@@ -1,11 +1,11 @@
-"""Run code on an event loop so that the loop survives what the code does to it.
+"""Run code on an event loop so that the loop survives nested loops and stops by the code.
 
-A nested loop (``nest_asyncio``) runs the callbacks that the outer round of the loop has counted and not
-run yet, and that round then ends the kernel with ``IndexError: pop from an empty deque``. A plain cell has
-mostly nothing behind it in its round; the agent's Python has the timers of the cell that waits for it.
+A nested loop (``nest_asyncio``) runs callbacks that the outer iteration of the loop has counted but not
+run yet, and that iteration then ends the kernel with ``IndexError: pop from an empty deque``. A plain cell has
+mostly no callback after it in its iteration; the agent's Python has the timers of the cell that waits for it.
 
-Border: asyncio only. The two private names of a loop, ``_ready`` and ``_stopping``, are those of
-``asyncio.BaseEventLoop``; a loop without them is left alone.
+Border: asyncio only. The private attributes ``_ready`` and ``_stopping`` are those of
+``asyncio.BaseEventLoop``; a loop without them is not changed.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ STOPPED = (
 )
 
 
-def _nothing() -> None:
-    """Fill the place of a callback that ran earlier than its loop expected."""
+def _no_callback() -> None:
+    """Do nothing, in place of a callback that ran earlier than its loop expected."""
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
@@ -32,49 +32,51 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 @contextmanager
-def surviving(
-    loop: asyncio.AbstractEventLoop | None, tell: Callable[[str], object]
+def protected_iteration(
+    loop: asyncio.AbstractEventLoop | None, report: Callable[[str], object]
 ) -> Iterator[None]:
-    """Keep a loop's round whole while code runs inside it; ``tell`` gets a sentence when it was stopped."""
+    """Keep a loop's iteration intact while code runs inside it; ``report`` is called with a sentence if the code stopped the loop."""
     ready = getattr(loop, "_ready", None)
     if loop is None or ready is None:
         yield
         return
-    counted, stopping = len(ready), getattr(loop, "_stopping", False)
+    callbacks_before, was_stopping = len(ready), getattr(loop, "_stopping", False)
     try:
         yield
     finally:
         if not loop.is_closed():
-            # The round still takes as many callbacks as it counted when it began.
-            for _ in range(counted - len(ready)):
-                loop.call_soon(_nothing)
-        if getattr(loop, "_stopping", False) and not stopping:
+            # The iteration still takes as many callbacks as it counted at its beginning.
+            for _ in range(callbacks_before - len(ready)):
+                loop.call_soon(_no_callback)
+        if getattr(loop, "_stopping", False) and not was_stopping:
             loop._stopping = False  # type: ignore[attr-defined]  # noqa: SLF001  # no public way
-            tell(STOPPED)
+            report(STOPPED)
 
 
 @types.coroutine
-def in_steps(
-    cell: Coroutine[Any, Any, Any], tell: Callable[[str], object], after: Callable[[], object]
+def run_in_steps(
+    cell: Coroutine[Any, Any, Any],
+    report: Callable[[str], object],
+    after_step: Callable[[], object],
 ) -> Generator[Any, Any, Any]:
-    """Run a coroutine with the loop kept whole in each of its steps; ``after`` is called behind each."""
+    """Run a coroutine with each step in a ``protected_iteration``; calls ``after_step`` after each."""
     loop = asyncio.get_running_loop()
     value: Any = None
     error: BaseException | None = None
     try:
         while True:
             try:
-                with surviving(loop, tell):
-                    waited = cell.send(value) if error is None else cell.throw(error)
+                with protected_iteration(loop, report):
+                    awaited = cell.send(value) if error is None else cell.throw(error)
             except StopIteration as stop:
-                after()
+                after_step()
                 return stop.value
-            after()
+            after_step()
             try:
-                value, error = (yield waited), None
+                value, error = (yield awaited), None
             except GeneratorExit:
                 raise
-            except BaseException as raised:  # noqa: BLE001  # a cancellation is passed on to the code
-                error = raised
+            except BaseException as thrown:  # noqa: BLE001  # a cancellation is passed on to the code
+                error = thrown
     finally:
         cell.close()

@@ -1,6 +1,6 @@
-"""Tell that a piece of code set ``sys.excepthook``, which IPython takes back without a word at each statement's end.
+"""Report that code set ``sys.excepthook``, which IPython silently resets at the end of each statement.
 
-Border: IPython's ``run_code`` is watched at the one place where it sets the hook, through the name ``sys`` of its module.
+Border: checks at the one place where IPython's ``run_code`` sets the hook, by replacing ``sys`` in its module.
 """
 
 import sys
@@ -11,37 +11,42 @@ from typing import Any
 from IPython.core import interactiveshell
 
 from palimpsest.frontends.process_guard.agent_pieces import PIECE, Piece
-from palimpsest.frontends.process_guard.attribute_patches import PUT_BACK, patched
+from palimpsest.frontends.process_guard.attribute_patches import (
+    REPLACED_AND_RESTORED,
+    patched_attribute,
+)
 
 NAME = "excepthook"
 
 
 class _WatchedSys:
-    """Stands in for ``sys`` in IPython's module: calls ``look`` before the hook is set."""
+    """Replaces ``sys`` in IPython's module, and calls ``before_set`` before the hook is set."""
 
-    def __init__(self, look: Callable[[], object]) -> None:
-        object.__setattr__(self, "_look", look)
+    def __init__(self, before_set: Callable[[], object]) -> None:
+        object.__setattr__(self, "_before_set", before_set)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == NAME:
-            self._look()
+            self._before_set()
         setattr(sys, name, value)
 
 
 @contextmanager
-def excepthook_watched(shell: Any, piece: Piece, tell: Callable[[str], object]) -> Iterator[None]:
-    """Tell once, in the code of the block, that it replaced the hook and that it was put back."""
+def reporting_excepthook(
+    shell: Any, piece: Piece, report: Callable[[str], object]
+) -> Iterator[None]:
+    """Within the block, report once that code of the piece replaced the hook, which IPython restores."""
     known = [getattr(sys, NAME, None), getattr(shell, NAME, None)]
 
-    def look() -> None:
-        now = getattr(sys, NAME, None)
-        if PIECE.get() is piece and now not in known:
-            known.append(now)
-            if len(known) == 3:  # the first that is not known
-                tell(PUT_BACK.format(name=f"sys.{NAME}"))
+    def before_set() -> None:
+        current = getattr(sys, NAME, None)
+        if PIECE.get() is piece and current not in known:
+            known.append(current)
+            if len(known) == 3:  # the first replacement
+                report(REPLACED_AND_RESTORED.format(name=f"sys.{NAME}"))
 
-    with patched(interactiveshell, "sys", _WatchedSys(look)):
+    with patched_attribute(interactiveshell, "sys", _WatchedSys(before_set)):
         yield

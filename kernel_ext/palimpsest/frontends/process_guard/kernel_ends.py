@@ -1,7 +1,7 @@
-"""Keep a piece of the agent's Python from ending the user's kernel, and say that it tried.
+"""Prevent the agent's Python from ending the user's kernel, and report the attempt.
 
-Border: what one run needs on one IPython shell and is taken back at its end; the guards that stay are in
-``lasting_guards.py``. What leaves no chance (``os._exit``, ``os.abort``, SIGKILL, a crash in C) is not caught: the next
+Border: patches of one run on one IPython shell, undone at its end; the guards that stay are in
+``lasting_guards.py``. ``os._exit``, ``os.abort``, SIGKILL and a crash in C cannot be caught: the next
 kernel names the piece (``store/session_state/interrupted_work.py``).
 """
 
@@ -15,13 +15,13 @@ from typing import Any
 
 from IPython.core import interactiveshell
 
-from palimpsest.frontends.process_guard.agent_pieces import Kept, Piece
-from palimpsest.frontends.process_guard.attribute_patches import patched
+from palimpsest.frontends.process_guard.agent_pieces import KernelEndRefused, Piece
+from palimpsest.frontends.process_guard.attribute_patches import patched_attribute
 from palimpsest.frontends.process_guard.lasting_guards import (
-    KEPT,
-    SET_HANDLER,
+    CODE_ENDED,
+    ORIGINAL_SIGNAL,
     SHUT_DOWN,
-    STAND_INS,
+    TEMPORARY_HANDLERS,
     TIMERS,
 )
 from palimpsest.frontends.process_guard.late_callbacks import guard_handlers
@@ -43,98 +43,102 @@ NEEDED = ("builtins", "sys", "os", "IPython", "ipykernel", "threading", "asyncio
 
 
 def exit_text(raised: SystemExit) -> str:
-    """Return what the model and the user are told of a piece that ended by SystemExit."""
+    """Return the text for the model and the user about code that ended by SystemExit."""
     code = raised.code
-    if isinstance(raised, Kept):
+    if isinstance(raised, KernelEndRefused):
         return f"SystemExit\n{code}"
     shown = f": {code}" if type(code) in (int, str) else ""
-    return f"SystemExit{shown}\n{KEPT}"
+    return f"SystemExit{shown}\n{CODE_ENDED}"
 
 
 @contextmanager
-def kernel_kept(shell: Any, piece: Piece) -> Iterator[None]:
-    """Catch what would end the kernel in a piece, until the end of the block.
+def keeping_kernel_alive(shell: Any, piece: Piece) -> Iterator[None]:
+    """Within the block, catch attempts of a piece to end the kernel.
 
-    What was removed is put back, the requests to the page are taken, and each is said to the piece.
+    Afterwards, removed modules and names are restored, requests to the page are dropped, and each is reported.
     """
     modules, names = dict(sys.modules), dict(vars(builtins))
-    kept = {name: getattr(shell, name) for name in _FLAGS if hasattr(shell, name)}
-    asked = list(shell.payload_manager.read_payload())
+    flags = {name: getattr(shell, name) for name in _FLAGS if hasattr(shell, name)}
+    earlier_payloads = list(shell.payload_manager.read_payload())
     handlers = signal_handlers()
-    with patched(interactiveshell, "warn", _without_advice(interactiveshell.warn)):
-        timers = _take_timers(piece)
+    with patched_attribute(interactiveshell, "warn", _without_advice(interactiveshell.warn)):
+        timers = _catch_timers(piece)
         try:
             yield
         finally:
-            _put_back(piece, sys.modules, modules, NEEDED)
-            _put_back(piece, vars(builtins), names, tuple(names))
-            for name, value in kept.items():
+            _restore_removed(piece, sys.modules, modules, NEEDED)
+            _restore_removed(piece, vars(builtins), names, tuple(names))
+            for name, value in flags.items():
                 if getattr(shell, name) != value:
                     if name in ("exit_now", "keep_running"):
                         piece.refuse(SHUT_DOWN)
                     setattr(shell, name, value)
             _end_timers(piece, timers)
             guard_handlers(handlers, piece)
-            _take_payloads(piece, shell.payload_manager, asked)
+            _refuse_payloads(piece, shell.payload_manager, earlier_payloads)
 
 
-def _take_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
-    """Take the signals of timers that have no handler; returns them with their timers' numbers."""
-    taken: list[tuple[signal.Signals, int]] = []
+def _catch_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
+    """Install handlers for the timer signals without one; return the signals with their timers' numbers."""
+    caught: list[tuple[signal.Signals, int]] = []
     if threading.current_thread() is not threading.main_thread():
-        return taken
+        return caught
 
-    def gone_off(number: int, _frame: object) -> None:
+    def on_timer(number: int, _frame: object) -> None:
         piece.refuse(ALARMED.format(name=signal.Signals(number).name))
 
     for name, timer in TIMERS:
-        one = getattr(signal, name, None)
-        if one is not None and signal.getsignal(one) is signal.SIG_DFL:
-            SET_HANDLER(one, gone_off)
-            STAND_INS.append(gone_off)
-            taken.append((one, getattr(signal, timer)))
-    return taken
+        signal_number = getattr(signal, name, None)
+        if signal_number is not None and signal.getsignal(signal_number) is signal.SIG_DFL:
+            ORIGINAL_SIGNAL(signal_number, on_timer)
+            TEMPORARY_HANDLERS.append(on_timer)
+            caught.append((signal_number, getattr(signal, timer)))
+    return caught
 
 
-def _end_timers(piece: Piece, taken: list[tuple[signal.Signals, int]]) -> None:
-    for one, timer in taken:
-        if signal.getsignal(one) in (signal.SIG_DFL, *STAND_INS):
+def _end_timers(piece: Piece, caught: list[tuple[signal.Signals, int]]) -> None:
+    for number, timer in caught:
+        if signal.getsignal(number) in (signal.SIG_DFL, *TEMPORARY_HANDLERS):
             if signal.getitimer(timer)[0]:
                 signal.setitimer(timer, 0)
-                piece.refuse(CANCELLED.format(name=one.name))
-            SET_HANDLER(one, signal.SIG_DFL)
-    if taken:
-        STAND_INS.clear()
+                piece.refuse(CANCELLED.format(name=number.name))
+            ORIGINAL_SIGNAL(number, signal.SIG_DFL)
+    if caught:
+        TEMPORARY_HANDLERS.clear()
 
 
-def _put_back(piece: Piece, table: dict[str, Any], before: dict[str, Any], needed: Any) -> None:
-    gone = [name for name in needed if name in before and name not in table]
-    if gone:
+def _restore_removed(
+    piece: Piece, table: dict[str, Any], before: dict[str, Any], needed: Any
+) -> None:
+    removed = [name for name in needed if name in before and name not in table]
+    if removed:
         for name, value in before.items():
             table.setdefault(name, value)
-        piece.refuse(RESTORED.format(names=", ".join(gone[:5])))
+        piece.refuse(RESTORED.format(names=", ".join(removed[:5])))
 
 
-def taken_payloads(manager: Any, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-    """Take requests to the page out of those that wait, and return them."""
+def remove_payloads(
+    manager: Any, matches: Callable[[dict[str, Any]], bool]
+) -> list[dict[str, Any]]:
+    """Remove matching payloads, which are requests to the page, from the waiting ones, and return them."""
     waiting = list(manager.read_payload())
-    taken = [one for one in waiting if wanted(one)]
-    if taken:
+    removed = [payload for payload in waiting if matches(payload)]
+    if removed:
         manager.clear_payload()
-        for one in waiting:
-            if one not in taken:
-                manager.write_payload(one, single=False)
-    return taken
+        for payload in waiting:
+            if payload not in removed:
+                manager.write_payload(payload, single=False)
+    return removed
 
 
-def _take_payloads(piece: Piece, manager: Any, before: list[dict[str, Any]]) -> None:
-    """Leave the page the requests from before the code ran; those of the code are told."""
-    for one in taken_payloads(
-        manager, lambda one: one not in before and one.get("source") != "page"
+def _refuse_payloads(piece: Piece, manager: Any, before: list[dict[str, Any]]) -> None:
+    """Remove the code's requests to the page, and report them; earlier ones stay."""
+    for payload in remove_payloads(
+        manager, lambda payload: payload not in before and payload.get("source") != "page"
     ):
-        source = one.get("source")
+        source = payload.get("source")
         if source == "set_next_input":
-            piece.refuse(NEXT_INPUT.format(text=one.get("text", "")))
+            piece.refuse(NEXT_INPUT.format(text=payload.get("text", "")))
         elif source == "ask_exit":
             piece.refuse(SHUT_DOWN)
         else:
@@ -145,7 +149,7 @@ _FLAGS = ("exit_now", "keepkernel_on_exit", "keep_running")
 
 
 def _without_advice(warn: Callable[..., None]) -> Callable[..., None]:
-    """Leave out IPython's advice to end the kernel by other words."""
+    """Return ``warn`` without IPython's advice on how to end the kernel."""
 
     def warn_unless(message: Any, *arguments: Any, **options: Any) -> None:
         if not str(message).startswith(ADVICE):

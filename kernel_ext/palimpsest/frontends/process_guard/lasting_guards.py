@@ -1,10 +1,10 @@
-"""Keep what the agent's Python starts from ending the user's kernel, as long as the process lives.
+"""Prevent threads and callbacks of the agent's Python from ending the user's kernel, for the life of the process.
 
-A thread, a timer or a callback may go on after the piece that started it, so these guards stay once the first piece
-has run. Each asks whose code calls (``agent_pieces.py``); the user's own gets what was there before, and so does a child process.
+A thread, a timer or a callback may continue after the piece that started it, so these guards stay once the first piece
+has run. Each checks which code calls (``agent_pieces.py``); for the user's code and in child processes, the original is called.
 
 Border: patches one IPython shell, functions of ``os``, ``signal``, ``_thread`` and ``faulthandler``, and the classes of
-threads and of an event loop's callbacks. What leaves no chance (``os._exit``, ``os.abort``, SIGKILL, a crash in C) is not caught.
+threads and of an event loop's callbacks. ``os._exit``, ``os.abort``, SIGKILL and a crash in C cannot be caught.
 """
 
 import _thread
@@ -20,23 +20,23 @@ from typing import Any, NoReturn
 
 from palimpsest.frontends.process_guard.agent_pieces import (
     PIECE,
-    Kept,
+    KernelEndRefused,
     Piece,
-    change_for_pieces,
-    for_pieces,
+    dispatch_by_caller,
     on_main_thread,
+    patch_for_pieces,
     piece_thread,
 )
 from palimpsest.frontends.process_guard.event_loop import STOPPED
-from palimpsest.frontends.process_guard.kept_builtins import keep_builtins
 from palimpsest.frontends.process_guard.late_callbacks import (
     LateFunction,
     guard_callbacks,
 )
+from palimpsest.frontends.process_guard.loop_builtins import add_builtins
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error
 
-KEPT = (
+CODE_ENDED = (
     "The code ended here. The kernel is the user's and was not ended: its variables are all there, and exit() "
     "and quit() do not end it from here. Let code run to its end (if/else), or raise an exception that says why."
 )
@@ -62,33 +62,33 @@ DUMPED = (
     "Leave out exit=True."
 )
 PAYLOAD = "The code asked the page for something ({source}), which was not done."
-LASTING = ("SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT", "SIGKILL", "SIGSTOP")
-"""Signals that end nothing by default, and two that no process can leave out."""
+HARMLESS_SIGNALS = ("SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT", "SIGKILL", "SIGSTOP")
+"""Signals that do not end a process by default, and two that cannot be handled."""
 TIMERS = (
     ("SIGALRM", "ITIMER_REAL"),
     ("SIGVTALRM", "ITIMER_VIRTUAL"),
     ("SIGPROF", "ITIMER_PROF"),
 )
-SET_HANDLER = signal.signal
-"""The function itself, for the guards: the agent's code gets another one."""
-STAND_INS: list[Any] = []
-"""The handlers that stand in for a default one while code runs."""
+ORIGINAL_SIGNAL = signal.signal
+"""The original function, for the guards: ``signal.signal`` is replaced for the agent's code."""
+TEMPORARY_HANDLERS: list[Any] = []
+"""The handlers that replace a default one while code runs."""
 
 _PIECE_OF_THREAD = "_palimpsest_piece"
 _guarded: set[str] = set()
-"""What is guarded in this process: ``process``, and the numbers of shells."""
+"""The guards installed in this process: ``process``, and the ids of shells."""
 
 
 class OwnInterrupt(KeyboardInterrupt):
-    """Raised where the agent's code sends SIGINT to the kernel: the signal would be taken for the stop button."""
+    """Raised where the agent's code sends SIGINT to the kernel, where it would act as the stop button."""
 
     def _render_traceback_(self) -> list[str]:
         return ["KeyboardInterrupt: the code sent SIGINT to its own process, the kernel."]
 
 
-def guard(shell: Any) -> None:
-    """Set the guards of the process and of a shell, once."""
-    keep_builtins()
+def install_guards(shell: Any) -> None:
+    """Install the guards of the process and of a shell, once each."""
+    add_builtins()
     if "process" not in _guarded:
         _guarded.add("process")
         _guard_threads()
@@ -101,73 +101,75 @@ def guard(shell: Any) -> None:
         _guard_shell(shell)
 
 
-def end(piece: Piece, words: str) -> NoReturn:
-    """End the code that asks; where nobody sees it end, a sentence says so."""
+def end_code(piece: Piece, sentence: str) -> NoReturn:
+    """End the calling code, and report it where its end is not visible."""
     __tracebackhide__ = True
     if not on_main_thread():
-        piece.refuse(words)
-        raise SystemExit(words)  # of this very class a thread's end is not printed
+        piece.refuse(sentence)
+        raise SystemExit(sentence)  # exactly this class ends a thread without a traceback
     if piece.ended:
-        piece.refuse(words)
-    raise Kept(words)
+        piece.refuse(sentence)
+    raise KernelEndRefused(sentence)
 
 
 def _guard_threads() -> None:
-    """Have a thread belong to the piece whose code starts it."""
-    start, begin = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
+    """Let each thread belong to the piece whose code starts it."""
+    start, bootstrap = threading.Thread.start, threading.Thread._bootstrap_inner  # type: ignore[attr-defined]  # noqa: SLF001
     start_new = _thread.start_new_thread
 
     @functools.wraps(start)
-    def started(self: threading.Thread) -> None:
+    def guarded_start(self: threading.Thread) -> None:
         if (piece := PIECE.get()) is not None:
             setattr(self, _PIECE_OF_THREAD, piece)
         start(self)
 
-    @functools.wraps(begin)
-    def begun(self: threading.Thread) -> None:
+    @functools.wraps(bootstrap)
+    def guarded_bootstrap(self: threading.Thread) -> None:
         if (piece := getattr(self, _PIECE_OF_THREAD, None)) is None:
-            begin(self)
+            bootstrap(self)
             return
         with piece_thread(piece, self):
-            begin(self)
+            bootstrap(self)
 
     @functools.wraps(start_new)
-    def started_new(function: Any, *arguments: Any) -> int:
+    def guarded_start_new(function: Any, *arguments: Any) -> int:
         piece = PIECE.get()
         if piece is None or not callable(function):
             return start_new(function, *arguments)
 
         token = object()
 
-        def run(*given: Any, **named: Any) -> None:
+        def run(*positional: Any, **keywords: Any) -> None:
             with piece_thread(piece, token):
-                function(*given, **named)
+                function(*positional, **keywords)
 
-        piece.threads.add(token)  # from now on: the thread may not have begun when the piece ends
+        piece.threads.add(
+            token
+        )  # before the start: the thread may not have begun when the piece ends
 
         return start_new(run, *arguments)
 
-    threading.Thread.start = started  # type: ignore[method-assign]
-    threading.Thread._bootstrap_inner = begun  # type: ignore[attr-defined]  # noqa: SLF001
-    _thread.start_new_thread = started_new
+    threading.Thread.start = guarded_start  # type: ignore[method-assign]
+    threading.Thread._bootstrap_inner = guarded_bootstrap  # type: ignore[attr-defined]  # noqa: SLF001
+    _thread.start_new_thread = guarded_start_new
 
 
 def _guard_signals() -> None:
-    """Have the agent's signals to its own process raise where they are sent."""
+    """Let signals of the agent's code to its own process raise in the sender."""
     for module, name, own_target in (
         (os, "kill", _is_own_process),
         (os, "killpg", _is_own_group),
         (signal, "pthread_kill", lambda _target: True),
     ):
         if hasattr(module, name):
-            change_for_pieces(module, name, _sender(own_target))
-    change_for_pieces(signal, "raise_signal", _raise)
-    change_for_pieces(_thread, "interrupt_main", _raise)
+            patch_for_pieces(module, name, _sender(own_target))
+    patch_for_pieces(signal, "raise_signal", _raise)
+    patch_for_pieces(_thread, "interrupt_main", _raise)
     for name in ("alarm", "setitimer"):
         if hasattr(signal, name):
-            change_for_pieces(signal, name, _set_timer)
-    change_for_pieces(signal, "signal", _set_handler)
-    change_for_pieces(faulthandler, "dump_traceback_later", _dump_later)
+            patch_for_pieces(signal, name, _set_timer)
+    patch_for_pieces(signal, "signal", _set_handler)
+    patch_for_pieces(faulthandler, "dump_traceback_later", _dump_later)
 
 
 def _dump_later(dump: Callable[..., None], piece: Piece, *arguments: Any, **options: Any) -> None:
@@ -178,16 +180,16 @@ def _dump_later(dump: Callable[..., None], piece: Piece, *arguments: Any, **opti
 
 
 def _guard_loop() -> None:
-    """Have the kernel's loop go on where the agent's code stops it, from any thread."""
-    change_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
-    change_for_pieces(asyncio.BaseEventLoop, "stop", _stop)
+    """Let the kernel's loop continue where the agent's code stops it, from any thread."""
+    patch_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
+    patch_for_pieces(asyncio.BaseEventLoop, "stop", _stop)
 
 
 def _set_exception_handler(
     set_handler: Callable[..., None], piece: Piece, loop: object, handler: Any
 ) -> None:
-    is_late = loop is piece.loop and callable(handler)
-    set_handler(loop, LateFunction(handler, piece) if is_late else handler)
+    is_kernel_loop = loop is piece.loop and callable(handler)
+    set_handler(loop, LateFunction(handler, piece) if is_kernel_loop else handler)
 
 
 def _stop(stop: Callable[[object], None], piece: Piece, loop: object) -> None:
@@ -228,62 +230,65 @@ def _raise(send: Callable[..., Any], piece: Piece, number: Any = signal.SIGINT) 
 def _refuse_signal(piece: Piece, number: Any) -> None:
     __tracebackhide__ = True
     with suppress(ValueError, TypeError):
-        one = signal.Signals(number)
-        handler = signal.getsignal(one)
-        if one is signal.SIGINT and (piece.ended or not on_main_thread()):
-            end(piece, INTERRUPTED)
-        if one is signal.SIGINT and handler is not signal.SIG_IGN:
+        signal_number = signal.Signals(number)
+        handler = signal.getsignal(signal_number)
+        if signal_number is signal.SIGINT and (piece.ended or not on_main_thread()):
+            end_code(piece, INTERRUPTED)
+        if signal_number is signal.SIGINT and handler is not signal.SIG_IGN:
             raise OwnInterrupt
-        if handler in (signal.SIG_DFL, *STAND_INS) and one.name not in LASTING:
-            end(piece, SIGNALLED.format(name=one.name))
+        if (
+            handler in (signal.SIG_DFL, *TEMPORARY_HANDLERS)
+            and signal_number.name not in HARMLESS_SIGNALS
+        ):
+            end_code(piece, SIGNALLED.format(name=signal_number.name))
 
 
 def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, handler: Any) -> Any:
-    """Leave the stand-in in its place where a piece asks for the default end by a timer."""
-    is_end = handler in (signal.SIG_DFL, int(signal.SIG_DFL))
+    """Set a handler; for a timer's default handler, which ends the process, a running piece keeps the temporary one."""
+    is_default = handler in (signal.SIG_DFL, int(signal.SIG_DFL))
     is_timer = any(number == getattr(signal, name, None) for name, _ in TIMERS)
-    if is_end and is_timer and not piece.ended and STAND_INS:
-        handler = STAND_INS[-1]
+    if is_default and is_timer and not piece.ended and TEMPORARY_HANDLERS:
+        handler = TEMPORARY_HANDLERS[-1]
     return set_handler(number, handler)
 
 
 def _set_timer(set_timer: Callable[..., Any], piece: Piece, *arguments: Any) -> Any:
-    """While a piece runs, timers without a handler are caught when they go off; later, when they are set."""
+    """Set a timer; refuse one without a handler after the piece's end, since only a running piece catches it."""
     if piece.ended and arguments:
         which = signal.ITIMER_REAL if len(arguments) == 1 else arguments[0]
         names = [name for name, timer in TIMERS if getattr(signal, timer, None) == which]
-        sets = bool(arguments[-1 if len(arguments) == 1 else 1])
-        if names and sets and signal.getsignal(getattr(signal, names[0])) is signal.SIG_DFL:
-            end(piece, ALARMED.format(name=names[0]))
+        is_set = bool(arguments[-1 if len(arguments) == 1 else 1])
+        if names and is_set and signal.getsignal(getattr(signal, names[0])) is signal.SIG_DFL:
+            end_code(piece, ALARMED.format(name=names[0]))
     return set_timer(*arguments)
 
 
 def _guard_shell(shell: Any) -> None:
-    """Keep a shell from being ended and emptied by the agent's code."""
-    change_for_pieces(shell, "ask_exit", _no_exit)
-    change_for_pieces(shell, "reset", _no_reset)
-    if hasattr(shell, "_update_exit_now"):  # traitlets look it up by name on the instance
-        change_for_pieces(shell, "_update_exit_now", _keep_running)
+    """Prevent the agent's code from ending or emptying a shell."""
+    patch_for_pieces(shell, "ask_exit", _no_exit)
+    patch_for_pieces(shell, "reset", _no_reset)
+    if hasattr(shell, "_update_exit_now"):  # traitlets finds it by name on the instance
+        patch_for_pieces(shell, "_update_exit_now", _keep_running)
     table = shell.magics_manager.magics["line"]
     for name in ("reset", "reset_selective"):
         if name in table:
-            table[name] = for_pieces(table[name], functools.partial(_no_reset, name=name))
+            table[name] = dispatch_by_caller(table[name], functools.partial(_no_reset, name=name))
     guard_questions(shell)
-    change_for_pieces(shell.events, "register", _register)
-    change_for_pieces(shell.payload_manager, "write_payload", _write_payload)
+    patch_for_pieces(shell.events, "register", _register)
+    patch_for_pieces(shell.payload_manager, "write_payload", _write_payload)
 
 
 def _no_exit(_exit: object, piece: Piece, *_arguments: Any, **_options: Any) -> NoReturn:
-    end(piece, KEPT if on_main_thread() and not piece.ended else SHUT_DOWN)
+    end_code(piece, CODE_ENDED if on_main_thread() and not piece.ended else SHUT_DOWN)
 
 
 def _no_reset(
     _reset: object, piece: Piece, *_arguments: Any, name: str = "reset", **_: Any
 ) -> NoReturn:
-    words = NO_RESET.format(name=name)
+    sentence = NO_RESET.format(name=name)
     if piece.ended or not on_main_thread():
-        end(piece, words)
-    raise usage_error(words)
+        end_code(piece, sentence)
+    raise usage_error(sentence)
 
 
 def _keep_running(_update: object, piece: Piece, change: Any) -> None:

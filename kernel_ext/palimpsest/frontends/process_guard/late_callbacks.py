@@ -1,9 +1,9 @@
-"""Keep what callbacks of the agent's Python raise out of the loop, the signal or the cell that calls them.
+"""Prevent exceptions of the agent's callbacks from reaching the loop, the signal handler or the cell that calls them.
 
-Tasks, callbacks of the kernel's loop, signal handlers and IPython's listeners are called by others, also after the piece
-that set them has ended: a SystemExit in one would end the kernel, and a handler's error would land in a cell of the user.
+Tasks, callbacks of the kernel's loop, signal handlers and IPython's listeners are called by other code, also after the piece
+that set them has ended: a SystemExit in one would end the kernel, and a handler's error would be raised in a cell of the user.
 
-Border: what they raise becomes a sentence of their piece (``agent_pieces.py``).
+Border: reports their exceptions as sentences of their piece (``agent_pieces.py``).
 """
 
 import asyncio
@@ -14,15 +14,15 @@ from contextlib import suppress
 from typing import Any
 
 from palimpsest.frontends.process_guard.agent_pieces import (
-    LATE_LOOKS,
+    AFTER_LATE_WORK,
     PIECE,
-    Kept,
+    KernelEndRefused,
     Piece,
     current_piece,
     is_piece_thread,
     on_main_thread,
 )
-from palimpsest.frontends.process_guard.event_loop import running_loop, surviving
+from palimpsest.frontends.process_guard.event_loop import protected_iteration, running_loop
 
 CALLBACK_EXITED = "A task or callback of the code raised {name}, which would have ended the kernel; it ended alone."
 HANDLER_RAISED = (
@@ -32,14 +32,14 @@ HANDLER_RAISED = (
 
 
 def guard_callbacks() -> None:
-    """Guard every callback of the kernel's loop that belongs to a piece, from now on."""
+    """Guard every callback of the kernel's loop that belongs to a piece, for the life of the process."""
     run = asyncio.Handle._run  # noqa: SLF001  # every callback goes through it
 
     @functools.wraps(run)
     def guarded(self: Any) -> Any:
         piece = self._context.get(PIECE) if self._context is not None else None
         if piece is not None and not is_piece_thread():
-            # The context was copied where the main thread, in the midst of a piece, handed something to the engine.
+            # The context was copied when the main thread, during a piece, gave work to the engine.
             self._context.run(PIECE.set, None)
             return run(self)
         if piece is None or piece.in_child or not on_main_thread() or piece.owns(self._loop):
@@ -48,25 +48,25 @@ def guard_callbacks() -> None:
         if isinstance(task, asyncio.Task) and task is not piece.waiting_task:
             piece.tasks.add(task)
         try:
-            with surviving(self._loop, piece.refuse):
+            with protected_iteration(self._loop, piece.refuse):
                 return run(self)
         except (SystemExit, KeyboardInterrupt) as raised:
-            _say(piece, raised)
+            _refuse_exit(piece, raised)
         finally:
-            for look in LATE_LOOKS:
-                look(piece)
+            for after_callback in AFTER_LATE_WORK:
+                after_callback(piece)
         return None
 
     asyncio.Handle._run = guarded  # type: ignore[method-assign]  # noqa: SLF001
 
 
-def _say(piece: Piece, raised: BaseException) -> None:
-    named = CALLBACK_EXITED.format(name=type(raised).__name__)
-    piece.refuse(str(raised) if isinstance(raised, Kept) else named)
+def _refuse_exit(piece: Piece, raised: BaseException) -> None:
+    sentence = CALLBACK_EXITED.format(name=type(raised).__name__)
+    piece.refuse(str(raised) if isinstance(raised, KernelEndRefused) else sentence)
 
 
 class LateFunction:
-    """A function of a piece that others call, in any context; it is equal to the function itself, which unregisters a listener."""
+    """Wraps a callback that a piece registered; it equals the function, so that it can be unregistered."""
 
     def __init__(self, function: Callable[..., Any], piece: Piece) -> None:
         functools.update_wrapper(self, function)
@@ -74,17 +74,17 @@ class LateFunction:
         self._piece = piece
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function as the piece's code; errors are the caller's, and what would end the kernel is a sentence.
+        """Call the function as code of its piece; errors reach the caller, but an attempt to end the kernel is only reported.
 
-        While another piece runs it is called for that one, so that what it shows, such as a figure, is that one's.
+        While another piece runs, it is called as code of that piece, to which its outputs, such as a figure, then belong.
         """
-        within = current_piece()
-        running = within is not None and not within.ended
-        token = PIECE.set(within if running else self._piece)
+        running_piece = current_piece()
+        is_running = running_piece is not None and not running_piece.ended
+        token = PIECE.set(running_piece if is_running else self._piece)
         try:
             return self._function(*arguments, **options)
         except SystemExit as raised:
-            _say(self._piece, raised)
+            _refuse_exit(self._piece, raised)
         finally:
             PIECE.reset(token)
 
@@ -97,7 +97,7 @@ class LateFunction:
 
 
 class LateHandler:
-    """A signal handler that a piece left: after its end it raises nothing into other code."""
+    """Wraps a signal handler that a piece left installed, whose exceptions must not reach other code."""
 
     def __init__(self, handler: Callable[[int, Any], Any], piece: Piece) -> None:
         self._handler = handler
@@ -105,7 +105,7 @@ class LateHandler:
 
     @property
     def piece(self) -> Piece:
-        """The piece that left it."""
+        """The piece that installed the handler."""
         return self._piece
 
     def __call__(self, number: int, frame: Any) -> None:
@@ -113,21 +113,21 @@ class LateHandler:
         within = current_piece()
         token = PIECE.set(self._piece)
         try:
-            with surviving(running_loop(), self._piece.refuse):
+            with protected_iteration(running_loop(), self._piece.refuse):
                 self._handler(number, frame)
         except BaseException as raised:
             name = signal.Signals(number).name
-            own = within is not None and not within.ended
-            if own or (name == "SIGINT" and isinstance(raised, KeyboardInterrupt)):
+            is_running = within is not None and not within.ended
+            if is_running or (name == "SIGINT" and isinstance(raised, KeyboardInterrupt)):
                 raise
             words = HANDLER_RAISED.format(signal=name, name=type(raised).__name__)
-            self._piece.refuse(str(raised) if isinstance(raised, Kept) else words)
+            self._piece.refuse(str(raised) if isinstance(raised, KernelEndRefused) else words)
         finally:
             PIECE.reset(token)
 
 
 def guard_handlers(before: dict[int, Any], piece: Piece) -> None:
-    """Keep the signal handlers that a piece leaves from raising into other code; on the main thread."""
+    """Wrap the signal handlers that a piece left installed; on the main thread."""
     if not on_main_thread():
         return
     for number, old in before.items():

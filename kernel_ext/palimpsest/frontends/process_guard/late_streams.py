@@ -1,9 +1,9 @@
-"""Keep standard output and error writable where a thread or callback that a piece left breaks or replaces them.
+"""Restore standard output and error where a thread or callback left by a piece breaks or replaces them.
 
-What a piece itself replaces is put back at its end. A thread that goes on may set ``sys.stdout`` to None, to a closed file or
-to any object: the user's next cell would print nowhere, or the kernel would never answer it. So both are looked at around
-each cell, before the kernel ends a message, and when something late has ended.
-Border: acts only while something of a piece goes on, or went on since the last cell. What the user's own cell sets stays.
+Replacements by a piece itself are undone at its end. A thread that continues may set ``sys.stdout`` to None, to a closed file or
+to any object: the user's next cell would print nowhere, or the kernel would never answer it. So both streams are checked around
+each cell, before the kernel ends a message, and when a thread or callback of a piece has ended.
+Border: acts only while work left by a piece runs, or ran since the last cell. Streams that the user's own cell sets stay.
 """
 
 import functools
@@ -11,29 +11,32 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.agent_pieces import LATE_LOOKS, PIECE, Piece
-from palimpsest.frontends.process_guard.left_running import look_again, pieces_that_run
+from palimpsest.frontends.process_guard.agent_pieces import AFTER_LATE_WORK, PIECE, Piece
+from palimpsest.frontends.process_guard.left_running import (
+    pieces_with_running_work,
+    set_ended_futures,
+)
 
 UNUSABLE = "It left sys.{name} unusable ({what}); it was put back."
 REPLACED = "It replaced sys.{name} while no cell ran; it was put back."
 NAMES = ("stdout", "stderr")
 
-_good: dict[str, tuple[Any, Any]] = {}
-"""The stream that took text last, and the thread that sends what is written to a kernel's stream."""
-_late: list[Piece] = []
-"""Pieces of which something ended since the last cell."""
+_last_usable: dict[str, tuple[Any, Any]] = {}
+"""By name, the last usable stream, and the thread that sends the text of a kernel's stream."""
+_recently_ended: list[Piece] = []
+"""Pieces with work that ended since the last cell."""
 
-_watched: set[str] = set()
-"""The numbers of the shells that are watched."""
+_guarded_shells: set[str] = set()
+"""The ids of the guarded shells."""
 
-_untold: list[tuple[Piece, str]] = []
+_unreported: list[tuple[Piece, str]] = []
 
 
 def guard_streams(shell: Any) -> None:
-    """Watch both streams of a shell's process from now on; once for a shell."""
-    if str(id(shell)) in _watched:
+    """Guard both streams of a shell's process, once for a shell."""
+    if str(id(shell)) in _guarded_shells:
         return
-    _watched.add(str(id(shell)))
+    _guarded_shells.add(str(id(shell)))
     _remember()
     shell.events.register("pre_run_cell", lambda *_: _cell_begins(shell))
     shell.events.register("post_run_cell", _cell_ended)
@@ -43,76 +46,76 @@ def guard_streams(shell: Any) -> None:
 
         @functools.wraps(hook)
         def checked() -> None:
-            _mend()
-            _tell()
+            _restore_streams()
+            _report_restored()
             hook()
 
         kernel.post_handler_hook = checked
 
 
 def _cell_begins(shell: Any) -> None:
-    look_again()
-    # A stream was told of this cell when it began, which one that stood elsewhere was not.
+    set_ended_futures()
+    # Streams get their parent message when a cell begins, which a replaced stream missed.
     parent = getattr(shell, "get_parent", lambda: None)()
-    for stream in _mend(between=True):
+    for stream in _restore_streams(is_between_cells=True):
         if parent and hasattr(stream, "set_parent"):
             stream.set_parent(parent)
-    _tell()
+    _report_restored()
 
 
 def _cell_ended(*_: object) -> None:
-    if PIECE.get() is None:  # a piece has streams of its own
-        _mend()
-        _tell()
+    if PIECE.get() is None:  # a piece has its own streams
+        _restore_streams()
+        _report_restored()
         _remember()
-        _late.clear()
+        _recently_ended.clear()
 
 
-def _look(piece: Piece) -> None:
+def _after_late_work(piece: Piece) -> None:
     if piece.ended and not piece.in_child:
-        _late.append(piece)
-        del _late[:-1]
-        _mend()
-        _tell()
+        _recently_ended.append(piece)
+        del _recently_ended[:-1]
+        _restore_streams()
+        _report_restored()
 
 
 def _remember() -> None:
     for name in NAMES:
         stream = getattr(sys, name, None)
         if not _problem(stream):
-            _good[name] = (stream, getattr(stream, "pub_thread", None))
+            _last_usable[name] = (stream, getattr(stream, "pub_thread", None))
 
 
-def _mend(*, between: bool = False) -> list[Any]:
-    """Put back what takes no text, and with ``between`` what was replaced since the last cell; return the streams."""
-    pieces = [*_late, *pieces_that_run()]
-    mended: list[Any] = []
+def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
+    """Restore unusable streams, and between cells also replaced ones; return the restored streams."""
+    pieces = [*_recently_ended, *pieces_with_running_work()]
+    restored: list[Any] = []
     if not pieces or PIECE.get() not in (None, *pieces):
-        return mended
-    for name, (good, thread) in _good.items():
-        now = getattr(sys, name, None)
-        problem = _problem(now)
-        if not problem and (now is good or not between):
+        return restored
+    for name, (usable, thread) in _last_usable.items():
+        current = getattr(sys, name, None)
+        problem = _problem(current)
+        if not problem and (current is usable or not is_between_cells):
             continue
-        if thread is not None and _problem(good):
-            good.pub_thread = thread  # a kernel's stream that was closed
-        setattr(sys, name, good)
-        mended.append(good)
-        _untold.append(
+        if thread is not None and _problem(usable):
+            usable.pub_thread = thread  # a kernel's stream that was closed
+        setattr(sys, name, usable)
+        restored.append(usable)
+        _unreported.append(
             (pieces[-1], (UNUSABLE if problem else REPLACED).format(name=name, what=problem))
         )
-    return mended
+    return restored
 
 
-def _tell() -> None:
-    """Tell the pieces what was put back, when there are streams to tell it on."""
-    while _untold:
-        piece, words = _untold.pop(0)
-        piece.refuse(words)
+def _report_restored() -> None:
+    """Report restored streams to their pieces; called when both streams are usable again."""
+    while _unreported:
+        piece, sentence = _unreported.pop(0)
+        piece.refuse(sentence)
 
 
 def _problem(stream: Any) -> str:
-    """Return why nothing can be written to a stream; empty where it can."""
+    """Return why a stream is unusable; empty where it is usable."""
     if stream is None:
         return "None"
     with suppress(Exception):  # the code of any object
@@ -123,4 +126,4 @@ def _problem(stream: Any) -> str:
     return f"of the type {type(stream).__name__}"
 
 
-LATE_LOOKS.append(_look)
+AFTER_LATE_WORK.append(_after_late_work)

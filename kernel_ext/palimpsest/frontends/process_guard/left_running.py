@@ -1,9 +1,9 @@
-"""What a piece of the agent's Python left running at its end: threads, tasks, timers, readers.
+"""Find the threads, tasks, timers and readers that a piece of the agent's Python left running.
 
-A kernel that ends without warning (``os._exit``, a crash) cannot say who ended it. So each piece of which something goes
-on is known, until nothing of it runs any more; the next kernel names it (``session/runs/left_running_calls.py``).
-Border: looks; ends nothing. A worker of an executor that waits for work counts as nothing. The private names are
-those of ``asyncio.BaseEventLoop`` and of ``concurrent.futures``; where they are not there, less is known.
+A kernel that ends without warning (``os._exit``, a crash) cannot report the cause. So each piece of code that left
+work running is remembered until that work has ended; the next kernel names it (``session/runs/left_running_calls.py``).
+Border: reads only. An executor's idle worker does not count. The private names are those of
+``asyncio.BaseEventLoop`` and of ``concurrent.futures``; where they are missing, less is found.
 """
 
 import asyncio
@@ -16,55 +16,55 @@ from concurrent.futures import thread as executor
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.agent_pieces import LATE_LOOKS, PIECE, Piece
+from palimpsest.frontends.process_guard.agent_pieces import AFTER_LATE_WORK, PIECE, Piece
 from palimpsest.frontends.process_guard.event_loop import running_loop
 from palimpsest.frontends.process_guard.lasting_guards import TIMERS
 from palimpsest.frontends.process_guard.late_callbacks import LateHandler
 from palimpsest.tools.tool import LeftRunning
 
-MOST_NAMED = 5
-"""Things that are named; the rest is counted."""
+MAX_NAMED_WORK = 5
+"""Most threads, tasks and timers that are named; the others are counted."""
 NAME_CHARS = 60
 
-_LEFT: dict[Piece, "Future[None]"] = {}
-"""The pieces of which something goes on after their end."""
+_WITH_RUNNING_WORK: dict[Piece, "Future[None]"] = {}
+"""The pieces that left work running, each with a future that is set when that work has ended."""
 
 
-def left_running(piece: Piece) -> LeftRunning | None:
-    """Return what goes on of a piece that has ended; None where nothing does, or in a child process."""
-    words = [] if piece.in_child else list(_running(piece))
-    if not words:
+def work_left_by(piece: Piece) -> LeftRunning | None:
+    """Return the work that a piece left running; None where there is none, or in a child process."""
+    descriptions = [] if piece.in_child else list(_running_work(piece))
+    if not descriptions:
         return None
-    more = len(words) - MOST_NAMED
-    told = (*words[:MOST_NAMED], *([f"{more} more"] if more > 0 else []))
-    over = _LEFT.setdefault(piece, Future())
-    look_again(piece)  # it may have ended meanwhile
-    return LeftRunning(told, over)
+    unnamed = len(descriptions) - MAX_NAMED_WORK
+    sentences = (*descriptions[:MAX_NAMED_WORK], *([f"{unnamed} more"] if unnamed > 0 else []))
+    all_ended = _WITH_RUNNING_WORK.setdefault(piece, Future())
+    set_ended_futures(piece)  # the work may have ended meanwhile
+    return LeftRunning(sentences, all_ended)
 
 
-def look_again(*pieces: Piece) -> None:
-    """Report of these pieces, or of all, that nothing of them runs any more, where that is so."""
-    for piece in pieces or tuple(_LEFT):
-        if piece in _LEFT and not piece.in_child and not any(_running(piece)):
-            over = _LEFT.pop(piece, None)
-            if over is not None:
-                over.set_result(None)
+def set_ended_futures(*pieces: Piece) -> None:
+    """Set the futures of the given pieces, or of all, whose work has ended."""
+    for piece in pieces or tuple(_WITH_RUNNING_WORK):
+        if piece in _WITH_RUNNING_WORK and not piece.in_child and not any(_running_work(piece)):
+            all_ended = _WITH_RUNNING_WORK.pop(piece, None)
+            if all_ended is not None:
+                all_ended.set_result(None)
 
 
-def pieces_that_run() -> tuple[Piece, ...]:
-    """Return the pieces of which something goes on after their end, the newest last."""
-    return tuple(_LEFT)
+def pieces_with_running_work() -> tuple[Piece, ...]:
+    """Return the pieces that left work running, newest last."""
+    return tuple(_WITH_RUNNING_WORK)
 
 
-def _running(piece: Piece) -> Iterator[str]:
+def _running_work(piece: Piece) -> Iterator[str]:
     yield from _threads(piece)
     for task in tuple(piece.tasks):
         if not task.done():
             yield f"the task {task.get_name()[:NAME_CHARS]!r}"
     loop = piece.loop if isinstance(piece.loop, asyncio.AbstractEventLoop) else running_loop()
-    for what, handle in _handles(loop):
+    for description, handle in _handles(loop):
         if not handle.cancelled() and handle._context.get(PIECE) is piece:  # noqa: SLF001  # no public way
-            yield what
+            yield description
     for _ in tuple(piece.listeners):
         yield "a listener of cells"
     for name, timer in TIMERS:
@@ -75,22 +75,22 @@ def _running(piece: Piece) -> Iterator[str]:
 
 
 def _threads(piece: Piece) -> Iterator[str]:
-    for one in tuple(piece.threads):
-        if not isinstance(one, threading.Thread):
+    for thread in tuple(piece.threads):
+        if not isinstance(thread, threading.Thread):
             yield "a thread"
-        elif not _waits_for_work(one):
-            yield f"the thread {one.name[:NAME_CHARS]!r}"
+        elif not _waits_for_work(thread):
+            yield f"the thread {thread.name[:NAME_CHARS]!r}"
 
 
 def _waits_for_work(thread: threading.Thread) -> bool:
-    """Tell whether a thread is an executor's that has nothing to do."""
-    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001  # the only way
+    """Return whether a thread is an idle worker of an executor."""
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001  # no public way
     return frame is not None and frame.f_code is executor._worker.__code__  # noqa: SLF001
 
 
 def _handles(loop: Any) -> Iterator[tuple[str, Any]]:
     """Yield the callbacks that a loop will call: its timers, first steps of tasks, and readers of files."""
-    with suppress(RuntimeError):  # another thread adds one at this moment
+    with suppress(RuntimeError):  # another thread may add a callback meanwhile
         for handle in tuple(getattr(loop, "_scheduled", ())):
             yield "a callback for later", handle
         for handle in tuple(getattr(loop, "_ready", ())):
@@ -103,4 +103,4 @@ def _handles(loop: Any) -> Iterator[tuple[str, Any]]:
                     yield "a reader of a file", handle
 
 
-LATE_LOOKS.append(look_again)
+AFTER_LATE_WORK.append(set_ended_futures)

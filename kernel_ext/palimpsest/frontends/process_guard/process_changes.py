@@ -1,7 +1,7 @@
-"""What a piece of code leaves changed in its process, each in a line with the way back.
+"""List the process-wide changes that code left, each with the code that undoes it.
 
-Border: compares what ``process_settings`` reads before and after. Values of environment variables are
-never named, since they may be keys. Only the figure backend is put back: figures of the user would not be
+Border: compares the settings read by ``process_settings`` before and after. Values of environment variables are
+never shown, since they may be keys. Only the figure backend is restored, since the user's figures would not be
 shown any more.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.attribute_patches import patched
+from palimpsest.frontends.process_guard.attribute_patches import patched_attribute
 from palimpsest.frontends.process_guard.process_settings import (
     TABLES,
     broad_filters,
@@ -24,27 +24,27 @@ from palimpsest.frontends.process_guard.process_settings import (
     signal_handlers,
 )
 
-MOST_NAMES = 5
-"""Names that one line lists; the rest is counted."""
-MOST_CHARS = 200
-"""Length of a value in a line."""
-LONGEST_BACK = 800
-"""Length of the way back; a longer one would be cut into code that does not run, so it is left out."""
-EXACT = (str, int, float, bool, bytes, type(None))
-"""Types whose values are compared; others are the same only if they are the same object."""
+MAX_NAMES = 5
+"""Most names that one line lists; the others are counted."""
+MAX_VALUE_CHARS = 200
+"""Most characters of a value in a line."""
+MAX_UNDO_CHARS = 800
+"""Most characters of the code that undoes a change; longer code is omitted, since a part of it would not run."""
+COMPARED_BY_VALUE = (str, int, float, bool, bytes, type(None))
+"""Types that are compared by value; other objects are compared by identity."""
 
 
 REPLACED: dict[str, Any] = {}
-"""The functions of the process that pieces replaced and left replaced, by dotted name, for the way back."""
-_LEFT: dict[str, Any] = {}
-"""What the newest piece left instead of them."""
-_BACK = "{name} = __import__('{module}', fromlist=['REPLACED']).REPLACED[{name!r}]"
+"""The original functions that pieces left replaced, by dotted name, for the code that undoes it."""
+_REPLACEMENTS: dict[str, Any] = {}
+"""The functions that the newest piece set in their place, by dotted name."""
+_UNDO_CODE = "{name} = __import__('{module}', fromlist=['REPLACED']).REPLACED[{name!r}]"
 
 
 class ProcessState:
     """The settings of the process when a piece of code begins.
 
-    Contract: making it and asking for the changes takes well under 2 ms in all, and imports nothing.
+    Contract: creating it and computing the changes takes well under 2 ms together, and imports nothing.
     """
 
     def __init__(self) -> None:
@@ -59,17 +59,17 @@ class ProcessState:
         self._backend = figure_backend() or os.environ.get("MPLBACKEND")
         self._seeded: set[str] = set()
         self._numpy_seeded = numpy_is_seeded()
-        self._noted = ExitStack()
+        self._seed_patches = ExitStack()
         for name in ("random", "numpy.random"):
             module: Any = sys.modules.get(name)
             if hasattr(module, "seed"):
-                noting = self._noting(name, module.seed)
-                self._noted.enter_context(patched(module, "seed", noting))
+                recording_seed = self._recording_seed(name, module.seed)
+                self._seed_patches.enter_context(patched_attribute(module, "seed", recording_seed))
 
     def changes(self) -> list[str]:
-        """Return a line for each setting that differs now, and put the figure backend back."""
-        self._noted.close()
-        found: list[str] = []
+        """Return a line for each changed setting, and restore the figure backend."""
+        self._seed_patches.close()
+        sentences: list[str] = []
         for read in (
             self._plain_changes,
             self._hook_changes,
@@ -83,104 +83,118 @@ class ProcessState:
             self._backend_change,
         ):
             with suppress(Exception):  # a library in an unknown version must not fail the call
-                found += read()
-        return found
+                sentences += read()
+        return sentences
 
-    def _noting(self, name: str, seed: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(*arguments: Any, **options: Any) -> Any:
-            fresh = not options and (not arguments or arguments[0] is None)
-            (self._seeded.discard if fresh else self._seeded.add)(name)
+    def _recording_seed(self, name: str, seed: Callable[..., Any]) -> Callable[..., Any]:
+        def recording_seed(*arguments: Any, **options: Any) -> Any:
+            is_random = not options and (not arguments or arguments[0] is None)
+            (self._seeded.discard if is_random else self._seeded.add)(name)
             return seed(*arguments, **options)
 
-        return noting
+        return recording_seed
 
     def _plain_changes(self) -> Iterator[str]:
-        for (what, back), value in plain_settings():
-            before = self._plain.get((what, back), value)
+        for (setting, undo), value in plain_settings():
+            before = self._plain.get((setting, undo), value)
             if value != before:
                 yield _line(
-                    f"left {what} at {_shown(value)} (was {_shown(before)})", _way(back, before)
+                    f"left {setting} at {_short_repr(value)} (was {_short_repr(before)})",
+                    _restoring_code(undo, before),
                 )
 
     def _hook_changes(self) -> Iterator[str]:
-        for (what, back), value in hooks().items():
-            before = self._hooks[what, back]
+        for (hook, undo), value in hooks().items():
+            before = self._hooks[hook, undo]
             if value is not before:
-                is_name = what.replace(".", "").isidentifier()
+                is_name = hook.replace(".", "").isidentifier()
                 yield _line(
-                    f"replaced {what}", _kept_back(what, before, value) if is_name else back
+                    f"replaced {hook}", _undo_replacement(hook, before, value) if is_name else undo
                 )
 
     def _path_changes(self) -> Iterator[str]:
-        added = [one for one in sys.path if one not in self._path]
-        gone = [one for one in self._path if one not in sys.path]
+        added = [path for path in sys.path if path not in self._path]
+        removed = [path for path in self._path if path not in sys.path]
         if added:
-            back = "; ".join(f"sys.path.remove({one!r})" for one in added[:MOST_NAMES])
-            yield _line(f"added {_listed(added)} to sys.path", back)
-        if gone:
-            back = "; ".join(f"sys.path.append({one!r})" for one in gone[:MOST_NAMES])
-            yield _line(f"removed {_listed(gone)} from sys.path", back)
+            undo = "; ".join(f"sys.path.remove({path!r})" for path in added[:MAX_NAMES])
+            yield _line(f"added {_names_text(added)} to sys.path", undo)
+        if removed:
+            undo = "; ".join(f"sys.path.append({path!r})" for path in removed[:MAX_NAMES])
+            yield _line(f"removed {_names_text(removed)} from sys.path", undo)
 
     def _environment_changes(self) -> Iterator[str]:
         before, now = self._environment, dict(os.environ)
         added = sorted(now.keys() - before.keys())
-        other = sorted(name for name in now.keys() & before.keys() if now[name] != before[name])
-        gone = sorted(before.keys() - now.keys())
+        changed = sorted(name for name in now.keys() & before.keys() if now[name] != before[name])
+        removed = sorted(before.keys() - now.keys())
         if added:
-            back = "; ".join(f"del os.environ[{name!r}]" for name in added[:MOST_NAMES])
-            yield _line(f"set environment variables: {_listed(added)}", back)
-        for done, names in (("changed", other), ("removed", gone)):
+            undo = "; ".join(f"del os.environ[{name!r}]" for name in added[:MAX_NAMES])
+            yield _line(f"set environment variables: {_names_text(added)}", undo)
+        for verb, names in (("changed", changed), ("removed", removed)):
             if names:
-                back = f"os.environ[{names[0]!r}] = ... with the old value, which is not kept"
-                yield _line(f"{done} environment variables: {_listed(names)}", back)
+                undo = f"os.environ[{names[0]!r}] = ... with the old value, which is not kept"
+                yield _line(f"{verb} environment variables: {_names_text(names)}", undo)
 
     def _handler_changes(self) -> Iterator[str]:
         for number, handler in signal_handlers().items():
             before = self._handlers.get(number)
             if handler != before:
                 name = signal.Signals(number).name
-                back = f"signal.{before.name}" if isinstance(before, signal.Handlers) else None
-                way = f"signal.signal(signal.{name}, {back})" if back else "restart the kernel"
-                yield _line(f"left another handler for {name}", way)
+                handler_name = (
+                    f"signal.{before.name}" if isinstance(before, signal.Handlers) else None
+                )
+                undo = (
+                    f"signal.signal(signal.{name}, {handler_name})"
+                    if handler_name
+                    else "restart the kernel"
+                )
+                yield _line(f"left another handler for {name}", undo)
 
     def _filter_changes(self) -> Iterator[str]:
         now = broad_filters()
-        added = [one for one in now if one not in self._filters]
-        gone = [one for one in self._filters if one not in now]
+        added = [entry for entry in now if entry not in self._filters]
+        removed = [entry for entry in self._filters if entry not in now]
         if added:
-            words = ", ".join(f"{action} {category}" for action, category, _ in added[:MOST_NAMES])
-            yield _line(f"left a warning filter ({words})", f"del warnings.filters[:{len(added)}]")
-        if gone:
-            words = ", ".join(f"{action} {category}" for action, category, _ in gone[:MOST_NAMES])
-            back = "; ".join(
-                f"warnings.simplefilter({action!r}, {category}, append=True)"
-                for action, category, _ in gone[:MOST_NAMES]
+            filters = ", ".join(f"{action} {category}" for action, category, _ in added[:MAX_NAMES])
+            yield _line(
+                f"left a warning filter ({filters})", f"del warnings.filters[:{len(added)}]"
             )
-            yield _line(f"removed a warning filter ({words})", back)
+        if removed:
+            filters = ", ".join(
+                f"{action} {category}" for action, category, _ in removed[:MAX_NAMES]
+            )
+            undo = "; ".join(
+                f"warnings.simplefilter({action!r}, {category}, append=True)"
+                for action, category, _ in removed[:MAX_NAMES]
+            )
+            yield _line(f"removed a warning filter ({filters})", undo)
 
     def _table_changes(self) -> Iterator[str]:
-        for (what, read, back), before in zip(TABLES, self._tables, strict=True):
+        for (table, read, undo), before in zip(TABLES, self._tables, strict=True):
             now = read()
             if before is None or now is None:
                 continue
-            names = [one for one in now if one in before and not _same(before[one], now[one])]
+            names = [
+                name for name in now if name in before and not _is_same(before[name], now[name])
+            ]
             if names:
-                old = {one: before[one] for one in names[:MOST_NAMES]}
-                yield _line(f"left {what} changed: {_listed(names)}", back(old))
+                old = {name: before[name] for name in names[:MAX_NAMES]}
+                yield _line(f"left {table} changed: {_names_text(names)}", undo(old))
 
     def _builtin_changes(self) -> Iterator[str]:
         now = vars(builtins)
-        other = [
+        replaced = [
             name
             for name, value in self._builtins.items()
             if name != "_" and now.get(name, value) is not value
         ]
-        if other:
-            ways = [
-                _kept_back(f"builtins.{name}", self._builtins[name], now[name]) for name in other
+        if replaced:
+            undo_codes = [
+                _undo_replacement(f"builtins.{name}", self._builtins[name], now[name])
+                for name in replaced
             ]
-            back = "; ".join(["import builtins", *ways[:MOST_NAMES]])
-            yield _line(f"replaced builtins: {_listed(other)}", back)
+            undo = "; ".join(["import builtins", *undo_codes[:MAX_NAMES]])
+            yield _line(f"replaced builtins: {_names_text(replaced)}", undo)
 
     def _seeds(self) -> Iterator[str]:
         if numpy_is_seeded() and not self._numpy_seeded:
@@ -196,48 +210,48 @@ class ProcessState:
         if pyplot is not None:
             pyplot.switch_backend(before)
             inline = sys.modules.get("matplotlib_inline.backend_inline")
-            if (
-                inline is not None
-            ):  # it shows figures only if it was the backend when it was imported
+            if inline is not None:  # it shows figures only if it was the backend at its import
                 inline._enable_matplotlib_integration()  # noqa: SLF001  # no public way
         elif matplotlib is not None:
             matplotlib.use(before)
         yield f"This set the figure backend to {now}; it was put back to {before}, so that figures are shown."
 
 
-def _line(what: str, back: str) -> str:
-    return f"This {what}. Back: {back if len(back) <= LONGEST_BACK else 'restart the kernel'}"
+def _line(change: str, undo: str) -> str:
+    return f"This {change}. Back: {undo if len(undo) <= MAX_UNDO_CHARS else 'restart the kernel'}"
 
 
-def _kept_back(name: str, before: Any, now: Any) -> str:
-    """Keep what was there before the first piece that replaced it, and return the code that sets it back."""
-    if name not in REPLACED or _LEFT.get(name) is not before:  # the user has set it since
+def _undo_replacement(name: str, before: Any, now: Any) -> str:
+    """Store the object from before the first replacement by a piece, and return the code that restores it."""
+    if (
+        name not in REPLACED or _REPLACEMENTS.get(name) is not before
+    ):  # the user has set it meanwhile
         REPLACED[name] = before
-    _LEFT[name] = now
-    return _BACK.format(name=name, module=__name__)
+    _REPLACEMENTS[name] = now
+    return _UNDO_CODE.format(name=name, module=__name__)
 
 
-def _way(back: str, before: Any) -> str:
-    """Fill the old value into the code that sets it back."""
-    on, _, off = back.partition("|")
-    return off if off and not before else on.replace("{before}", repr(before))
+def _restoring_code(template: str, before: Any) -> str:
+    """Return the code that restores a setting to its old value."""
+    when_true, _, when_false = template.partition("|")
+    return when_false if when_false and not before else when_true.replace("{before}", repr(before))
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}..."
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}..."
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(map(str, names[:MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
+def _names_text(names: Sequence[str]) -> str:
+    unnamed = len(names) - MAX_NAMES
+    return ", ".join(map(str, names[:MAX_NAMES])) + (f" and {unnamed} more" if unnamed > 0 else "")
 
 
-def _same(before: Any, now: Any) -> bool:
+def _is_same(before: Any, now: Any) -> bool:
     if type(before) is not type(now):
         return False
-    if type(now) in EXACT:
+    if type(now) in COMPARED_BY_VALUE:
         return bool(before == now)
     if type(now) in (list, tuple) and len(now) == len(before):
-        return all(map(_same, before, now))
+        return all(map(_is_same, before, now))
     return before is now

@@ -1,7 +1,7 @@
-"""Readers of settings that hold for the whole process: the interpreter's, and those of imported libraries.
+"""Read process-wide settings of the interpreter and of imported libraries.
 
-Border: reads through plain functions and dictionaries, and runs no code of the user; imports no library
-that is not imported, and changes nothing. A library in an unknown version has no readable settings.
+Border: reads through plain functions and dictionaries, and runs no user code; imports no library
+and changes nothing. A library in an unknown version has no readable settings.
 """
 
 import decimal
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 Setting = tuple[str, str]
-"""What a setting is called, and the code that sets it back, with the old value as ``{before}``, or as ``on()|off()``."""
+"""A setting's name, and the code that restores it, with the old value as ``{before}``, or as ``on()|off()``."""
 
 
 def plain_settings() -> Iterator[tuple[Setting, Any]]:
@@ -70,13 +70,15 @@ def plain_settings() -> Iterator[tuple[Setting, Any]]:
         (sys.get_int_max_str_digits()),
     )
     if hasattr(os, "umask"):
-        umask = os.umask(0o077)  # the strictest for the moment: other threads write files
+        umask = os.umask(
+            0o077
+        )  # the strictest value meanwhile, since other threads may write files
         os.umask(umask)
         yield ("the umask", "os.umask({before})"), umask
 
 
 def hooks() -> dict[Setting, Any]:
-    """Return functions that the interpreter calls, by the name and what sets them back."""
+    """Return the functions that the interpreter calls, by name and the code that restores them."""
     return {
         ("sys.excepthook", "sys.excepthook = sys.__excepthook__"): sys.excepthook,
         (
@@ -96,20 +98,20 @@ def hooks() -> dict[Setting, Any]:
 
 def signal_handlers() -> dict[int, Any]:
     """Return the handler of each signal."""
-    found = {}
+    handlers = {}
     for number in _SIGNALS:
         with suppress(ValueError, OSError):
-            found[number] = signal.getsignal(number)
-    return found
+            handlers[number] = signal.getsignal(number)
+    return handlers
 
 
-_SIGNALS = [int(one) for one in signal.Signals]
+_SIGNALS = [int(signal_number) for signal_number in signal.Signals]
 
 
 def broad_filters() -> list[tuple[str, str, int]]:
-    """Return action, category and line of the warning filters that hold for every module and message.
+    """Return action, category and line of the warning filters for every module and message.
 
-    Libraries add narrower ones, or some for warnings of their own, when they are imported: that is no news.
+    Narrower filters, and those for a library's own warnings, are omitted: libraries add them at import.
     """
     return [
         (action, category.__name__, line)
@@ -130,7 +132,7 @@ def pandas_options() -> Table | None:
     options = getattr(module, "_global_config", None)
     if not isinstance(options, dict):
         return None
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     rest: list[tuple[str, dict[str, Any]]] = [("", options)]
     while rest:
         prefix, table = rest.pop()
@@ -138,8 +140,8 @@ def pandas_options() -> Table | None:
             if type(value) is dict:
                 rest.append((f"{prefix}{name}.", value))
             else:
-                found[prefix + name] = value
-    return found
+                values[prefix + name] = value
+    return values
 
 
 def _numpy_call(name: str) -> Table | None:
@@ -150,13 +152,13 @@ def _numpy_call(name: str) -> Table | None:
 def _matplotlib_settings() -> dict[str, Any]:
     """Return matplotlib's rcParams; empty while it is not imported."""
     settings = getattr(sys.modules.get("matplotlib"), "rcParams", None)
-    # dict's own methods: rcParams resolves an automatic backend when it is asked.
+    # By ``dict``'s own method: rcParams resolves an automatic backend when it is read.
     return dict(dict.items(settings)) if isinstance(settings, dict) else {}
 
 
 def figure_settings() -> Table:
     """Return matplotlib's rcParams without its backend."""
-    return {name: one for name, one in _matplotlib_settings().items() if name not in _BACKENDS}
+    return {name: value for name, value in _matplotlib_settings().items() if name not in _BACKENDS}
 
 
 _BACKENDS = ("backend", "backend_fallback", "interactive")
@@ -164,12 +166,12 @@ _BACKENDS = ("backend", "backend_fallback", "interactive")
 
 def figure_backend() -> str | None:
     """Return matplotlib's backend, or None while it is not imported or not chosen."""
-    found = _matplotlib_settings().get("backend")
-    return found if isinstance(found, str) else None
+    backend = _matplotlib_settings().get("backend")
+    return backend if isinstance(backend, str) else None
 
 
 def numpy_is_seeded() -> bool:
-    """Tell whether NumPy's global generator was given a seed since it was made."""
+    """Return whether NumPy's global generator was given a seed since its creation."""
     random = getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None)
     generator = getattr(random, "_bit_generator", None)
     return generator is not None and getattr(generator, "_seed_seq", "") is None
@@ -197,4 +199,4 @@ TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ..
         lambda old: f"matplotlib.rcParams.update({dict(old)!r})",
     ),
 )
-"""What a table of settings is called, its reader, and the code that sets old values back."""
+"""The name of a table of settings, its reader, and the code that restores old values."""

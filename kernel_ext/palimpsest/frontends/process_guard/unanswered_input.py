@@ -1,10 +1,10 @@
-"""Refuse what waits for somebody's keys in the agent's Python: nobody can answer there.
+"""Refuse calls of the agent's Python that wait for keyboard input, since nobody can answer there.
 
-A question of ``input`` would stand below a cell that nobody expects to ask, and a debugger's reads from nowhere. Each
-becomes a failed call with one sentence, also in a thread, and where the code takes the error.
+The prompt of ``input`` would appear below a cell where nobody expects it, and a debugger has no input. Each
+becomes a failed call with one sentence, also in a thread, and where the code catches the error.
 
-Border: patches one shell's kernel, the debugger's classes, and, for the length of a run, the functions that read. A debugger
-that gets its commands from a file or text of the code is left alone.
+Border: patches one shell's kernel, the debugger's classes, and, during a run, the functions that read. A debugger
+that reads its commands from a file or text of the code is allowed.
 """
 
 import bdb
@@ -23,33 +23,33 @@ from IPython.core.error import StdinNotImplementedError
 
 from palimpsest.frontends.process_guard.agent_pieces import (
     Piece,
-    change_for_pieces,
     current_piece,
-    for_pieces,
+    dispatch_by_caller,
+    patch_for_pieces,
 )
-from palimpsest.frontends.process_guard.attribute_patches import swapped
+from palimpsest.frontends.process_guard.attribute_patches import swapped_attribute
 
 NOBODY = "The code waited for keys ({name}), and nobody can answer there: it was ended. {instead}"
-ASK = "Put the value into the code, or ask the user for it in your answer."
-PRINT = "Print the values to look at, and run the code in smaller pieces."
+ADVICE_ASK = "Put the value into the code, or ask the user for it in your answer."
+ADVICE_PRINT = "Print the values to look at, and run the code in smaller pieces."
 
 
-class NobodyAnswers(StdinNotImplementedError):  # type: ignore[misc]  # named after what is wrong
-    """Raised where the agent's code waits for somebody's keys; the text is the sentence that is shown."""
+class NobodyAnswers(StdinNotImplementedError):  # type: ignore[misc]  # no suffix Error: it is shown as a sentence
+    """Raised where the agent's code waits for keyboard input; its message is shown."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
 
-def refuse_input(piece: Piece, name: str, instead: str = ASK) -> None:
-    """End the code that waits for keys."""
+def refuse_input(piece: Piece, name: str, instead: str = ADVICE_ASK) -> None:
+    """Refuse a call that waits for keyboard input; raises NobodyAnswers."""
     __tracebackhide__ = True
-    words = NOBODY.format(name=name, instead=instead)
-    piece.refuse(words)
-    raise NobodyAnswers(words)
+    sentence = NOBODY.format(name=name, instead=instead)
+    piece.refuse(sentence)
+    raise NobodyAnswers(sentence)
 
 
-def _refusing(name: str, instead: str = ASK) -> Callable[..., None]:
+def _refusing_function(name: str, instead: str = ADVICE_ASK) -> Callable[..., None]:
     def refuse(_call: object, piece: Piece, *_arguments: Any, **_options: Any) -> None:
         __tracebackhide__ = True
         refuse_input(piece, name, instead)
@@ -58,31 +58,31 @@ def _refusing(name: str, instead: str = ASK) -> Callable[..., None]:
 
 
 def guard_questions(shell: Any) -> None:
-    """Guard a kernel's two ways to ask, also for code that kept them, and what reads a terminal's keys."""
+    """Guard the kernel's functions for questions, also where code holds them, or a terminal's input functions."""
     kernel = getattr(shell, "kernel", None)
-    for name, shown in (("raw_input", "input()"), ("getpass", "getpass()")):
+    for name, called in (("raw_input", "input()"), ("getpass", "getpass()")):
         if hasattr(kernel, name):
-            change_for_pieces(kernel, name, _refusing(shown))
-    # A terminal's keys the functions themselves read, also after the end of a piece.
+            patch_for_pieces(kernel, name, _refusing_function(called))
+    # In a terminal, the functions read the keys themselves, also after the end of a piece.
     if kernel is None:
-        for module, name, _, called in _asking():
-            change_for_pieces(module, name, _refusing(called))
+        for module, name, _, called in _input_functions():
+            patch_for_pieces(module, name, _refusing_function(called))
         for name in ("read", "readline", "readlines"):
-            with suppress(AttributeError):  # a stream whose methods cannot be set, or none
-                change_for_pieces(sys.stdin, name, _refusing(f"sys.stdin.{name}()"))
+            with suppress(AttributeError):  # no stream, or one whose methods cannot be set
+                patch_for_pieces(sys.stdin, name, _refusing_function(f"sys.stdin.{name}()"))
 
 
 def guard_debuggers() -> None:
-    """Guard the entrances of Python's debugger, which those of IPython and others go through."""
+    """Guard the entry points of Python's debugger, which IPython's and other debuggers use."""
     bdb.Bdb.set_trace = _without_keys(bdb.Bdb.set_trace)  # type: ignore[method-assign]
     pdb.Pdb.interaction = _without_keys(pdb.Pdb.interaction)  # type: ignore[method-assign]
-    change_for_pieces(sys, "breakpointhook", _break)
+    patch_for_pieces(sys, "breakpointhook", _break)
 
 
 def _break(hook: Callable[..., Any], piece: Piece, *arguments: Any, **options: Any) -> Any:
     __tracebackhide__ = True
     if os.environ.get("PYTHONBREAKPOINT") != "0":
-        refuse_input(piece, "breakpoint()", PRINT)
+        refuse_input(piece, "breakpoint()", ADVICE_PRINT)
     return hook(*arguments, **options)
 
 
@@ -93,14 +93,14 @@ def _without_keys(method: Callable[..., Any]) -> Callable[..., Any]:
         piece = current_piece()
         reads_text = not getattr(self, "use_rawinput", True) or not isinstance(self, pdb.Pdb)
         if piece is not None and not reads_text:
-            refuse_input(piece, "a debugger", PRINT)
+            refuse_input(piece, "a debugger", ADVICE_PRINT)
         return method(self, *arguments, **options)
 
     return checked
 
 
-def _asking() -> list[tuple[Any, str, str, str]]:
-    """Return the functions that read keys: module, name, dotted name, and how it is called."""
+def _input_functions() -> list[tuple[Any, str, str, str]]:
+    """Return the functions that read keys, as module, name, dotted name, and text of a call."""
     return [(builtins, "input", "builtins.input", "input()")] + [
         (getpass, name, f"getpass.{name}", "getpass()")
         for name in ("getpass", "unix_getpass", "win_getpass", "fallback_getpass")
@@ -109,7 +109,7 @@ def _asking() -> list[tuple[Any, str, str, str]]:
 
 
 class _NoKeys(io.TextIOBase):
-    """Stands in for standard input; code of others reads what was there before."""
+    """Replaces standard input during a run; code outside the piece reads the original."""
 
     def __init__(self, original: Any) -> None:
         self._original = original
@@ -125,10 +125,10 @@ class _NoKeys(io.TextIOBase):
         return number
 
     def read(self, *arguments: Any) -> str:
-        return self._asked("read", arguments)
+        return self._read_or_refuse("read", arguments)
 
     def readline(self, *arguments: Any) -> str:  # type: ignore[override]
-        return self._asked("readline", arguments)
+        return self._read_or_refuse("readline", arguments)
 
     def __next__(self) -> str:  # type: ignore[override]
         line = self.readline()
@@ -136,7 +136,7 @@ class _NoKeys(io.TextIOBase):
             raise StopIteration
         return line
 
-    def _asked(self, name: str, arguments: tuple[Any, ...]) -> str:
+    def _read_or_refuse(self, name: str, arguments: tuple[Any, ...]) -> str:
         __tracebackhide__ = True
         if (piece := current_piece()) is not None:
             refuse_input(piece, f"sys.stdin.{name}()")
@@ -148,12 +148,14 @@ class _NoKeys(io.TextIOBase):
 
 
 @contextmanager
-def nobody_answers(tell: Callable[[str], object]) -> Iterator[None]:
-    """Refuse the functions that read keys in the code of the block; ``tell`` gets a sentence for each that it replaced."""
+def refusing_input(report: Callable[[str], object]) -> Iterator[None]:
+    """Within the block, refuse calls that read keys; ``report`` gets a sentence for each function that code replaced."""
     with ExitStack() as stack:
-        for module, name, shown, called in _asking():
-            checked = for_pieces(getattr(module, name), _refusing(called))
-            stack.enter_context(swapped(module, name, shown, checked, tell))
+        for module, name, dotted_name, called in _input_functions():
+            checked = dispatch_by_caller(getattr(module, name), _refusing_function(called))
+            stack.enter_context(swapped_attribute(module, name, dotted_name, checked, report))
         if sys.stdin is not None:
-            stack.enter_context(swapped(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), tell))
+            stack.enter_context(
+                swapped_attribute(sys, "stdin", "sys.stdin", _NoKeys(sys.stdin), report)
+            )
         yield

@@ -1,1 +1,1 @@
-"""The protocol between pages and kernel: the messages of a connection, replies, notices and rows."""
+"""The messages between pages and kernel: commands, replies, notices and rows."""

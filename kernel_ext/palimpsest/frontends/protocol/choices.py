@@ -21,15 +21,15 @@ class AgentChoice(Value):
 
 
 class Choices(Value):
-    """What a person can choose for a prompt."""
+    """The models, agents, modes and commands that the user can choose for a prompt."""
 
     models: tuple[ModelChoice, ...]
     agents: tuple[AgentChoice, ...]
     model: str = ""
-    """The model that answers when none was chosen."""
+    """The default model."""
     agent: str = ""
     commands: tuple[AgentChoice, ...] = ()
-    """Commands of the person's own; ``/name arguments`` is the prompt."""
+    """The user's own commands; ``/name arguments`` is the prompt."""
     skills: tuple[AgentChoice, ...] = ()
     """Texts that the model loads for one kind of task."""
     subagents: tuple[AgentChoice, ...] = ()
@@ -38,4 +38,4 @@ class Choices(Value):
     mode: str = ""
     """The mode of sessions for which none was chosen."""
     untrusted: tuple[str, ...] = ()
-    """Settings in this project's files that have no effect until a person trusts them."""
+    """Settings in this project's files that have no effect until the user trusts them."""

@@ -1,7 +1,7 @@
-"""How a page connects to the kernel and watches sessions, what it learns of the current one, and is asked for.
+"""Messages with which a page connects to the kernel, watches sessions and receives requests for its cells.
 
-The kernel asks by a notice and a page answers by a command, since a kernel cannot send requests to a page. A
-large notebook is answered in several commands, each well below what a server passes in one message.
+The kernel asks with a notice and a page answers with a command, since a kernel cannot send requests to a page. A
+large notebook is sent in several commands, each well below the limit of a server for one message.
 """
 
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ from palimpsest.transcript.values import Ask, Density, Value
 PROTOCOL_VERSION = 4
 
 WATCH_SECONDS = 20.0
-"""A watch that is not renewed within this time is over; a page that was closed sends nothing."""
+"""Time after which a watch ends that is not renewed; a closed page sends nothing."""
 
 
 class CommandBase(Value):
@@ -45,13 +45,13 @@ class Watch(CommandBase):
     session: str | None = None
     """None means every session of this kernel."""
     pings: bool = False
-    """This page answers a ping by watching again."""
+    """This page answers a ping by another ``Watch``."""
     cells: bool = False
-    """This page shows notebooks of the kernel, and answers what their cells hold."""
+    """This page shows notebooks of the kernel, and can send their cells."""
 
 
 class Unwatch(CommandBase):
-    """Send this page no more records."""
+    """Stop sending records to this page."""
 
     type: Literal["unwatch"] = "unwatch"
     client: str
@@ -66,7 +66,7 @@ class AnnounceRun(CommandBase):
 
 
 class Prepare(CommandBase):
-    """Say that a person is about to ask, so that what the model needs is imported meanwhile."""
+    """Announce that the user is about to ask, so that the model's modules are imported meanwhile."""
 
     type: Literal["prepare"] = "prepare"
     session: str | None = None
@@ -83,28 +83,28 @@ class SessionHead(Value):
     status: Status
     asks: tuple[Ask, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()
-    """Questions of the model that wait for the person's answer."""
+    """Questions of the model that wait for the user's answer."""
     stepping: bool = False
-    """Step mode is on: each request is held until a person lets it go."""
+    """Step mode is on: each request is held until the user releases it."""
     held: tuple[ProposedRequest, ...] = ()
-    """Requests that wait for a person to let them go, as they would be sent now."""
+    """Held requests, as they would be sent now."""
     waiting: int = 0
     """Prompts in the inbox."""
     partial: bool = False
-    """Messages that a summary replaced were not loaded: one that is missing may still be in the log."""
+    """Messages that a summary replaced were not loaded: a missing one may still be in the log."""
     problem: str | None = None
-    """One sentence while nothing can be written, since the disk does not respond or the folder is gone."""
+    """One sentence while nothing can be written, because the disk does not respond or the folder is missing."""
     notice: str | None = None
-    """What is unusual about the session's opening, such as that its notebook was moved, until the next prompt."""
+    """A remark on the session's opening, such as that its notebook was moved, until the next prompt."""
     density: Density = "quiet"
-    """What is shown of a turn, as the kernel's settings say."""
+    """The amount of detail shown of a turn, by the kernel's settings."""
     order: int = 0
-    """Of two heads the one with the higher order was made later, also by a restarted kernel; they can arrive the
-    other way round, since replies and notices have channels of their own. 0 by an older kernel."""
+    """Of two heads, the one with the higher order is newer, also from a restarted kernel; they can arrive the
+    other way round, since replies and notices have separate channels. 0 from an older kernel."""
 
 
 class CommandReply(Value):
-    """The reply to a command, from what is known at once."""
+    """The immediate reply to a command."""
 
     status: Literal["ok", "error", "loading"]
     id: str | None = None
@@ -114,23 +114,23 @@ class CommandReply(Value):
     version: str = ""
     """Version of the kernel's package."""
     repeated: bool = False
-    """This id was seen before; nothing was done again."""
+    """The id was received before; the command was not run again."""
     project: str | None = None
     notebook: str | None = None
     session: SessionHead | None = None
-    """The session that the command was about, once it is open."""
+    """The session of the command, if it is open."""
     watch_seconds: float | None = None
 
 
 View = Literal["inspector", "sessions", "share", "window"]
-"""What a page has a view of its own for: the inspector, the list of sessions, how to share one, what fills the window."""
+"""Views of a page: the inspector, the list of sessions, sharing, and the context window."""
 
 
 class TypedAnswer(Value):
-    """What a command that was typed behind a slash does in the panel, beside what it did in the kernel."""
+    """What the panel does after a typed slash command."""
 
     markdown: str = ""
-    """What a cell would show of the answer; empty where the transcript shows it."""
+    """The text that a cell would show of the answer; empty where the transcript shows it."""
     view: View | None = None
     """The view to open."""
     model: str | None = None
@@ -139,22 +139,22 @@ class TypedAnswer(Value):
 
 
 class OutcomeNotice(Value):
-    """The result of a command that was not finished when it was replied to."""
+    """The result of a command that ran longer than its reply."""
 
     kind: Literal["outcome"] = "outcome"
     id: str
     error: str | None = None
-    """One sentence, when it failed."""
+    """One sentence, if the command failed."""
     answer: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "null"}]})] = None
-    """What the operation answers, as ``Answers`` says."""
+    """The operation's answer, of the type in ``Answers``."""
     words: str | None = None
-    """What a cell would show of the answer, as text, where the operation has a button."""
+    """The text that a cell would show of the answer, where the operation has a button."""
     typed: TypedAnswer | None = None
-    """Of a prompt that was a command."""
+    """The answer to a prompt that was a slash command."""
 
 
 class CurrentNotice(Value):
-    """This session is the notebook's current one from now on, or its summary changed without a record."""
+    """The session became the notebook's current one, or its summary changed without a record."""
 
     kind: Literal["current"] = "current"
     session: SessionHead
@@ -165,34 +165,34 @@ class InsertCellsNotice(Value):
 
     kind: Literal["insert-cells"] = "insert-cells"
     client: str
-    """The page that inserts them, by the name that it watches under; another page does nothing."""
+    """The page that inserts them, by the ``client`` of its watch; other pages ignore the notice."""
     sources: tuple[str, ...]
     below: str | None = None
     """The id of the cell below which they are inserted; None for the active cell."""
 
 
 class PingNotice(Value):
-    """A question is open; a page that receives this watches again, at once."""
+    """A question is open; a page that receives this sends ``Watch`` at once."""
 
     kind: Literal["ping"] = "ping"
 
 
 class CellsRequestNotice(Value):
-    """The kernel asks every page that has notebooks of it for their cells."""
+    """Request the cells of the kernel's notebooks from every page that shows them."""
 
     kind: Literal["cells"] = "cells"
     request: str
-    """Names the question; the answer repeats it."""
+    """Id of the request, which the answer repeats."""
     cell: str | None = None
     """Only the cell with this id."""
     output_chars: int = 0
-    """Characters of each output's text that are wanted; with 0, no outputs are."""
+    """Characters of each output's text to send; 0 means no outputs."""
     images: bool = False
-    """Pictures are wanted, too."""
+    """Send images, too."""
 
 
 class TellCells(CommandBase):
-    """Answer a ``cells`` notice with what the page's notebooks hold; a piece, or the last piece."""
+    """Answer a ``cells`` notice with the cells of the page's notebooks; a piece, or the last piece."""
 
     type: Literal["cells"] = "cells"
     client: str

@@ -1,10 +1,10 @@
-"""Compact, choose the context policy, pin or exclude a part, and report what fills the context window."""
+"""The fill of the context window, as a page shows it."""
 
 from palimpsest.transcript.values import Value
 
 
 class ContextFill(Value):
-    """What filled the context window in the newest request."""
+    """The fill of the context window in the newest request."""
 
     tokens: int
     """Estimated, like the numbers in ``kinds``."""
@@ -13,4 +13,4 @@ class ContextFill(Value):
     """0 where the model has no limit."""
     reserve: int
     message_id: str | None = None
-    """The message that answers the request; it has the numbers that the provider reported."""
+    """The message that answers the request, which has the numbers reported by the provider."""

@@ -1,7 +1,7 @@
-"""Convert records and decisions for a page: decisions get sentences, and what no page needs is left out.
+"""Convert records and decisions for a page: add sentences to decisions, and omit fields that no page uses.
 
-Border: values to values. A log holds a decision's rule and numbers only; the sentence for a reader is
-made when it is sent, by the same functions that write HTML and text
+Border: values only. A log holds a decision's rule and numbers only; the sentence for a reader is
+built when it is sent, by the functions that also write HTML and text
 (``render/content/decision_reasons.py``).
 """
 
@@ -16,12 +16,12 @@ REQUEST_FIELDS: dict[str, Any] = {
     **dict.fromkeys(("purpose", "message_id", "tokens", "kinds"), True),
     "facts": {"window", "reserve"},
 }
-"""What a page shows of a request: how full the context window is. The rest, three quarters, stays in the log."""
+"""Fields of a request that a page shows, for the fill of the context window; a quarter of its size in the log."""
 
-WHOLE = frozenset({"message.part.updated", "message.updated", "session.updated"})
-"""Types of records that hold a value whole, so that the last one counts."""
+COMPLETE_VALUES = frozenset({"message.part.updated", "message.updated", "session.updated"})
+"""Types of records that hold a complete value, so that only the last one counts."""
 
-_Name = tuple[str, str]
+_ValueKey = tuple[str, str]
 
 
 def with_sentence(decision: Decision) -> Decision:
@@ -33,8 +33,8 @@ def page_record(record: Record) -> dict[str, Any]:
     """Return a record in the form of a notice."""
     event = record.event
     if isinstance(event, DecisionMade):
-        told = event.model_copy(update={"decision": with_sentence(event.decision)})
-        return record.model_copy(update={"event": told}).wire()
+        explained = event.model_copy(update={"decision": with_sentence(event.decision)})
+        return record.model_copy(update={"event": explained}).wire()
     if isinstance(event, StepRequested):
         request = event.request.model_dump(mode="json", include=REQUEST_FIELDS, exclude_none=True)
         head = {"v": record.v, "seq": record.seq, "ts": record.ts}
@@ -43,30 +43,30 @@ def page_record(record: Record) -> dict[str, Any]:
 
 
 def without_replaced(batch: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Return a batch without what a later record of it replaces; a page folds both to the same.
+    """Return a batch without records that a later one replaces; a page's state is the same for both.
 
-    The first record stays, since its number tells a page whether one is missing, and so does the first of each value,
-    which gives the value its place. A page may know the batch in part: what is left is enough from any number on.
+    The first record stays, since its number shows a page whether records are missing, and so does the first of each value,
+    which determines the value's position. A page may have part of the batch: the rest is enough from any number on.
     """
-    placing, seen = {0}, set[_Name]()
+    first_numbers, seen = {0}, set[_ValueKey]()
     for number, record in enumerate(batch):
         if record["type"].endswith(".removed"):
             seen.clear()
-        elif record["type"] in WHOLE and (name := _name(record)) not in seen:
-            seen.add(name)
-            placing.add(number)
-    kept, later = list[dict[str, Any]](), set[_Name]()
+        elif record["type"] in COMPLETE_VALUES and (key := _value_key(record)) not in seen:
+            seen.add(key)
+            first_numbers.add(number)
+    remaining, later = list[dict[str, Any]](), set[_ValueKey]()
     for number in reversed(range(len(batch))):
-        record, name = batch[number], _name(batch[number])
-        if number in placing or name not in later:
-            kept.append(record)
-        if record["type"] in WHOLE:
-            later.add(name)
-    return tuple(reversed(kept))
+        record, key = batch[number], _value_key(batch[number])
+        if number in first_numbers or key not in later:
+            remaining.append(record)
+        if record["type"] in COMPLETE_VALUES:
+            later.add(key)
+    return tuple(reversed(remaining))
 
 
-def _name(record: dict[str, Any]) -> _Name:
-    """Return which value a record is about; a record of another type is about itself."""
+def _value_key(record: dict[str, Any]) -> _ValueKey:
+    """Return the key of the value that a record changes; other records have their own key."""
     match record:
         case {"type": "message.part.updated", "part": part}:
             return part["message_id"], part["id"]

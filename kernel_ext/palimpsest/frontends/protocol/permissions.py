@@ -1,4 +1,4 @@
-"""The mode, the spending limit, step mode, what is always allowed, and whether the project is trusted."""
+"""Rows for standing approvals and rules."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from palimpsest.transcript.values import Value
 
 
 class ApprovalRow(Value):
-    """Something that is always allowed."""
+    """A standing approval."""
 
     number: int
     """The number by which it is revoked."""

@@ -1,10 +1,10 @@
-"""A project's settings, storage, hooks and MCP servers."""
+"""Rows for a project's settings and storage."""
 
 from palimpsest.transcript.values import Value
 
 
 class SettingRow(Value):
-    """A setting, its value as text, and where that came from."""
+    """A setting, its value as text, and the value's origin."""
 
     key: str
     value: str
@@ -19,13 +19,13 @@ class StorageRow(Value):
     bytes: int
     updated: int
     with_children: int = 1
-    """How many sessions are deleted together."""
+    """Number of sessions that are deleted together."""
     why: str | None = None
     """Why it is never deleted."""
 
 
 class StorageReport(Value):
-    """The disk usage of the project's folder, in bytes, and what of it may be deleted."""
+    """The disk usage of the project's folder, in bytes, and the sessions that may be deleted."""
 
     total: int
     logs: int

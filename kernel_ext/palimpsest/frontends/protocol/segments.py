@@ -15,11 +15,11 @@ class SegmentCut:
     part: Annotated[int, Field(ge=0)] = 0
     offset: Annotated[int, Field(ge=0)] = 0
     joint: Annotated[str, Field(max_length=200)] = ""
-    """The text to insert at the cut, because it fell into a code fence."""
+    """The text to insert where the cut fell into a code fence."""
 
 
 class TurnSegment(Value):
-    """Which segment of a turn is meant."""
+    """A reference to a segment of a turn."""
 
     session: str
     turn: str

@@ -1,4 +1,4 @@
-"""A notebook that was renamed."""
+"""The command for a renamed notebook."""
 
 from typing import Literal
 
@@ -6,10 +6,10 @@ from palimpsest.frontends.protocol.connection import CommandBase
 
 
 class RenameNotebook(CommandBase):
-    """Note that the notebook was renamed, and move its sessions to the new name.
+    """Record that the notebook was renamed, and move its sessions to the new name.
 
-    Both paths are those that the server reports. If the kernel's notebook is another one, or was
-    renamed already, nothing happens.
+    Both paths are those that the server reports. If the kernel has another notebook, or it was
+    renamed already, the command has no effect.
     """
 
     type: Literal["rename"] = "rename"

@@ -1,4 +1,4 @@
-"""Share, export and import sessions."""
+"""Notices and answers about shared, exported and imported sessions."""
 
 from typing import Literal
 
@@ -8,18 +8,18 @@ from palimpsest.transcript.values import Value
 
 
 class ImportProgressNotice(Value):
-    """How far an import is; it comes a few times a second, first with nothing read."""
+    """The progress of an import, sent a few times a second, first with 0 bytes."""
 
     kind: Literal["import-progress"] = "import-progress"
     id: str
-    """Of the command that began it."""
+    """The id of the import's command."""
     bytes: int
     total: int
     """Bytes of the source; 0 while they are not known."""
 
 
 class ExportedFile(Value):
-    """A file that a session was written to."""
+    """A file to which a session was written."""
 
     path: str
     shown: str

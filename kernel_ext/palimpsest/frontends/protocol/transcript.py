@@ -1,4 +1,4 @@
-"""Request a session's records, and the notices that carry them."""
+"""The command for a session's records, and the notices with them."""
 
 from typing import Any, Literal
 
@@ -31,9 +31,9 @@ class RecordsNotice(Value):
     resync: str | None = None
     """Id of the resync command that this answers."""
     after: int | None = None
-    """In such an answer: the number of the record directly before the first of these."""
+    """In an answer to ``resync``: the number of the record directly before the first of these."""
     last: bool = False
-    """The last notice of that answer."""
+    """The last notice of an answer to ``resync``."""
 
 
 class SessionStateNotice(Value):
@@ -51,10 +51,10 @@ class SessionStateNotice(Value):
     replies: dict[str, Reply] = {}
     """The answers to permission questions, by the id of the tool call that asked."""
     decisions: tuple[Decision, ...] = ()
-    """What was reduced in the context; it comes with the last piece."""
+    """The decisions that reduced the context; only in the last piece."""
     context_fill: ContextFill | None = None
     piece: int | None = None
     """The number of this piece, from 0."""
     pieces: int | None = None
-    """How many pieces there are; the session is complete when all of them came."""
+    """The number of pieces; the session is complete when all have arrived."""
     last: bool = False

@@ -1,11 +1,11 @@
-"""Show a turn in its cell as segments between native outputs, in the right place and the right cell.
+"""Show a turn in its cell as segments between native outputs.
 
-Border: publishes displays; their content is made in ``turn_output/mime_bundle.py``, the places to cut
-are found in ``turn_output/segments.py``. Everything is published on the cell's own thread and in its
+Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and
+``turn_output/segments.py`` finds where to cut. Everything is published on the cell's own thread and in its
 context while the cell runs, because outputs follow the context (spec/kernel.md A5). Only the open
-segment is refreshed, whole: when its steps have doubled, so that all refreshes together send no more
+segment is refreshed, completely: when its steps have doubled, so that all refreshes together send no more
 than twice its length, when it is long enough to be closed, and where no page watches also at an
-interval that grows with it.
+interval that grows with its length.
 """
 
 import contextvars
@@ -23,7 +23,7 @@ from palimpsest.frontends.turn_output.segments import (
     Segment,
     cut_after_call,
     cut_when_long,
-    following,
+    segment_after,
     slices,
 )
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
@@ -38,16 +38,16 @@ from palimpsest.transcript.visible_text import visible
 FAST_SECONDS = 0.25
 SLOW_SECONDS = 1.0
 FAST_CHARS = 5_000
-"""Up to this length a segment is refreshed fast, beyond it slowly."""
+"""Longest segment that is refreshed every ``FAST_SECONDS``."""
 FIRST_SECONDS = 0.03
-"""Delay before the first text of a turn is shown: almost none, since a person waits for it."""
+"""Delay before the first text of a turn is shown: short, since the user waits for it."""
 
 
 class CellOutput:
     """Shows one turn in its cell.
 
     Responsibilities: decide when to refresh; cut segments; count outputs; close a segment before a
-    native one; show what the agent waits for.
+    native one; show a line about what the agent waits for.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CellOutput:
         publish: Callable[..., Any],
         *,
         scrub: Callable[[str], str],
-        watched: Callable[[], bool],
+        is_watched: Callable[[], bool],
         quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
@@ -64,7 +64,7 @@ class CellOutput:
         self._feed = feed
         self._publish = publish
         self._scrub = scrub
-        self._watched = watched
+        self._is_watched = is_watched
         self._quiet = quiet
         self._clock = clock
         self._now_ms = now_ms
@@ -73,40 +73,42 @@ class CellOutput:
         self._displayed = -1
         """Index of the newest segment that has an output."""
         self._outputs = 0
-        """Outputs of this turn, native ones too."""
+        """Number of outputs of this turn, including native ones."""
         self._refused = 0
-        self._seen = (-1, -1)
-        """Records, and questions and status changes among them, at the last refresh."""
+        self._refreshed_at_counts = (-1, -1)
+        """Numbers of records and of notable records at the last refresh."""
         self._first_step = self._steps_shown = 0
-        """Steps that had ended where the open segment begins, and at its last refresh."""
+        """Numbers of steps that had ended where the open segment begins, and at its last refresh."""
         self._shown_at = self._measured_at = float("-inf")
-        self._last: dict[int, dict[str, Any]] = {}
-        """The bundles shown last, by segment, for segments that may still change."""
+        self._shown_bundles: dict[int, dict[str, Any]] = {}
+        """The newest bundle of each segment that may still change."""
         self._unsettled: list[Segment] = []
         """Closed segments in which a tool still runs."""
         self._incomplete: list[tuple[Segment, str]] = []
         """Closed segments of a message that is not complete yet, with its id."""
-        self._stuck = ""
+        self._stuck_warning = ""
         self._context = contextvars.copy_context()
-        self._any_words = False
+        self._has_shown_words = False
         self._counts_down = False
 
     # Called by jobs on the main thread (JobHost)
 
-    def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole story is brought up to date
+    def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole output is refreshed
         """Show the card of a call before its code runs, so that its figures come after it.
 
-        Where a page watches, the page shows the card, and only the place of the output is needed. What
-        the agent wrote is saved then, too, when the steps have doubled, since the code may end the kernel.
+        Where a page watches, the page shows the card, and only the output's place is needed. The agent's
+        text is also saved when the steps have doubled, since the code may end the kernel.
         """
         if not self._quiet:
             if (snapshot := self._feed.snapshot()) is not None:
-                self._cut(self._messages(snapshot), snapshot)
-            placed = self._segment.index <= self._displayed
+                self._close_long_segment(self._messages(snapshot), snapshot)
+            has_output = self._segment.index <= self._displayed
             steps = self._feed.steps + 1
-            due = self._has_room() and (not self._watched() or self._has_doubled(steps))
-            self.refresh(force=due or not placed)
-            if due:
+            is_update_due = self._has_room() and (
+                not self._is_watched() or self._has_doubled(steps)
+            )
+            self.refresh(force=is_update_due or not has_output)
+            if is_update_due:
                 self._steps_shown = steps
 
     def native(self, call_id: str) -> bool:
@@ -126,24 +128,24 @@ class CellOutput:
             self._outputs += 1
             self._cut_after(call_id)
 
-    def stuck(self, words: str) -> None:
-        """Show that code does not stop; on the engine thread, since the main thread is blocked."""
-        self._stuck = words
+    def stuck(self, sentence: str) -> None:
+        """Show a warning that code does not stop; on the engine thread, since the main thread is blocked."""
+        self._stuck_warning = sentence
         snapshot = self._feed.snapshot()
         if snapshot is None or self._quiet:
             return
         messages = self._messages(snapshot)
-        self._context.run(self._show, messages, self._segment, snapshot, status_line(words))
+        self._context.run(self._show, messages, self._segment, snapshot, status_line(sentence))
 
     # Called by the waiting cell
 
     def refresh(self, *, force: bool = False) -> None:
-        """Show what is new, if it is time."""
+        """Show new content if a refresh is due or forced."""
         if self._quiet:
             return
-        if not force and not self._due():
+        if not force and not self._is_update_due():
             return
-        self._seen = (self._feed.changes, self._feed.notable)
+        self._refreshed_at_counts = (self._feed.changes, self._feed.notable)
         self._steps_shown = self._feed.steps
         self._shown_at = self._clock()
         snapshot = self._feed.snapshot()
@@ -153,61 +155,61 @@ class CellOutput:
             isinstance(snapshot.status, Retrying) or _loading_since(snapshot) is not None
         )
         messages = self._messages(snapshot)
-        self._any_words = self._any_words or _has_words(messages)
-        self._settle(messages, snapshot)
-        self._cut(messages, snapshot)
-        if self._holds_back(messages):
+        self._has_shown_words = self._has_shown_words or _has_content(messages)
+        self._update_closed_segments(messages, snapshot)
+        self._close_long_segment(messages, snapshot)
+        if self._must_omit_empty(messages):
             return
-        words = self._stuck or self._waiting_text(snapshot, messages)
-        self._show(messages, self._segment, snapshot, status_line(words) or status_line("…"))
+        status = self._stuck_warning or self._waiting_text(snapshot, messages)
+        self._show(messages, self._segment, snapshot, status_line(status) or status_line("…"))
 
     def finish(self, answer: Answer) -> None:
-        """Show the end of the turn, once for good."""
+        """Show the final state of the turn."""
         snapshot = self._feed.snapshot()
         if snapshot is None:
             return
         messages = self._messages(snapshot, answer)
         if self._quiet:
             messages = _last_text(messages)
-        self._settle(messages, snapshot)
-        self._cut(messages, snapshot)
+        self._update_closed_segments(messages, snapshot)
+        self._close_long_segment(messages, snapshot)
         self._show(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
         if self._refused and not self._quiet:
-            words = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
-            data = {"text/markdown": status_line(words), "text/plain": visible(words)}
+            sentence = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
+            data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
             self._publish(terminal.fitting_output(data), {})
 
-    # Helpers
+    # Internals
 
-    def _holds_back(self, messages: Sequence[Message]) -> bool:
-        """Tell whether to omit an empty segment while a call above it runs, whose figures come before it.
+    def _must_omit_empty(self, messages: Sequence[Message]) -> bool:
+        """Return whether to omit an empty segment while a call above it runs, since the call's figures precede it.
 
-        Where a page watches it is shown, because the page's view of the segment has the stop button.
+        Where a page watches, the segment is shown, because the page draws the stop button in it.
         """
         return (
             bool(self._unsettled)
             and self._segment.index > self._displayed
-            and not self._watched()
+            and not self._is_watched()
             and not any(message.parts for message in slices(messages, self._segment))
         )
 
     def _messages(self, snapshot: Snapshot, answer: Answer | None = None) -> list[Message]:
         return shown_messages(self._feed.messages(snapshot, answer))
 
-    def _due(self) -> bool:
+    def _is_update_due(self) -> bool:
         changes, notable = self._feed.changes, self._feed.notable
-        waited = self._clock() - self._shown_at
-        if self._counts_down and waited >= SLOW_SECONDS:
+        elapsed = self._clock() - self._shown_at
+        if self._counts_down and elapsed >= SLOW_SECONDS:
             return True
-        if (changes, notable) == self._seen:
+        if (changes, notable) == self._refreshed_at_counts:
             return False
-        if notable != self._seen[1] or not self._any_words:
-            return waited >= FIRST_SECONDS
-        if self._watched():
-            return waited >= SLOW_SECONDS and (
+        if notable != self._refreshed_at_counts[1] or not self._has_shown_words:
+            return elapsed >= FIRST_SECONDS
+        if self._is_watched():
+            return elapsed >= SLOW_SECONDS and (
                 self._has_doubled(self._feed.steps) or self._is_too_long()
             )
-        return self._has_doubled(self._feed.steps) or waited >= self._interval()
+        return self._has_doubled(self._feed.steps) or elapsed >= self._interval()
 
     def _is_too_long(self) -> bool:
         """Return whether the open segment can be closed because of its length; looked for once a second.
@@ -226,30 +228,30 @@ class CellOutput:
         )
 
     def _has_doubled(self, steps: int) -> bool:
-        """Tell whether the open segment has twice as many steps as when it was shown last."""
-        steps, shown = (one - self._first_step for one in (steps, self._steps_shown))
-        return steps > shown and steps >= 2 * shown
+        """Return whether the open segment has twice as many steps as at its last refresh."""
+        steps, shown_steps = (count - self._first_step for count in (steps, self._steps_shown))
+        return steps > shown_steps and steps >= 2 * shown_steps
 
     def _has_room(self) -> bool:
-        """Tell whether the cell may have a native output, and a segment after it."""
+        """Return whether the cell may have a native output, and a segment after it."""
         return self._outputs + 2 <= MOST_OUTPUTS
 
     def _interval(self) -> float:
-        length = len(self._last.get(self._segment.index, {}).get("text/markdown", ""))
+        length = len(self._shown_bundles.get(self._segment.index, {}).get("text/markdown", ""))
         if length <= FAST_CHARS:
             return FAST_SECONDS
         return max(SLOW_SECONDS, SLOW_SECONDS * length / 8_000)
 
-    def _cut(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
+    def _close_long_segment(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Close the open segment while it is too long and the cell may have another output."""
         while self._outputs + 1 < MOST_OUTPUTS:
-            closed = cut_when_long(messages, self._segment)
-            if closed is None:
+            closed_segment = cut_when_long(messages, self._segment)
+            if closed_segment is None:
                 return
-            self._close(messages, closed, snapshot)
+            self._close(messages, closed_segment, snapshot)
 
     def _cut_after(self, call_id: str) -> None:
-        """Close the open segment below a call; anything after it moves to the next segment."""
+        """Close the open segment below a call; later content goes to the next segment."""
         snapshot = self._feed.snapshot()
         if snapshot is not None:
             messages = self._messages(snapshot)
@@ -262,38 +264,40 @@ class CellOutput:
         if self._may_change(messages, closed, snapshot):
             self._unsettled.append(closed)
         else:
-            self._leave(messages, closed)
-        self._segment = following(messages, closed)
+            self._end_updates(messages, closed)
+        self._segment = segment_after(messages, closed)
         self._first_step = self._feed.steps
-        self._steps_shown = self._first_step - 1  # nothing of it was shown yet
+        self._steps_shown = self._first_step - 1  # no step of it was shown yet
 
-    def _settle(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
-        """Show closed segments again whose tool calls progressed, or whose message was completed since."""
+    def _update_closed_segments(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
+        """Refresh closed segments whose tool calls progressed, or whose message was completed since."""
         for closed in list(self._unsettled):
             self._show(messages, closed, snapshot, "")
             if not self._may_change(messages, closed, snapshot):
                 self._unsettled.remove(closed)
-                self._leave(messages, closed)
+                self._end_updates(messages, closed)
         if not self._incomplete:
             return
-        open_ids = {message.id for message in messages if _is_open(message)}
-        still, self._incomplete = self._incomplete, []
-        for closed, message_id in still:
+        open_ids = {message.id for message in messages if _is_incomplete(message)}
+        incomplete, self._incomplete = self._incomplete, []
+        for closed, message_id in incomplete:
             if message_id in open_ids:
                 self._incomplete.append((closed, message_id))
             else:
                 self._show(messages, closed, snapshot, "")
-                self._last.pop(closed.index, None)
+                self._shown_bundles.pop(closed.index, None)
 
     def _may_change(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> bool:
-        """Return whether a call of a closed segment runs, or may have an answer that was not received yet."""
-        return _runs(messages, closed) or not self._feed.has_told(snapshot)
+        """Return whether a call of a closed segment runs, or its outcome may not have been received yet."""
+        return _has_running_call(messages, closed) or not self._feed.has_received(snapshot)
 
-    def _leave(self, messages: Sequence[Message], closed: Segment) -> None:
+    def _end_updates(self, messages: Sequence[Message], closed: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""
-        message_id = next((one.id for one in slices(messages, closed) if _is_open(one)), None)
+        message_id = next(
+            (part.id for part in slices(messages, closed) if _is_incomplete(part)), None
+        )
         if message_id is None:
-            self._last.pop(closed.index, None)
+            self._shown_bundles.pop(closed.index, None)
         else:
             self._incomplete.append((closed, message_id))
 
@@ -323,49 +327,51 @@ class CellOutput:
             if segment.index > self._displayed:
                 return
             data["text/markdown"] = data["text/plain"] = " "
-        if self._last.get(segment.index) == data:
+        if self._shown_bundles.get(segment.index) == data:
             return
-        self._emit(data, segment.index)
+        self._publish_bundle(data, segment.index)
 
-    def _emit(self, data: dict[str, Any], index: int) -> None:
+    def _publish_bundle(self, data: dict[str, Any], index: int) -> None:
         data = terminal.fitting_output(data)
-        update = index <= self._displayed
-        if not update:
+        is_update = index <= self._displayed
+        if not is_update:
             self._displayed = index
             self._outputs += 1
-        self._last[index] = data
-        self._publish(data, {}, transient={"display_id": f"{self._prefix}-{index}"}, update=update)
+        self._shown_bundles[index] = data
+        self._publish(
+            data, {}, transient={"display_id": f"{self._prefix}-{index}"}, update=is_update
+        )
 
     def _waiting_text(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
-        """Return what the agent waits for, if the parts do not show it."""
+        """Return a sentence about what the agent waits for; empty where the parts show it."""
         status = snapshot.status
         if snapshot.problem:
             return snapshot.problem
         if isinstance(status, Retrying):
             seconds = max(0, round((status.next - self._now_ms()) / 1000))
-            # The line of the failed attempts says why.
-            why = "" if _ends_in_retry(messages) else f"{status.message} "
-            return f"{why}Attempt {status.attempt + 1} in {seconds} s."
+            # The line of the failed attempts already holds the reason.
+            reason = "" if _ends_in_retry(messages) else f"{status.message} "
+            return f"{reason}Attempt {status.attempt + 1} in {seconds} s."
         if (since := _loading_since(snapshot)) is not None:
             return f"{LOADING} {max(0, round((self._now_ms() - since) / 1000))} s"
         if snapshot.asks or snapshot.questions:
             return "waits for your answer"
         if self._feed.turn_id is None and snapshot.status.type == "busy":
             return "waits for the turn that runs"
-        if _summarises(messages):
+        if _is_summarising(messages):
             return "compacts older turns"
-        if not _has_words(messages):
+        if not _has_content(messages):
             return "waits for the model"
         return ""
 
 
 def _loading_since(snapshot: Snapshot) -> int | None:
-    """Return since when what the model needs is being imported; None where nothing is."""
+    """Return the start of the import of the model's modules, in milliseconds; None where none runs."""
     return snapshot.status.loading if isinstance(snapshot.status, Busy) else None
 
 
-def _runs(messages: Sequence[Message], segment: Segment) -> bool:
-    """Tell whether a tool call of the segment has not ended."""
+def _has_running_call(messages: Sequence[Message], segment: Segment) -> bool:
+    """Return whether a tool call of the segment has not ended."""
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
         for message in slices(messages, segment)
@@ -373,19 +379,19 @@ def _runs(messages: Sequence[Message], segment: Segment) -> bool:
     )
 
 
-def _is_open(message: Message) -> bool:
-    """Tell whether more of an answer may come."""
+def _is_incomplete(message: Message) -> bool:
+    """Return whether the message is an answer that is not complete yet."""
     info = message.info
     return isinstance(info, AssistantMessage) and info.time.completed is None
 
 
 def _ends_in_retry(messages: Sequence[Message]) -> bool:
-    """Tell whether a failed attempt is the last that is shown."""
+    """Return whether the last part is a failed attempt."""
     return bool(messages and messages[-1].parts and messages[-1].parts[-1].type == "retry")
 
 
-def _summarises(messages: Sequence[Message]) -> bool:
-    """Tell whether a summary, or a part of one, was requested and has no text yet."""
+def _is_summarising(messages: Sequence[Message]) -> bool:
+    """Return whether the newest message is a requested summary without text so far."""
     newest = messages[-1] if messages else None
     if newest is None or not isinstance(newest.info, AssistantMessage):
         return False
@@ -394,8 +400,8 @@ def _summarises(messages: Sequence[Message]) -> bool:
     return not any(part.type == "text" and not part.ignored for part in newest.parts)
 
 
-def _has_words(messages: Sequence[Message]) -> bool:
-    """Tell whether there is anything to show yet; the first text is shown without delay."""
+def _has_content(messages: Sequence[Message]) -> bool:
+    """Return whether the messages have text or calls to show."""
     return any(
         isinstance(part, ToolPart) or bool(getattr(part, "text", ""))
         for message in messages
@@ -404,7 +410,7 @@ def _has_words(messages: Sequence[Message]) -> bool:
 
 
 def _last_text(messages: Sequence[Message]) -> list[Message]:
-    """Keep of a turn only the text of its last message, and its error."""
+    """Return the last message with its text parts only."""
     if not messages:
         return []
     last = messages[-1]

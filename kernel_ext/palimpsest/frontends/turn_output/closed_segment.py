@@ -1,9 +1,9 @@
-"""Build the final output of a segment whose cell stopped receiving updates of its turn.
+"""Build the final output of a segment whose cell no longer received updates of its turn.
 
-A page that was reloaded gets no more updates of the outputs it shows, so it requests them when
-the turn is over and writes them into the notebook itself.
+A reloaded page gets no more updates of the outputs it shows, so it requests them when
+the turn has ended and writes them into the notebook itself.
 
-Border: pure; a snapshot of the session goes in, one bundle comes out, made as the cell makes it.
+Border: pure; builds a bundle from a snapshot of the session, as the cell does.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.values import Density
 
-OVER = frozenset({"stop", "length", "content-filter", "error"})
+FINAL_REASONS = frozenset({"stop", "length", "content-filter", "error"})
 """Finish reasons after which a user message begins another turn."""
 
 
@@ -30,17 +30,17 @@ def closed_bundle(
     scrub: Callable[[str], str],
     density: Density,
 ) -> dict[str, Any]:
-    """Return the MIME bundle of a segment of a turn that is over."""
+    """Return the MIME bundle of a segment of a turn that has ended."""
     messages = turn_messages(snapshot.messages, command.turn)
     start, end = command.start, command.end
     before = slices(messages, Segment(0, SegmentCut(), start))
-    shown = [part for message in before for part in message.parts]
+    earlier_parts = [part for message in before for part in message.parts]
     segment = Segment(
         index=0,
         start=start,
         end=end,
         tail=end.joint if end is not None else "",
-        caps=Caps().after(shown),
+        caps=Caps().after(earlier_parts),
         first_step=command.first_step,
     )
     frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)
@@ -49,21 +49,23 @@ def closed_bundle(
 
 def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
     """Return the messages that a turn shows, up to the user message that begins the next one."""
-    places = [number for number, message in enumerate(messages) if message.id == turn]
-    if not places:
+    positions = [number for number, message in enumerate(messages) if message.id == turn]
+    if not positions:
         raise NotFound(f"This session has no turn {turn!r}; open the session that has it.")
-    found: list[Message] = []
-    for message in shown_messages(messages[places[-1] + 1 :]):
-        if isinstance(message.info, UserMessage) and _begins(message.info, found):
+    turn_so_far: list[Message] = []
+    for message in shown_messages(messages[positions[-1] + 1 :]):
+        if isinstance(message.info, UserMessage) and _begins_turn(message.info, turn_so_far):
             break
-        found.append(message)
-    return found
+        turn_so_far.append(message)
+    return turn_so_far
 
 
-def _begins(info: UserMessage, before: Sequence[Message]) -> bool:
+def _begins_turn(info: UserMessage, before: Sequence[Message]) -> bool:
     if info.joins:
         return False
     if info.origin is not None and info.origin.kind == "cell":
         return True
     last = before[-1].info if before else None
-    return isinstance(last, AssistantMessage) and (last.error is not None or last.finish in OVER)
+    return isinstance(last, AssistantMessage) and (
+        last.error is not None or last.finish in FINAL_REASONS
+    )

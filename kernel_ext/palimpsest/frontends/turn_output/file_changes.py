@@ -1,6 +1,6 @@
 """Summarise a turn's file changes for its cell and for the saved notebook.
 
-Border: pure. The session has all changes; a notebook leaves this machine, so it keeps few of them.
+Border: pure. The session has all changes; a notebook may be passed on, so it keeps few of them.
 """
 
 from collections.abc import Sequence
@@ -12,41 +12,48 @@ from palimpsest.render.content.phrases import count, some
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.session_record.reverts import FileDiff
 
-SAVED_CHARS = 8_000
-"""Characters of diffs that a notebook keeps of one turn."""
-SAVED_FILES = 50
-NAMED_FILES = 5
+MAX_SAVED_CHARS = 8_000
+"""Most characters of one turn's diffs that a notebook keeps."""
+MAX_SAVED_FILES = 50
+MAX_NAMED_FILES = 5
 
 
 def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]:
     """Return a turn's file changes, which are recorded in its user message."""
-    info = next((one.info for one in messages if one.id == turn), None)
-    told = (info.summary or {}).get("diffs") if isinstance(info, UserMessage) else None
-    found = []
-    for one in told if isinstance(told, list) else ():
+    info = next((message.info for message in messages if message.id == turn), None)
+    recorded = (info.summary or {}).get("diffs") if isinstance(info, UserMessage) else None
+    diffs = []
+    for item in recorded if isinstance(recorded, list) else ():
         try:
-            found.append(FileDiff.model_validate(one))
+            diffs.append(FileDiff.model_validate(item))
         except ValidationError:  # of another version
             continue
-    return tuple(found)
+    return tuple(diffs)
 
 
 def changed_text(changes: Sequence[FileDiff]) -> str:
-    """Return "2 files changed, +3 -1: a.txt, b.txt"."""
-    added, gone = sum(one.additions for one in changes), sum(one.deletions for one in changes)
-    names = ", ".join(one.file for one in changes[:NAMED_FILES])
-    more = f" and {count(len(changes) - NAMED_FILES)} more" if len(changes) > NAMED_FILES else ""
-    return f"{some(len(changes), 'file')} changed, +{added:,} -{gone:,}: {names}{more}"
+    """Return a summary such as "2 files changed, +3 -1: a.txt, b.txt"."""
+    added, removed = (
+        sum(change.additions for change in changes),
+        sum(change.deletions for change in changes),
+    )
+    names = ", ".join(change.file for change in changes[:MAX_NAMED_FILES])
+    more = (
+        f" and {count(len(changes) - MAX_NAMED_FILES)} more"
+        if len(changes) > MAX_NAMED_FILES
+        else ""
+    )
+    return f"{some(len(changes), 'file')} changed, +{added:,} -{removed:,}: {names}{more}"
 
 
 def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:
-    """Return what a notebook keeps of the changes: names and numbers, and the diffs while they are short."""
-    left = SAVED_CHARS
-    found = []
-    for one in changes[:SAVED_FILES]:
-        size = len(one.patch or "")
-        kept = one.patch if size <= left else None
-        left -= size if kept else 0
-        slim = one.model_copy(update={"patch": kept, "before": None, "after": None})
-        found.append(slim.model_dump(mode="json", exclude_none=True))
-    return found
+    """Return the changes as a notebook saves them: names, numbers, and short diffs."""
+    remaining = MAX_SAVED_CHARS
+    saved = []
+    for change in changes[:MAX_SAVED_FILES]:
+        size = len(change.patch or "")
+        patch = change.patch if size <= remaining else None
+        remaining -= size if patch else 0
+        without_texts = change.model_copy(update={"patch": patch, "before": None, "after": None})
+        saved.append(without_texts.model_dump(mode="json", exclude_none=True))
+    return saved

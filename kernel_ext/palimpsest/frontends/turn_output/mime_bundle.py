@@ -1,7 +1,7 @@
-"""Write one segment as a MIME bundle: for our front end, for any other, and for a terminal.
+"""Write one segment as a MIME bundle: for Palimpsest's front end, for any other, and for a terminal.
 
-Border: pure; a segment goes in, the three formats come out, capped and scrubbed. The notebook is
-a document that leaves this machine, so it may hold no secret, and no tool output may fill it.
+Border: pure; writes a segment in three formats, capped and without secrets. The notebook is
+a document that may be passed on, so it holds no secret, and no tool output can fill it.
 """
 
 import json
@@ -17,7 +17,7 @@ from palimpsest.frontends.turn_output.segments import Segment, slices
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.formats import markdown, text
-from palimpsest.render.formats.item_writer import ItemWriter, joined, numbered
+from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks, numbered_messages
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.call_outcomes import FAILURE_LINE, call_outcome
@@ -32,16 +32,16 @@ from palimpsest.transcript.visible_text import visible
 MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
 REASONING_CHARS = 2_000
-"""How much of one reasoning part the notebook keeps; the session keeps all of it."""
+"""Most characters of a reasoning part in the notebook; the session keeps all of it."""
 LINE_CHARS = 400
-"""Longest value of a tool's metadata in the notebook."""
+"""Most characters of a value of a tool's metadata in the notebook."""
 
 Scrub = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The facts about its turn that every segment contains."""
+    """The facts about the turn and session that every segment contains."""
 
     session: str
     turn: str
@@ -49,13 +49,13 @@ class Frame:
     asks: tuple[Ask, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()
     status: str = ""
-    """A line of Markdown under an open segment: what the agent waits for."""
+    """A line of Markdown under an open segment, on what the agent waits for."""
     mode: str = ""
     """The permission mode; empty for ``ask``."""
     changes: tuple[FileDiff, ...] = ()
-    """The turn's file changes, once it is over."""
+    """The turn's file changes; empty until it has ended."""
     density: Density = "quiet"
-    """What is shown of it, unless its reader chose otherwise."""
+    """The default amount of detail."""
 
 
 def bundle(
@@ -68,21 +68,21 @@ def bundle(
 ) -> dict[str, Any]:
     """Return the MIME bundle of one segment."""
     scrub = cache(scrub)  # the three formats hold the same texts
-    shown = list(slices(messages, segment))
-    open_ = segment.end is None and bool(frame.status)
-    status = frame.status if open_ else ""
+    messages_shown = list(slices(messages, segment))
+    is_open = segment.end is None and bool(frame.status)
+    status = frame.status if is_open else ""
     changes = frame.changes if segment.end is None else ()
-    # Shown once, where the turn begins.
+    # The mode is shown once, where the turn begins.
     is_first = segment.start.part == 0 and segment.start.offset == 0
     above = f"*Permission mode: {inline(frame.mode)}*" if frame.mode and is_first else ""
     below = status or (f"*{inline(changed_text(changes))}*" if changes else "")
-    figures = None if open_ or segment.end is not None else figures_item(messages)
+    figures = None if is_open or segment.end is not None else figures_item(messages)
 
-    def told(writer: ItemWriter) -> str:
-        turn = numbered(shown, segment.caps, segment.first_step)
-        rows = writer.turn(turn, scrub=scrub, notes=notes, density=frame.density, live=open_)
-        own = figures if frame.density == "quiet" else None
-        return joined([rows, writer.step(own) if own is not None else ""])
+    def written_by(writer: ItemWriter) -> str:
+        turn = numbered_messages(messages_shown, segment.caps, segment.first_step)
+        rows = writer.turn(turn, scrub=scrub, notes=notes, density=frame.density, live=is_open)
+        totals = figures if frame.density == "quiet" else None
+        return joined_blocks([rows, writer.step(totals) if totals is not None else ""])
 
     return {
         MIME: {
@@ -90,22 +90,24 @@ def bundle(
             "session": frame.session,
             "turn": frame.turn,
             "seq": list(frame.seq),
-            "open": open_,
-            "messages": _json(shown, segment.caps, scrub),
-            "asks": _wire(frame.asks, scrub),
-            "questions": _wire(frame.questions, scrub),
-            "replies": _scrubbed(_replies(shown, notes), scrub),
-            "decisions": _wire(_decisions(shown, notes), scrub),
+            "open": is_open,
+            "messages": _json(messages_shown, segment.caps, scrub),
+            "asks": _json_values(frame.asks, scrub),
+            "questions": _json_values(frame.questions, scrub),
+            "replies": _scrubbed(_replies(messages_shown, notes), scrub),
+            "decisions": _json_values(_decisions(messages_shown, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
             "density": frame.density,
             **({"mode": frame.mode} if frame.mode else {}),
             "status": status,
-            "start": _place(segment.start, segment.start.joint),
-            "end": _place(segment.end, segment.tail),
+            "start": _cut_position(segment.start, segment.start.joint),
+            "end": _cut_position(segment.end, segment.tail),
         },
-        "text/markdown": joined([above, told(markdown.WRITER), below]),
-        "text/plain": visible(joined([above.strip("*"), told(text.WRITER), below.strip("*")])),
+        "text/markdown": joined_blocks([above, written_by(markdown.WRITER), below]),
+        "text/plain": visible(
+            joined_blocks([above.strip("*"), written_by(text.WRITER), below.strip("*")])
+        ),
     }
 
 
@@ -118,7 +120,7 @@ def shown_mode(snapshot: Snapshot) -> str:
 def ended_frame(
     session: str, turn: str, snapshot: Snapshot, first_seq: int, density: Density
 ) -> Frame:
-    """Return the facts about a turn that is over."""
+    """Return the facts about a turn that has ended."""
     return Frame(
         session,
         turn,
@@ -129,69 +131,73 @@ def ended_frame(
     )
 
 
-def _place(position: SegmentCut | None, joint: str) -> list[Any] | None:
-    """Return where a segment is cut, so that a page can cut the messages it has in the same place."""
+def _cut_position(position: SegmentCut | None, joint: str) -> list[Any] | None:
+    """Return a cut as JSON values, by which a page cuts its own messages in the same place."""
     return None if position is None else [position.part, position.offset, joint]
 
 
-def status_line(words: str) -> str:
+def status_line(sentence: str) -> str:
     """Return plain text as the Markdown line under an open segment."""
-    return f"*{inline(words)}*" if words else ""
+    return f"*{inline(sentence)}*" if sentence else ""
 
 
-def _replies(shown: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
-    """Return what a person answered, by the id of the tool call."""
-    calls = [part for message in shown for part in message.parts if isinstance(part, ToolPart)]
-    answered = [(part.call_id, notes.asked(part)[1]) for part in calls]
+def _replies(messages: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
+    """Return the user's answers, by the id of the tool call."""
+    calls = [part for message in messages for part in message.parts if isinstance(part, ToolPart)]
+    replies = [(part.call_id, notes.question_and_reply(part)[1]) for part in calls]
     return {
         call_id: reply.model_dump(mode="json", exclude_none=True)
-        for call_id, reply in answered
+        for call_id, reply in replies
         if reply is not None
     }
 
 
-def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
+def _decisions(messages: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
     """Return the decisions about these parts and messages, each with its sentence."""
-    messages = {message.id for message in shown}
-    parts = {part.id for message in shown for part in message.parts}
+    message_ids = {message.id for message in messages}
+    part_ids = {part.id for message in messages for part in message.parts}
     return [
-        with_sentence(one)
-        for one in notes.decisions
-        if (one.message_id in messages if one.part_id is None else one.part_id in parts)
+        with_sentence(decision)
+        for decision in notes.decisions
+        if (
+            decision.message_id in message_ids
+            if decision.part_id is None
+            else decision.part_id in part_ids
+        )
     ]
 
 
-def _json(shown: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
-    """Return the messages as JSON values, tool texts within what is left of the turn's cap."""
+def _json(messages: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
+    """Return the messages as JSON values; texts of tools are cut to the rest of the turn's limit."""
     room = caps.turn
-    found = []
-    for message in shown:
+    messages_json = []
+    for message in messages:
         data = message.model_dump(mode="json", exclude_none=True)
-        for whole, part in zip(message.parts, data["parts"], strict=True):
-            if isinstance(whole, ToolPart):
-                _keep_reason(whole, part)
+        for original, part in zip(message.parts, data["parts"], strict=True):
+            if isinstance(original, ToolPart):
+                _keep_reason(original, part)
                 room -= _cap_call(part, min(caps.call, room))
             elif part["type"] == "reasoning":
                 part["text"] = part["text"][:REASONING_CHARS]
                 part.pop("metadata", None)  # signatures are for the provider
         data["info"].pop("system", None)
-        found.append(_scrubbed(data, scrub))
-    return found
+        messages_json.append(_scrubbed(data, scrub))
+    return messages_json
 
 
-def _keep_reason(whole: ToolPart, part: dict[str, Any]) -> None:
-    """Write why a call failed beside its output, of which a cap may leave nothing."""
-    outcome = call_outcome(whole)
+def _keep_reason(original: ToolPart, part: dict[str, Any]) -> None:
+    """Add the reason of a failed call to its metadata, since a cap may remove all of its output."""
+    outcome = call_outcome(original)
     if outcome.status == "error" and outcome.reason:
         part["state"].setdefault("metadata", {})[FAILURE_LINE] = outcome.reason
 
 
 def _cap_call(part: dict[str, Any], room: int) -> int:
-    """Shorten the texts of one call to ``room`` characters; returns how many they take."""
+    """Shorten the texts of one call to ``room`` characters; returns their length."""
     state = part["state"]
     part.pop("metadata", None)
     state["attachments"] = [
-        {**one, "url": ""} for one in state.get("attachments", ())
+        {**attachment, "url": ""} for attachment in state.get("attachments", ())
     ]  # figures are outputs of the cell already
     if not state["attachments"]:
         del state["attachments"]
@@ -201,11 +207,13 @@ def _cap_call(part: dict[str, Any], room: int) -> int:
         for key, value in metadata.items()
     }
     used = 0
-    given = state.get("input") or {}
-    if len(json.dumps(given, ensure_ascii=False)) > max(room // 2, 0):
-        given = {key: _shortened(value, room // (2 * len(given))) for key, value in given.items()}
-    state["input"] = given
-    used += len(json.dumps(given, ensure_ascii=False))
+    arguments = state.get("input") or {}
+    if len(json.dumps(arguments, ensure_ascii=False)) > max(room // 2, 0):
+        arguments = {
+            key: _shortened(value, room // (2 * len(arguments))) for key, value in arguments.items()
+        }
+    state["input"] = arguments
+    used += len(json.dumps(arguments, ensure_ascii=False))
     for key in ("output", "error", "raw"):
         if isinstance(state.get(key), str):
             state[key] = _shortened(state[key], max(room - used, 0))
@@ -213,29 +221,29 @@ def _cap_call(part: dict[str, Any], room: int) -> int:
     return min(used, max(room, 0))
 
 
-def _shortened(value: Any, longest: int) -> Any:
-    """Keep head and tail of a long text; replace a large value by a note that it was left out."""
+def _shortened(value: Any, max_chars: int) -> Any:
+    """Return the head and tail of a long text; a note in place of a large value."""
     if isinstance(value, str):
-        if len(value) <= longest:
+        if len(value) <= max_chars:
             return value
-        head = longest * 2 // 3
-        tail = longest - head
-        return f"{value[:head]}\n[{len(value) - longest} characters left out]\n{value[len(value) - tail :] if tail else ''}"
-    if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(longest, LINE_CHARS):
+        head = max_chars * 2 // 3
+        tail = max_chars - head
+        return f"{value[:head]}\n[{len(value) - max_chars} characters left out]\n{value[len(value) - tail :] if tail else ''}"
+    if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(max_chars, LINE_CHARS):
         return value
     return "[left out]"
 
 
-def _wire(values: Sequence[Value], scrub: Scrub) -> list[Any]:
+def _json_values(values: Sequence[Value], scrub: Scrub) -> list[Any]:
     """Return values as JSON values without secrets."""
-    return [_scrubbed(one.model_dump(mode="json", exclude_none=True), scrub) for one in values]
+    return [_scrubbed(model.model_dump(mode="json", exclude_none=True), scrub) for model in values]
 
 
 def _scrubbed(value: Any, scrub: Scrub) -> Any:
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, dict):
-        return {key: _scrubbed(one, scrub) for key, one in value.items()}
+        return {key: _scrubbed(item, scrub) for key, item in value.items()}
     if isinstance(value, list):
-        return [_scrubbed(one, scrub) for one in value]
+        return [_scrubbed(item, scrub) for item in value]
     return value

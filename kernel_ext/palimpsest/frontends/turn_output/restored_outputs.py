@@ -1,8 +1,8 @@
-"""Build the outputs of a turn's cell again from the log: of a notebook that was not saved, or of a recorded answer.
+"""Rebuild the outputs of a turn's cell from the log, for a notebook that was not saved or a recorded answer.
 
-Border: pure but for the images, which the caller reads; the segments are cut and made as the cell's
-own. Native outputs come from the log too: figures as it keeps them, and no HTML, since no file in a
-folder may become a page's own markup.
+Border: pure except for images, which the caller reads; segments are cut and written as for a running
+cell. Native outputs come from the log: figures as it keeps them, but no HTML, since no file in a
+project's folder may become markup of a page.
 """
 
 import base64
@@ -18,8 +18,8 @@ from palimpsest.frontends.turn_output.segments import (
     Segment,
     cut_after_call,
     cut_when_long,
-    following,
     parts_of,
+    segment_after,
 )
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.safety.allowed_elements import PICTURES
@@ -43,20 +43,20 @@ def turn_outputs(
     records: Sequence[Record],
     *,
     scrub: Callable[[str], str],
-    picture: Callable[[str], str],
+    read_image: Callable[[str], str],
     density: Density,
 ) -> tuple[Output, ...]:
-    """Return the outputs of a turn that is over; ``picture`` reads the image at an attachment's URL."""
-    found: list[Output] = []
+    """Return the outputs of a turn that has ended; ``read_image`` returns the image at an attachment's URL."""
+    outputs: list[Output] = []
     pieces = turn_pieces(
-        session, turn, snapshot, records, scrub=scrub, picture=picture, density=density
+        session, turn, snapshot, records, scrub=scrub, read_image=read_image, density=density
     )
     for piece in pieces:
-        found += [
+        outputs += [
             {"output_type": "display_data", "data": data, "metadata": {}}
             for data in (piece.figures if isinstance(piece, ShownCall) else [piece])
         ]
-    return tuple(found)
+    return tuple(outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ def turn_pieces(
     records: Sequence[Record],
     *,
     scrub: Callable[[str], str],
-    picture: Callable[[str], str],
+    read_image: Callable[[str], str],
     density: Density,
-    below: Collection[str] = (),
+    with_place: Collection[str] = (),
 ) -> Iterator[dict[str, Any] | ShownCall]:
-    """Yield the segments of a turn that is over, as MIME bundles, and, below its calls of Python, their places.
+    """Yield the segments of a turn that has ended as MIME bundles, and places for outputs below its Python calls.
 
-    A call has a place if it has figures, or if its id is in ``below``.
+    A call has a place if it has figures, or if its id is in ``with_place``.
     """
     messages = turn_messages(snapshot.messages, turn)
     notes = OutlineNotes.of(records)
@@ -91,7 +91,7 @@ def turn_pieces(
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
     frame = ended_frame(session, turn, snapshot, next(delivered, 0), density)
-    for piece in _pieces(messages, picture, below):
+    for piece in _pieces(messages, read_image, with_place):
         if not isinstance(piece, Segment):
             yield piece
             continue
@@ -101,59 +101,69 @@ def turn_pieces(
 
 
 def _pieces(
-    messages: Sequence[Message], picture: Callable[[str], str], below: Collection[str]
+    messages: Sequence[Message], read_image: Callable[[str], str], with_place: Collection[str]
 ) -> Iterator[Segment | ShownCall]:
-    """Yield the segments of a turn and, below their calls, the places of their outputs."""
+    """Yield the segments of a turn, and the places for outputs below calls."""
     segment, outputs = Segment(0, SegmentCut()), 0
     for call in parts_of(messages):
-        if not isinstance(call, ToolPart) or (call.tool != "python" and call.call_id not in below):
+        if not isinstance(call, ToolPart) or (
+            call.tool != "python" and call.call_id not in with_place
+        ):
             continue
-        figures = tuple(_figures(call, picture))
-        wanted = figures or call.call_id in below
-        while wanted and outputs + 1 + max(1, len(figures)) < MOST_OUTPUTS:
-            closed = cut_after_call(messages, segment, call.call_id)
-            long = cut_when_long(messages, segment)
-            if closed is None:
+        figures = tuple(_figures(call, read_image))
+        needs_place = figures or call.call_id in with_place
+        while needs_place and outputs + 1 + max(1, len(figures)) < MOST_OUTPUTS:
+            cut_segment = cut_after_call(messages, segment, call.call_id)
+            cut_by_length = cut_when_long(messages, segment)
+            if cut_segment is None:
                 break
-            first = long if long is not None and _ends(long) < _ends(closed) else closed
-            yield first
-            segment, outputs = following(messages, first), outputs + 1
-            if first is closed:
+            next_segment = (
+                cut_by_length
+                if cut_by_length is not None and _end_of(cut_by_length) < _end_of(cut_segment)
+                else cut_segment
+            )
+            yield next_segment
+            segment, outputs = segment_after(messages, next_segment), outputs + 1
+            if next_segment is cut_segment:
                 yield ShownCall(call.call_id, figures)
                 outputs += len(figures)
                 break
-    while outputs + 1 < MOST_OUTPUTS and (closed := cut_when_long(messages, segment)) is not None:
-        yield closed
-        segment, outputs = following(messages, closed), outputs + 1
+    while (
+        outputs + 1 < MOST_OUTPUTS and (cut_segment := cut_when_long(messages, segment)) is not None
+    ):
+        yield cut_segment
+        segment, outputs = segment_after(messages, cut_segment), outputs + 1
     yield segment
 
 
-def _ends(segment: Segment) -> tuple[int, int]:
-    """Return where a closed segment ends, as a value that can be compared."""
+def _end_of(segment: Segment) -> tuple[int, int]:
+    """Return the end of a closed segment as a comparable value."""
     end = segment.end or SegmentCut()
     return end.part, end.offset
 
 
-def _figures(part: ToolPart, picture: Callable[[str], str]) -> list[dict[str, Any]]:
-    """Return the figures of a Python call as outputs; one that cannot be read becomes a text about it."""
-    attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
-    found: list[dict[str, Any]] = []
-    for one in attached:
-        named = f"<{one_line(one.mime, 40)}>"
+def _figures(part: ToolPart, read_image: Callable[[str], str]) -> list[dict[str, Any]]:
+    """Return the figures of a Python call as outputs; an unreadable figure becomes a sentence."""
+    attachments = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
+    outputs: list[dict[str, Any]] = []
+    for attachment in attachments:
+        label = f"<{one_line(attachment.mime, 40)}>"
         try:
-            address = one.url if one.url.startswith("data:") else picture(one.url)
+            address = (
+                attachment.url if attachment.url.startswith("data:") else read_image(attachment.url)
+            )
         except UserError as problem:
-            found.append({"text/plain": visible(f"{named} {problem}")})
+            outputs.append({"text/plain": visible(f"{label} {problem}")})
             continue
         mime, _, content = address.removeprefix("data:").partition(";base64,")
-        # The log may come from anybody: what is no picture, such as HTML, must not become an output that a page trusts.
+        # The log may come from anybody: content other than an image, such as HTML, must not become a trusted output.
         if mime in PICTURES and _is_base64(content):
-            found.append({mime: content, "text/plain": visible(named)})
+            outputs.append({mime: content, "text/plain": visible(label)})
         else:
-            found.append(
-                {"text/plain": visible(f"{named} This is no picture, so it is not shown.")}
+            outputs.append(
+                {"text/plain": visible(f"{label} This is no picture, so it is not shown.")}
             )
-    return found
+    return outputs
 
 
 def _is_base64(content: str) -> bool:

@@ -1,7 +1,7 @@
 """Cut a turn into the segments that become outputs of the cell.
 
-Border: pure; parts go in, slices of messages come out. Only the newest segment is ever shown
-again, so a long answer costs its own length and not its square; a cut falls after a tool call
+Border: pure; returns slices of messages. Only the newest segment is shown
+again, so that the output of a long answer grows with its length and not with its square. A cut falls after a tool call
 whose figures are shown between two segments, or at the end of a block of text.
 """
 
@@ -15,11 +15,11 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part, ReasoningPart, TextPart, ToolPart
 
 SEGMENT_CHARS = 8_000
-"""A segment is closed at this length; so a refresh never sends much more than this."""
-LONGEST_CHARS = 24_000
-"""A block of text this long (a table, a code listing) is cut between two lines after all."""
+"""Length at which a segment is closed, so that a refresh never sends much more."""
+MAX_BLOCK_CHARS = 24_000
+"""Length from which on a block of text (a table, a code listing) is cut between two lines."""
 MOST_OUTPUTS = 30
-"""Outputs of one turn, ours and native ones together; notebooks slow down with more."""
+"""Most outputs of one turn, segments and native ones together; notebooks slow down with more."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])\s")
@@ -27,13 +27,13 @@ _LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])\s")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of a turn that is one output, from ``start`` to ``end`` (None while it is open)."""
+    """The piece of a turn in one output, from ``start`` to ``end`` (None while it is open)."""
 
     index: int
     start: SegmentCut
     end: SegmentCut | None = None
     tail: str = ""
-    """Text to append, because the cut fell inside a code fence."""
+    """Text to append where the cut fell inside a code fence."""
     caps: Caps = field(default_factory=Caps)
     first_step: int = 1
 
@@ -44,31 +44,31 @@ def parts_of(messages: Sequence[Message]) -> list[Part]:
 
 
 def slices(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:
-    """Yield the messages of a segment, each with those of its parts that are inside it.
+    """Yield the messages of a segment, each with its parts inside the segment.
 
-    The error of a message belongs to the segment in which the message ends.
+    The error of a message is in the segment in which the message ends.
     """
     number = 0
     for message in messages:
-        inside = []
+        parts_inside = []
         for part in message.parts:
             piece = _piece(part, number, segment)
             if piece is not None:
-                inside.append(piece)
+                parts_inside.append(piece)
             number += 1
         ends_here = segment.start.part <= number and (
             segment.end is None or number <= segment.end.part
         )
         error = getattr(message.info, "error", None)
-        if inside or (error is not None and ends_here):
+        if parts_inside or (error is not None and ends_here):
             info = message.info
             if error is not None and not ends_here:
                 info = info.model_copy(update={"error": None})
-            yield message.model_copy(update={"info": info, "parts": tuple(inside)})
+            yield message.model_copy(update={"info": info, "parts": tuple(parts_inside)})
 
 
 def cut_after_call(messages: Sequence[Message], segment: Segment, call_id: str) -> Segment | None:
-    """Close the segment after a tool call, or return None when the call is not in it."""
+    """Return the segment closed after a tool call; None where the call is not in it."""
     for number, part in enumerate(parts_of(messages)):
         if isinstance(part, ToolPart) and part.call_id == call_id and number >= segment.start.part:
             return replace(segment, end=SegmentCut(number + 1))
@@ -76,77 +76,81 @@ def cut_after_call(messages: Sequence[Message], segment: Segment, call_id: str) 
 
 
 def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | None:
-    """Close the segment at the end of a block when it has grown too long, else return None."""
-    grown = 0
+    """Return the segment closed at the end of a block if it is too long, else None."""
+    chars = 0
     for number, part in enumerate(parts_of(messages)):
         if number < segment.start.part:
             continue
-        begins = segment.start if number == segment.start.part else SegmentCut()
-        offset = begins.offset
+        start = segment.start if number == segment.start.part else SegmentCut()
+        offset = start.offset
         length = _length(part) - offset
-        if grown + length <= SEGMENT_CHARS:
-            grown += length
+        if chars + length <= SEGMENT_CHARS:
+            chars += length
             continue
         if isinstance(part, TextPart):
-            cut = _cut_text(part.text, begins, SEGMENT_CHARS - grown)
+            cut = _cut_text(part.text, start, SEGMENT_CHARS - chars)
             if cut is not None:
-                place, tail, lead = cut
-                return replace(segment, end=SegmentCut(number, place, lead), tail=tail)
-        if grown > 0 and not isinstance(part, TextPart):
+                end_offset, tail, lead = cut
+                return replace(segment, end=SegmentCut(number, end_offset, lead), tail=tail)
+        if chars > 0 and not isinstance(part, TextPart):
             return replace(segment, end=SegmentCut(number))
-        grown += length
+        chars += length
     return None
 
 
-def following(messages: Sequence[Message], closed: Segment) -> Segment:
+def segment_after(messages: Sequence[Message], closed: Segment) -> Segment:
     """Return the segment that begins where a closed one ends."""
     if closed.end is None:
         raise ValueError("Only a closed segment has one that follows.")
-    shown = [part for message in slices(messages, closed) for part in message.parts]
-    steps = sum(part.type == "step-finish" for part in shown)
+    parts = [part for message in slices(messages, closed) for part in message.parts]
+    steps = sum(part.type == "step-finish" for part in parts)
     return Segment(
         index=closed.index + 1,
         start=closed.end,
-        caps=closed.caps.after(shown),
+        caps=closed.caps.after(parts),
         first_step=closed.first_step + steps,
     )
 
 
 def _piece(part: Part, number: int, segment: Segment) -> Part | None:
-    """Return the piece of a part that is inside the segment, or None."""
+    """Return the piece of a part inside the segment; None where there is none."""
     start, end = segment.start, segment.end
     if number < start.part or (end is not None and number > end.part):
         return None
-    ends = end is not None and number == end.part
-    if ends and (end is None or end.offset == 0):
+    is_last = end is not None and number == end.part
+    if is_last and (end is None or end.offset == 0):
         return None
-    begins = number == start.part and start.offset > 0
-    if not isinstance(part, TextPart) or not (begins or ends):
+    is_continued = number == start.part and start.offset > 0
+    if not isinstance(part, TextPart) or not (is_continued or is_last):
         return part
-    first = start.offset if begins else 0
-    last = end.offset if ends and end is not None else len(part.text)
-    text = (start.joint if begins else "") + part.text[first:last] + (segment.tail if ends else "")
+    first = start.offset if is_continued else 0
+    last = end.offset if is_last and end is not None else len(part.text)
+    text = (
+        (start.joint if is_continued else "")
+        + part.text[first:last]
+        + (segment.tail if is_last else "")
+    )
     return part.model_copy(update={"text": text})
 
 
 def _length(part: Part) -> int:
-    """Return roughly how many characters a part shows."""
+    """Return the approximate number of characters that a part shows."""
     if isinstance(part, TextPart):
         return len(part.text)
     if isinstance(part, ToolPart):
-        return 2_000  # its cap; what it really shows changes until it ends
+        return 2_000  # its limit; the shown length changes until the call ends
     return 240 if isinstance(part, ReasoningPart) else 80
 
 
-def _cut_text(text: str, begins: SegmentCut, room: int) -> tuple[int, str, str] | None:
-    """Find where to cut a text: the offset, the text that closes the piece, the text that opens the next."""
-    offset = begins.offset
-    best = place = 0
-    inside = _FENCE.match(begins.joint.rstrip("\n"))
-    fence, opener = (inside[1], begins.joint) if inside else ("", "")
+def _cut_text(text: str, start: SegmentCut, room: int) -> tuple[int, str, str] | None:
+    """Return where to cut a text: the offset, the text that closes the piece, and the text that opens the next."""
+    offset = start.offset
+    last_break = position = 0
+    open_fence = _FENCE.match(start.joint.rstrip("\n"))
+    fence, opener = (open_fence[1], start.joint) if open_fence else ("", "")
     lines = text[offset:].splitlines(keepends=True)
     for number, line in enumerate(lines):
-        place += len(line)
+        position += len(line)
         match = _FENCE.match(line.rstrip("\n"))
         if match and not fence:
             fence, opener = match[1], line
@@ -154,19 +158,21 @@ def _cut_text(text: str, begins: SegmentCut, room: int) -> tuple[int, str, str] 
             fence = ""
         if not line.endswith("\n"):
             break
-        if place >= LONGEST_CHARS and place - best >= LONGEST_CHARS:
-            return (offset + place, f"{fence}\n", opener) if fence else (offset + place, "", "")
+        if position >= MAX_BLOCK_CHARS and position - last_break >= MAX_BLOCK_CHARS:
+            return (
+                (offset + position, f"{fence}\n", opener) if fence else (offset + position, "", "")
+            )
         if not fence and not line.strip() and _block_begins(lines, number + 1):
-            if place > max(room, 1) and best:
-                return offset + best, "", ""
-            best = place
-            if best >= room:
-                return offset + best, "", ""
+            if position > max(room, 1) and last_break:
+                return offset + last_break, "", ""
+            last_break = position
+            if last_break >= room:
+                return offset + last_break, "", ""
     return None
 
 
 def _block_begins(lines: list[str], number: int) -> bool:
-    """Tell whether the next line is there and begins a new block, so that a growing text can be cut."""
+    """Return whether the line exists and begins a new block, so that a growing text can be cut before it."""
     if number >= len(lines) or not lines[number].strip():
         return False
     line = lines[number]

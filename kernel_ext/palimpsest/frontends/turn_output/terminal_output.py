@@ -1,7 +1,7 @@
-"""Print a turn in a terminal: once, in order, without updates.
+"""Print a turn in a terminal, in order and without updates.
 
-Border: plain text on ``sys.stdout``; a terminal has no outputs that could be refreshed. So the row of what was
-folded is printed when something else follows, and a failed call at once, before one can mend it.
+Border: plain text on ``sys.stdout``, where no output can be refreshed. So the row for folded
+items is printed when another item follows, and a failed call at once, although a later call may correct it.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Any, assert_never
 from palimpsest.frontends import terminal
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
 from palimpsest.render.content.decision_reasons import decision_sentence, reason_from_numbers
-from palimpsest.render.content.excerpts import says_only
+from palimpsest.render.content.excerpts import equals_line
 from palimpsest.render.content.outline import (
     Caps,
     Item,
@@ -26,7 +26,14 @@ from palimpsest.render.content.outline import (
 )
 from palimpsest.render.content.phrases import LOADING, SIGNS, duration, some, thought_text
 from palimpsest.render.content.turn_figures import figures_item
-from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow, fold_work, is_look, is_quiet
+from palimpsest.render.content.work_rows import (
+    Row,
+    TurnEnd,
+    WorkRow,
+    fold_work,
+    is_foldable,
+    is_reading_tool,
+)
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -54,7 +61,7 @@ class TerminalOutput:
     """Prints one turn while it runs; the host of jobs on the main thread.
 
     Responsibilities: print new text at once and a tool call when it has ended, or the row that it is folded into;
-    report retries, and which printed outputs later requests truncate or leave out.
+    report retries, and the printed outputs that later requests truncate or omit.
     """
 
     def __init__(
@@ -69,19 +76,19 @@ class TerminalOutput:
         self._scrub: Callable[[str], str] = lambda text: visible(scrub(text))
         self._quiet = quiet
         self._density = density
-        self._seen = (-1, 0)
+        self._refreshed_at_counts = (-1, 0)
         self._printed: dict[str, int] = {}
-        self._decided: set[str] = set()
+        self._printed_decisions: set[str] = set()
         """Ids of the decisions that were printed."""
         self._column = 0
         self._retried = ""
-        """Why the newest of the attempts failed whose line is open; empty where none is."""
-        self._told_problem = ""
-        self._run: list[Item] = []
-        """What is folded into the next row."""
+        """The failure named at the end of the unfinished line of retries; empty where there is no such line."""
+        self._printed_problem = ""
+        self._folded: list[Item] = []
+        """Items that the next row will summarise."""
         self._steps = 0
         self._loading_since: int | None = None
-        """The start of the import of which the line is open, in milliseconds since 1970."""
+        """Start of the import whose line is unfinished, in milliseconds since 1970; None where there is no such line."""
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
         """Print everything that precedes a call."""
@@ -92,44 +99,44 @@ class TerminalOutput:
         return False
 
     def asked(self, call_id: str) -> None:  # noqa: ARG002  # a terminal grows at its end
-        """Print what precedes a question, which simply follows."""
+        """Print the text before a question, which follows in the same terminal."""
         if not self._quiet:
-            self._end_run()
+            self._print_folded()
 
-    def stuck(self, words: str) -> None:
-        """Print that the code does not stop."""
-        self._end_run()
-        self._line(words)
+    def stuck(self, sentence: str) -> None:
+        """Print a warning that the code does not stop."""
+        self._print_folded()
+        self._line(sentence)
 
     def refresh(self) -> None:
-        """Print what is new."""
-        seen = (self._feed.changes, self._feed.problems)
-        if self._quiet or seen == self._seen:
+        """Print new content."""
+        counts = (self._feed.changes, self._feed.problems)
+        if self._quiet or counts == self._refreshed_at_counts:
             return
-        self._seen = seen
+        self._refreshed_at_counts = counts
         snapshot = self._feed.snapshot()
         if snapshot is None:
             return
         self._problem(snapshot)
-        self._loads(snapshot)
-        has_told = self._feed.has_told(snapshot)
+        self._print_loading(snapshot)
+        has_received = self._feed.has_received(snapshot)
         for message in shown_messages(self._feed.messages(snapshot)):
-            failed = any(self._may_be_refused(part) for part in message.parts)
-            if failed and not has_told:
-                # Printed once only, so not before it is known whether it was refused, and by whom.
+            failed = any(self._is_unprinted_failure(part) for part in message.parts)
+            if failed and not has_received:
+                # A call is printed once only, so not before the record of who refused it has arrived.
                 break
             self._message(message)
         self._reductions()
 
     def finish(self, answer: Answer) -> None:
-        """Print what is left, and an error."""
+        """Print the remaining content, and the turn's error."""
         messages = shown_messages(answer.messages)
         if self._quiet:
             self._line(self._scrub(answer.text))
         for message in () if self._quiet else messages:
-            self._message(message, over=True)
+            self._message(message, is_final=True)
         if not self._quiet:
-            self._end_run()
+            self._print_folded()
             self._reductions()
         if answer.error is not None:
             self._end_retries("stopped" if answer.error.type == "aborted" else "given up")
@@ -140,100 +147,104 @@ class TerminalOutput:
             self._line(figures.words)
         self._end_line()
 
-    def _message(self, message: Message, *, over: bool = False) -> None:
-        answers = isinstance(message.info, AssistantMessage)
+    def _message(self, message: Message, *, is_final: bool = False) -> None:
+        is_answer = isinstance(message.info, AssistantMessage)
         for part in message.parts:
             # A user's text was typed here, or is shown where it was typed.
-            if answers or isinstance(part, CompactionPart):
-                self._part(part, over=over)
+            if is_answer or isinstance(part, CompactionPart):
+                self._part(part, is_final=is_final)
 
-    def _may_be_refused(self, part: Part) -> bool:
-        """Return whether a part is a failed call that is still to be printed."""
+    def _is_unprinted_failure(self, part: Part) -> bool:
+        """Return whether a part is a failed call that was not printed yet."""
         is_failed = isinstance(part, ToolPart) and isinstance(part.state, ToolFailed)
         return is_failed and part.id not in self._printed
 
-    def _part(self, part: Part, *, over: bool) -> None:
+    def _part(self, part: Part, *, is_final: bool) -> None:
         if part.id in self._printed and not isinstance(part, TextPart):
             return
         match part:
             case TextPart() if user_notice_text(part) is None:
                 if not part.synthetic:
-                    self._text(part, over=over)
+                    self._text(part, is_final=is_final)
             case ReasoningPart() | ToolPart():
                 if _has_ended(part):
-                    self._once(part)
-                elif isinstance(part, ToolPart) and not is_look(part.tool):
-                    self._end_run()
+                    self._print_once(part)
+                elif isinstance(part, ToolPart) and not is_reading_tool(part.tool):
+                    self._print_folded()
             case StepFinishPart():
                 self._end_retries(ANSWERED)
                 self._end_line()
-                self._once(part)
+                self._print_once(part)
             case RetryPart():
                 self._retry(part)
             case _:
-                self._once(part)
+                self._print_once(part)
 
-    def _text(self, part: TextPart, *, over: bool) -> None:
+    def _text(self, part: TextPart, *, is_final: bool) -> None:
         """Print the new text up to the end of a line, so that a secret to be redacted is never cut in two."""
-        known = self._printed.get(part.id, 0)
-        ended = over or (part.time is not None and part.time.end is not None)
-        upto = len(part.text) if ended else part.text.rfind("\n") + 1
-        if upto <= known:
+        printed = self._printed.get(part.id, 0)
+        is_complete = is_final or (part.time is not None and part.time.end is not None)
+        end = len(part.text) if is_complete else part.text.rfind("\n") + 1
+        if end <= printed:
             return
-        self._end_run()
+        self._print_folded()
         self._end_retries(ANSWERED)
-        if known == 0:
+        if printed == 0:
             self._end_line()
-        self._write(self._scrub(part.text[known:upto]))
-        self._printed[part.id] = upto
-        if ended:
+        self._write(self._scrub(part.text[printed:end]))
+        self._printed[part.id] = end
+        if is_complete:
             self._end_line()
 
     def _items(self, part: Part) -> Sequence[Item]:
         notes = self._feed.notes
-        self._decided |= {one.id for one in notes.decisions if one.part_id == part.id}
+        self._printed_decisions |= {
+            decision.id for decision in notes.decisions if decision.part_id == part.id
+        }
         self._steps += isinstance(part, StepFinishPart)
         return outline_parts(
             [part], caps=Caps(), scrub=self._scrub, notes=notes, first_step=self._steps
         )
 
     def _reductions(self) -> None:
-        """Print the decisions about outputs that were printed before; equal ones in one line."""
-        alike: dict[tuple[str, str, str], list[Decision]] = {}
-        for one in self._feed.notes.decisions:
-            if one.id in self._decided or one.part_id not in self._printed:
+        """Print the decisions about outputs that were printed before, equal decisions in one line."""
+        groups: dict[tuple[str, str, str], list[Decision]] = {}
+        for decision in self._feed.notes.decisions:
+            if decision.id in self._printed_decisions or decision.part_id not in self._printed:
                 continue
-            self._decided.add(one.id)
-            if one.action in ("truncate", "clear", "drop"):
-                alike.setdefault((one.action, one.rule, reason_from_numbers(one)), []).append(one)
-        if alike:
-            self._end_run()
-        for same in alike.values():
-            whole = same[0].model_copy(
+            self._printed_decisions.add(decision.id)
+            if decision.action in ("truncate", "clear", "drop"):
+                groups.setdefault(
+                    (decision.action, decision.rule, reason_from_numbers(decision)), []
+                ).append(decision)
+        if groups:
+            self._print_folded()
+        for decisions in groups.values():
+            total = decisions[0].model_copy(
                 update={
-                    "tokens_before": sum(one.tokens_before for one in same),
-                    "tokens_after": sum(one.tokens_after for one in same),
+                    "tokens_before": sum(decision.tokens_before for decision in decisions),
+                    "tokens_after": sum(decision.tokens_after for decision in decisions),
                 }
             )
-            words = self._scrub(decision_sentence(whole))
-            self._line(f"--- {some(len(same), 'earlier output')} · {words} ---")
+            sentence = self._scrub(decision_sentence(total))
+            self._line(f"--- {some(len(decisions), 'earlier output')} · {sentence} ---")
 
-    def _once(self, part: Any) -> None:
+    def _print_once(self, part: Any) -> None:
         if part.id in self._printed:
             return
         self._printed[part.id] = 1
         self._end_retries(ANSWERED)
         for item in self._items(part):
-            if self._density == "quiet" and is_quiet(item):
-                self._run.append(item)
+            if self._density == "quiet" and is_foldable(item):
+                self._folded.append(item)
             else:
-                self._end_run()
+                self._print_folded()
                 self._row(item)
 
-    def _end_run(self) -> None:
-        """Print the row of what was folded so far, as far as it has one."""
-        run, self._run = self._run, []
-        for _, row in fold_work(run):
+    def _print_folded(self) -> None:
+        """Print the row for the items folded so far, if they need one."""
+        folded, self._folded = self._folded, []
+        for _, row in fold_work(folded):
             self._row(row)
 
     def _row(self, row: Row) -> None:
@@ -241,18 +252,18 @@ class TerminalOutput:
             self._line(line)
 
     def _problem(self, snapshot: Snapshot) -> None:
-        """Print once that the disk does not respond."""
-        if snapshot.problem not in ("", self._told_problem):
-            self._end_run()
+        """Print a problem of the disk, once."""
+        if snapshot.problem not in ("", self._printed_problem):
+            self._print_folded()
             self._line(f"! {self._scrub(snapshot.problem)}")
-        self._told_problem = snapshot.problem
+        self._printed_problem = snapshot.problem
 
-    def _loads(self, snapshot: Snapshot) -> None:
-        """Print that what the model needs is being imported, and in the same line how long it took."""
+    def _print_loading(self, snapshot: Snapshot) -> None:
+        """Print that the model's modules are imported, and in the same line how long it took."""
         status = snapshot.status
         since = status.loading if isinstance(status, Busy) else None
         if since is not None and self._loading_since is None:
-            self._end_run()
+            self._print_folded()
             self._end_line()
             self._write(f"· {LOADING}")
         elif since is None and self._loading_since is not None:
@@ -260,32 +271,32 @@ class TerminalOutput:
         self._loading_since = since
 
     def _retry(self, part: RetryPart) -> None:
-        """Print a failed attempt: in a row they are one line, which grows as long as nothing else is printed."""
+        """Print a failed attempt; consecutive attempts share a line, which grows until another item is printed."""
         if part.id in self._printed:
             return
-        self._end_run()
+        self._print_folded()
         self._printed[part.id] = 1
-        why = one_line(self._scrub(part.error.message))
-        why = why if why.endswith((".", "!", "?", "…")) else f"{why}."
+        reason = one_line(self._scrub(part.error.message))
+        reason = reason if reason.endswith((".", "!", "?", "…")) else f"{reason}."
         if is_notice(part):
-            self._line(f"↻ {why}")
+            self._line(f"↻ {reason}")
             return
         ended = part.time.end
         wait = duration((ended - part.time.start) / 1_000) if ended is not None else "a while"
-        if self._retried == why:
+        if self._retried == reason:
             self._write(f", then {wait}")
         elif self._retried:
-            self._write(f"; {why} Sent again after {wait}")
+            self._write(f"; {reason} Sent again after {wait}")
         else:
             self._end_line()
-            self._write(f"↻ {why} Sent again after {wait}")
-        self._retried = why
+            self._write(f"↻ {reason} Sent again after {wait}")
+        self._retried = reason
 
-    def _end_retries(self, how: str) -> None:
-        """End the line of failed attempts with how they ended."""
+    def _end_retries(self, outcome: str) -> None:
+        """End the line of failed attempts with their outcome."""
         if self._retried:
             self._retried = ""
-            self._write(f": {how}.\n")
+            self._write(f": {outcome}.\n")
 
     def _line(self, text: str) -> None:
         self._end_line()
@@ -314,10 +325,10 @@ REFUSED = "refused by you"
 
 
 def _outcome(item: OutlineCall) -> str:
-    """Return how a call ended and who decided that, in words: a sign alone does not tell a refusal from a failure."""
+    """Return how a call ended and who decided that; the sign alone does not distinguish refusal from failure."""
     remark = item.remark
     if item.status == "error":
-        reason = "" if says_only(item.output, item.reason) else item.reason
+        reason = "" if equals_line(item.output, item.reason) else item.reason
         failed = ": ".join(word for word in (FAILED, reason) if word)
         return " · ".join(word for word in (failed, remark) if word)
     if item.status == "refused" and remark.startswith("refused"):
@@ -327,7 +338,7 @@ def _outcome(item: OutlineCall) -> str:
 
 
 def _row_lines(item: Row) -> list[str]:
-    """Return a row as lines; none for what is streamed or printed elsewhere."""
+    """Return the lines of a row; empty for items that are printed elsewhere."""
     match item:
         case WorkRow():
             return [f"▸ {item.text}"]

@@ -1,7 +1,7 @@
-"""Follow one turn for its cell: find its messages, and collect its questions, answers and decisions.
+"""Collect the messages, questions, answers and decisions of one turn for its cell.
 
 Border: reads a live session's records and snapshots; shows nothing. Records arrive on the
-writer thread, the main thread reads; shared values are replaced, never changed in place.
+writer thread, and the main thread reads; shared values are replaced, never changed in place.
 """
 
 import asyncio
@@ -29,12 +29,12 @@ from palimpsest.transcript.session_record.events import (
 )
 
 CATCH_UP_SECONDS = 10.0
-"""How long the end of a turn waits at most for its last records; on a disk that is not stuck they are
+"""Longest time that the end of a turn waits for its last records; on a disk that responds they are
 there within a tick of the journal, 40 ms."""
 
 
 class TurnFeed:
-    """Follows the turn of one prompt.
+    """Observes the turn of one prompt.
 
     Responsibilities: find the prompt's own user message; return the turn's messages; collect
     questions, answers and decisions; count ended steps.
@@ -48,61 +48,64 @@ class TurnFeed:
         self.turn_id: str | None = None
         self.first_seq = 0
         self.changes = 0
-        """Records of this session so far; a view compares it with the number it saw last."""
+        """Number of records of this session so far; an output compares it with the number at its last refresh."""
         self.steps = 0
-        """Steps that have ended so far."""
+        """Number of steps that have ended."""
         self.notable = 0
-        """Questions, answers and status changes so far, each of which is shown at once."""
+        """Number of questions, answers and status changes, which are shown at once."""
         self.problems = 0
-        """How often the disk stopped responding, or resumed."""
+        """Number of times that the disk stopped responding or resumed."""
         self.notes = OutlineNotes()
         self.asking: frozenset[str] = frozenset()
-        """Ids of the open questions, as of the records received."""
+        """Ids of the open questions, by the records received."""
         self.wake: Callable[[], None] = lambda: None
-        """Called when there is something new, on the writer thread."""
-        self._told_seq = 0
+        """Called on the writer thread when records arrived."""
+        self._received_seq = 0
         self._awaited: tuple[int, Callable[[], None]] | None = None
-        """The number of the record that the end of the turn waits for, and the callback that wakes it."""
+        """The number of the record for which the end of the turn waits, and the callback that wakes it."""
         self._unsubscribe: Callable[[], object] | None = None
 
     def attach(self, session: KernelSession) -> None:
-        """Follow a session from now on."""
+        """Subscribe to a session's records."""
         self.session = session
         snapshot = session.snapshot()
         self.first_seq = snapshot.seq + 1
-        self._told_seq = snapshot.seq
+        self._received_seq = snapshot.seq
         self._older = frozenset(message.id for message in snapshot.messages)
         self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
-            asked.question_id for asked in snapshot.questions
+            question.question_id for question in snapshot.questions
         )
-        unsubscribe, forget = session.subscribe(self._told), session.on_problem(self._problem)
-        self._unsubscribe = lambda: (unsubscribe(), forget())
+        unsubscribe, stop_listening = (
+            session.subscribe(self._on_records),
+            session.on_problem(self._problem),
+        )
+        self._unsubscribe = lambda: (unsubscribe(), stop_listening())
 
-    async def caught_up(self, seq: int) -> None:
+    async def wait_for_records(self, seq: int) -> None:
         """Wait until the records up to a number were received, at most ``CATCH_UP_SECONDS``."""
-        loop, came = asyncio.get_running_loop(), asyncio.Event()
+        loop, received = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            loop.call_soon_threadsafe(came.set)
+            loop.call_soon_threadsafe(received.set)
 
         self._awaited = (seq, wake)
         with suppress(TimeoutError):
-            if self._told_seq < seq:
-                await asyncio.wait_for(came.wait(), CATCH_UP_SECONDS)
+            if self._received_seq < seq:
+                await asyncio.wait_for(received.wait(), CATCH_UP_SECONDS)
         self._awaited = None
 
-    def has_told(self, snapshot: Snapshot) -> bool:
-        """Return whether all records of a snapshot were received: they come up to a tick after it."""
-        return self._told_seq >= snapshot.seq
+    def has_received(self, snapshot: Snapshot) -> bool:
+        """Return whether all records of a snapshot were received; they arrive up to a tick after it."""
+        return self._received_seq >= snapshot.seq
 
     def detach(self) -> None:
-        """Stop following."""
+        """Unsubscribe from the session."""
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
 
     def snapshot(self) -> Snapshot | None:
-        """Return the session's newest snapshot, or None while the session is not known yet."""
+        """Return the session's newest snapshot, or None while the session is unknown."""
         if self.session is None:
             return None
         snapshot = self.session.snapshot()
@@ -114,50 +117,50 @@ class TurnFeed:
         """Return the turn's messages without the prompt itself: answers, and prompts that joined."""
         if self.turn_id is None:
             return answer.messages if answer is not None else ()
-        found: list[Message] = []
+        turn_messages: list[Message] = []
         for message in reversed(snapshot.messages):
             if message.id == self.turn_id:
                 break
-            found.append(message)
+            turn_messages.append(message)
         else:
             return answer.messages if answer is not None else ()
-        found.reverse()
+        turn_messages.reverse()
         if answer is None:
-            return found
+            return turn_messages
         last = answer.messages[-1].id if answer.messages else None
-        ends = [i for i, message in enumerate(found) if message.id == last]
-        return found[: ends[-1] + 1] if ends else answer.messages
+        ends = [i for i, message in enumerate(turn_messages) if message.id == last]
+        return turn_messages[: ends[-1] + 1] if ends else answer.messages
 
     def _find_turn(self, snapshot: Snapshot) -> str | None:
-        """Find the prompt's message before its record arrives.
+        """Return the id of the prompt's message before its record arrives.
 
-        Records come a tick later, and by then code that blocks may hold the main thread.
+        Records arrive a tick later, when code that blocks may already hold the main thread.
         """
         for message in snapshot.messages:
             info = message.info
-            new = isinstance(info, UserMessage) and message.id not in self._older
-            if new and getattr(info, "origin", None) == self._origin:
+            is_new = isinstance(info, UserMessage) and message.id not in self._older
+            if is_new and getattr(info, "origin", None) == self._origin:
                 return message.id
         return None
 
-    def _told(self, records: Sequence[Record]) -> None:
+    def _on_records(self, records: Sequence[Record]) -> None:
         """Process a batch of records; on the writer thread."""
         for record in records:
-            self._note(record)
+            self._process(record)
         self.changes += len(records)
         if records:
-            self._told_seq = records[-1].seq
-            if (awaited := self._awaited) is not None and self._told_seq >= awaited[0]:
+            self._received_seq = records[-1].seq
+            if (awaited := self._awaited) is not None and self._received_seq >= awaited[0]:
                 awaited[1]()
             self.wake()
 
     def _problem(self) -> None:
-        """Have it shown at once that the disk does not respond, or does again."""
+        """Count a change in whether the disk responds, so that it is shown at once."""
         self.problems += 1
         self.notable += 1
         self.wake()
 
-    def _note(self, record: Record) -> None:
+    def _process(self, record: Record) -> None:
         event = record.event
         notes = self.notes
         match event:
@@ -200,5 +203,5 @@ def shown_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def _is_shown(part: Part) -> bool:
-    """Tell whether a part of a user message is shown: text that a person wrote, or a compaction mark."""
+    """Return whether a part of a user message is shown: the user's own text, or a compaction mark."""
     return isinstance(part, CompactionPart) or (isinstance(part, TextPart) and not part.synthetic)

@@ -1,8 +1,8 @@
-"""Put a new summary aside and request another, or take it back, where a person asks for that before a request uses one.
+"""Set a new summary aside and request another, or restore it, before a request uses either.
 
-The summary stays in the log with its report and its cost. Its compaction is undone, as a person undoes one by hand,
-and a marker like its own requests the next, which summarises what the first did. Taken back, its compaction holds
-again, and that of a newer summary is undone in its place.
+The summary stays in the log with its report and its cost. Its compaction is undone, as the user undoes a compaction,
+and a marker with the same options requests the next summary of the same messages. Restoring the summary redoes its
+compaction and undoes that of a newer summary.
 """
 
 from typing import Any
@@ -24,9 +24,9 @@ OLDER_USED = "The summary written first is used. Go on with the request that is 
 
 
 def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
-    """Put the new summary aside and write the marker that requests another; returns its id, empty without one.
+    """Set the new summary aside and write the marker for another; returns the marker's id, empty without a summary.
 
-    ``user`` is the newest user message, whose settings the marker has.
+    ``user`` is the newest user message, whose settings the marker gets.
     """
     state = log.state
     report = unused_summary(log.view())
@@ -34,25 +34,25 @@ def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
     if report is None or summary is None or not isinstance(summary.info, AssistantMessage):
         return ""
     parent = state.message(summary.info.parent_id)
-    asked = marker(parent) if parent is not None else None
-    if asked is None:
+    compaction = marker(parent) if parent is not None else None
+    if compaction is None:
         return ""
-    log.append(DecisionMade(decision=_aside(log, report, {ANOTHER: True})))
-    wanted = WantedSummary(asked.focus, asked.model, goes_on=True)
-    return write_marker(log, user, auto=False, overflow=asked.overflow, wanted=wanted).id
+    log.append(DecisionMade(decision=_summary_set_aside(log, report, {ANOTHER: True})))
+    wanted = WantedSummary(compaction.focus, compaction.model, goes_on=True)
+    return write_marker(log, user, auto=False, overflow=compaction.overflow, wanted=wanted).id
 
 
 def use_older_summary(log: SessionLog, user: UserMessage) -> None:
-    """Let the summary hold again that was put aside; a newer one is put aside in its place.
+    """Restore the summary that was set aside; a newer summary is set aside in its place.
 
-    ``user`` is the newest user message; where that is the marker of another summary, which was not requested then, the
-    turn goes on with a message of its own.
+    ``user`` is the newest user message; where that is the marker of another summary, which then is not requested, a
+    synthetic message continues the turn.
     """
     view = log.view()
     older, newer = summary_put_aside(view), unused_summary(view)
     if older is None:
         return
-    back = Decision(
+    restoration = Decision(
         id=log.ids.new("dec"),
         action="keep",
         rule=REDO,
@@ -62,14 +62,14 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
     )
     if newer is not None:
         numbers: dict[str, Any] = {ANOTHER: True, OLDER: older.message_id}
-        log.append(DecisionMade(decision=_aside(log, newer, numbers)))
-    log.append(DecisionMade(decision=back))
+        log.append(DecisionMade(decision=_summary_set_aside(log, newer, numbers)))
+    log.append(DecisionMade(decision=restoration))
     if marker_of(view.messages, user) is not None:
         write_engine_message(log, user, OLDER_USED)
 
 
-def _aside(log: SessionLog, report: Decision, numbers: dict[str, Any]) -> Decision:
-    """Return the decision that puts a summary aside."""
+def _summary_set_aside(log: SessionLog, report: Decision, numbers: dict[str, Any]) -> Decision:
+    """Return the decision that sets a summary aside."""
     return Decision(
         id=log.ids.new("dec"),
         action="restore",

@@ -1,8 +1,8 @@
 """Run a compaction: request a summary, check it, and continue the turn after it.
 
-Nothing is erased. The marker and the summary are messages like others; the fold shows the summary
-instead of what it covers, and only when it is good: a summary that failed, that is too short or
-that saves too little carries an error, and the history stays as it was before (DESIGN.md 4).
+Nothing is erased. The marker and the summary are messages like others; the fold shows only a good summary
+instead of the covered messages: a summary that failed, that is too short or that saves too little gets an
+error, and the history stays unchanged (DESIGN.md 4).
 ``CompactionState`` wakes callers that wait for the compaction.
 """
 
@@ -11,11 +11,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.context.budget.request_tokens import usable
+from palimpsest.context.budget.request_tokens import usable_tokens
 from palimpsest.context.compaction.continuation import (
     continuation_text,
-    continues,
-    unanswered,
+    continues_after_summary,
+    unanswered_prompt,
     work_left,
 )
 from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
@@ -38,12 +38,12 @@ from palimpsest.loop.model_requests.answer_stream import add_to_session, write_n
 from palimpsest.loop.model_requests.engine_messages import engine_message, write_engine_message
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
 from palimpsest.loop.model_requests.provider_window import with_refused_window
-from palimpsest.loop.model_requests.request_builder import remembered
+from palimpsest.loop.model_requests.request_builder import cached_assembly
 from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
 from palimpsest.paused_collection import collection_paused
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.tool_call_runner import RunTools
-from palimpsest.tools.execution.variables import MOST_VARIABLES
+from palimpsest.tools.execution.variables import MAX_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.transcript.errors import (
     Aborted,
@@ -104,8 +104,8 @@ def write_marker(
 
 
 Outcome = Literal["continue", "stop", "failed", "older-summary"]
-"""``stop``: no work is left, or the user stopped it; ``failed``: no summary, nothing cut; ``older-summary``: it was
-not requested, since a person took the summary back that was put aside for it."""
+"""``stop``: no work is left, or the user stopped it; ``failed``: no summary, nothing cut; ``older-summary``: the summary
+was not requested, since the user restored the one that was set aside for it."""
 
 
 async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMessage) -> Outcome:
@@ -117,7 +117,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
     setup = await with_compacting_hooks(requests, setup, part)
     state = run_context.turn.compactions
     state.counted = setup.policy.recovery.counted
-    before = state.copied(
+    before = state.copy_when_idle(
         lambda: history_snapshot(
             log,
             setup,
@@ -125,22 +125,22 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
             "pre-compaction",
         )
     )
-    state.started()
+    state.note_start()
     _note(log, log.clock())
     error: ErrorValue | None = AbortedError()
     outcome: Outcome = "stop"
     try:
-        made, error = await _summarise(run_context, setup, user.id, part)
+        plan, error = await _summarise(run_context, setup, user.id, part)
         if error is None:
             log.append(SessionCompacted(message_id=user.id), sync=True)
-            outcome = _go_on(log, setup, user, part, made)
+            outcome = _go_on(log, setup, user, part, plan)
         else:
             roll_back(log, state, setup, user.id, part, before, error)
             outcome = _outcome_of(error)
     finally:
         _note(log, None)
         run_context.turn.may_write_again = error is None
-        state.ended(
+        state.note_end(
             retries=outcome == "continue",
             summary=error is None,
             aborted=isinstance(error, AbortedError),
@@ -157,23 +157,23 @@ def _outcome_of(error: ErrorValue) -> Outcome:
 async def _summarise(
     run_context: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> tuple[CompactionPlan, ErrorValue | None]:
-    """Plan, request the summary and check it; returns the plan, and what is wrong with the summary."""
+    """Plan, request the summary and check it; returns the plan, and the summary's error if any."""
     requests, log = run_context.requests, run_context.requests.log
     show_marker_again(log, part)
-    made = _plan(log, setup, marker_id, part)
+    plan = _plan(log, setup, marker_id, part)
     before = messages_tokens(requests, setup, messages_before(log.state.messages(), marker_id))
     writer = SummaryWriter(requests, setup, marker_id)
     write_notices(requests, writer.message)
     error: ErrorValue | None = None
     try:
         await writer.write()
-        unfit = await judge(run_context.tools, setup, writer.message, before)
-        if unfit is not None and unfit.lacks and run_context.turn.may_write_again:
-            await writer.write_again(unfit.lacks)
-            unfit = await judge(run_context.tools, setup, writer.message, before)
-        if unfit is not None:
-            told = log.state.messages()
-            problem = with_refused_window(unfit.problem, setup, told, marker_id)
+        rejected = await check_summary(run_context.tools, setup, writer.message, before)
+        if rejected is not None and rejected.lacks and run_context.turn.may_write_again:
+            await writer.write_again(rejected.lacks)
+            rejected = await check_summary(run_context.tools, setup, writer.message, before)
+        if rejected is not None:
+            messages = log.state.messages()
+            problem = with_refused_window(rejected.problem, setup, messages, marker_id)
             error = UnknownError(message=problem, explained=True)
     except Aborted:
         error = AbortedError(message=requests.abort.reason or "Stopped.")
@@ -186,7 +186,7 @@ async def _summarise(
         error = UnknownError(message=str(problem), explained=True)
     writer.close(error)
     add_to_session(requests, writer.message)
-    return made, error
+    return plan, error
 
 
 @collection_paused()
@@ -195,25 +195,29 @@ def _plan(
 ) -> CompactionPlan:
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
-    seen = messages_seen_at(log.view(), marker_id, policy)
+    messages = messages_seen_at(log.view(), marker_id, policy)
     weigh = message_counter(policy, setup.info.ref, setup.count)
-    made = compaction_plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
-    log.append(PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id})))
-    return made
+    plan = compaction_plan(
+        messages, policy.compact, usable_tokens(setup.info, policy.overflow), weigh
+    )
+    log.append(PartUpdated(part=part.model_copy(update={"tail_start_id": plan.tail_start_id})))
+    return plan
 
 
 async def _observe(tools: RunTools, marker_id: str) -> None:
-    """Write the kernel's variables beside the marker, as they are now: they are observed, not summarised."""
+    """Write the kernel's present variables beside the marker: they are observed, not summarised."""
     if tools.namespace is None:
         return
-    named = mentioned_words(tools.log.state.messages())
-    shown = ShownVariables(tools.extra.get("variables", TYPES.detail), named)
+    words = mentioned_words(tools.log.state.messages())
+    shown = ShownVariables(tools.extra.get("variables", TYPES.detail), words)
     try:
-        found = await asyncio.wait_for(tools.namespace.list(shown), KERNEL_SECONDS)
+        variables = await asyncio.wait_for(tools.namespace.list(shown), KERNEL_SECONDS)
     except (TimeoutError, UserError):
         return
-    told = [(one.name, one.told) for one in found[:MOST_VARIABLES]]
-    lines = [f"- {name}: {words}" if words else f"- {name}" for name, words in told]
+    listed = variables[:MAX_VARIABLES]
+    lines = [
+        f"- {variable.name}: {variable.shown_to_model}".removesuffix(": ") for variable in listed
+    ]
     if not lines:
         return
     part = TextPart(
@@ -231,19 +235,19 @@ def _go_on(
     setup: StepSetup,
     user: UserMessage,
     part: CompactionPart,
-    made: CompactionPlan,
+    plan: CompactionPlan,
 ) -> Outcome:
     """Write the synthetic message that continues the turn, where work is left."""
     todos = log.state.todos
     before = messages_before(log.state.messages(), user.id)
-    left = work_left(before, todos)
-    if not continues(part, left, setup.policy):
+    work = work_left(before, todos)
+    if not continues_after_summary(part, work, setup.policy):
         return "stop"
-    if made.replay is not None:
-        _say_again(log, user, made.replay)
+    if plan.replay is not None:
+        _say_again(log, user, plan.replay)
     else:
         words = continuation_text(
-            setup.policy, made, unanswered(before), left, todos, refused=part.overflow
+            setup.policy, plan, unanswered_prompt(before), work, todos, refused=part.overflow
         )
         write_engine_message(log, user, words, {CONTINUES: True})
     return "continue"
@@ -252,7 +256,7 @@ def _go_on(
 def _say_again(log: SessionLog, user: UserMessage, replay: Message) -> None:
     """Repeat a prompt after the summary, its files by name only."""
     message = engine_message(log, user)
-    parts = [_again(log, part, message.id) for part in replay.parts]
+    parts = [_copy_of_part(log, part, message.id) for part in replay.parts]
     log.append(
         MessageUpdated(info=message),
         *(PartUpdated(part=part) for part in parts if part is not None),
@@ -260,7 +264,7 @@ def _say_again(log: SessionLog, user: UserMessage, replay: Message) -> None:
     )
 
 
-def _again(log: SessionLog, part: Part, message_id: str) -> Part | None:
+def _copy_of_part(log: SessionLog, part: Part, message_id: str) -> Part | None:
     ids: dict[str, Any] = {"id": log.ids.new("prt"), "message_id": message_id}
     match part:
         case TextPart():
@@ -273,19 +277,19 @@ def _again(log: SessionLog, part: Part, message_id: str) -> Part | None:
 
 
 def _note(log: SessionLog, compacting: int | None) -> None:
-    """Record on the session since when it is being compacted; None when it no longer is."""
+    """Record since when the session is being compacted; None when it no longer is."""
     session = log.state.session
     if session is not None:
         time = session.time.model_copy(update={"compacting": compacting, "updated": log.clock()})
         log.change(time=time)
 
 
-async def judge(
+async def check_summary(
     tools: RunTools, setup: StepSetup, message: AssistantMessage, before: int
 ) -> RejectedSummary | None:
     """Return why a summary is rejected; for a good one, journal its report and return None.
 
-    The kernel's variables are told beside a good one, and so count as kept. The names of a long conversation take
+    The kernel's variables are listed beside a good summary, and so count as kept. The names of a long conversation take
     a while to find, so that is done in another thread.
     """
     info, policy, count = setup.info, setup.policy, setup.count
@@ -294,23 +298,23 @@ async def judge(
         return rejected
     await _observe(tools, message.parent_id)
     view = tools.log.view()
-    # What the summary covers is among the texts only while no summary stands in its place.
+    # The covered messages are among the texts only while no summary replaces them.
     earlier = tools.log.view(messages_before(view.messages, message.parent_id))
     view = dataclasses.replace(view, texts={**view.texts, **earlier.texts})
     name = tools.log.ids.new("dec")
-    found = await asyncio.to_thread(
+    report = await asyncio.to_thread(
         summary_report, view, message, policy, info, count, before, name
     )
-    if isinstance(found, RejectedSummary):
-        return found
-    tools.log.append(DecisionMade(decision=found))
+    if isinstance(report, RejectedSummary):
+        return report
+    tools.log.append(DecisionMade(decision=report))
     return None
 
 
 @collection_paused()
 def messages_tokens(requests: RequestServices, setup: StepSetup, messages: Messages) -> int:
-    """Return the tokens that these messages take in a request, without system prompt and tools."""
-    known = remembered(requests, setup, messages) if requests.cache.is_filled else None
+    """Return the tokens of these messages in a request, without system prompt and tools."""
+    known = cached_assembly(requests, setup, messages) if requests.cache.is_filled else None
     if known is not None:
-        return known.projection.said
+        return known.projection.tokens_said
     return size_of(requests.log.view(messages), setup.policy, setup.info, setup.count)

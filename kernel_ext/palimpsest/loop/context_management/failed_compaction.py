@@ -1,7 +1,7 @@
 """Roll back a compaction that failed, so that the model sees the messages from before it.
 
-Nothing is removed from the transcript: the messages that the compaction added are dropped by decisions,
-which a second try reverses. After one that timed out, the policy decides how many of the messages
+Nothing is removed from the transcript: decisions drop the messages that the compaction added, and a second
+attempt restores them. After a compaction that timed out, the policy decides how many of the messages
 before it are kept (spec/context-stability.md 1.8).
 """
 
@@ -38,11 +38,11 @@ def history_snapshot(
 ) -> MessagesSnapshot[Message]:
     """Return the messages that a request shows for a history."""
     view = View(messages, log.state.decisions)
-    return MessagesSnapshot(view.folded(setup.policy.compact), log.session_id, source)
+    return MessagesSnapshot(view.folded_messages(setup.policy.compact), log.session_id, source)
 
 
 def show_marker_again(log: SessionLog, part: CompactionPart) -> None:
-    """Restore a marker that was dropped because its compaction failed, before that is tried again."""
+    """Restore the marker of a failed compaction, before that is tried again."""
     hidden = effective_reductions(log.state.decisions).get(part.id)
     if hidden is not None and hidden.rule == RULE:
         _decide(log, "restore", part, {})
@@ -57,41 +57,32 @@ def roll_back(
     before: MessagesSnapshot[Message] | None,
     error: ErrorValue,
 ) -> None:
-    """Drop the messages that a failed compaction added, so that the model sees those from before it.
-
-    Nothing is removed from the transcript. Where it timed out, the policy decides how many of the
-    messages before it are kept (spec/context-stability.md 1.8).
-    """
+    """Drop the messages that a failed compaction added, so that the model sees those from before it."""
     if not setup.policy.compact.judge:
         return
     late = compaction_timed_out(
-        timed_out=state.late or _ran_out(error),
+        timed_out=state.late
+        or (isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT))),
         in_flight=state.in_flight,
         retries=state.retries > 0,
     )
     recovery = setup.policy.recovery
-    if (
-        not part.auto
-        or work_left(
-            messages_before(log.state.messages(), marker_id),
-            log.state.todos,
-        )
-        is None
-    ):
+    before_marker = messages_before(log.state.messages(), marker_id)
+    if not part.auto or work_left(before_marker, log.state.todos) is None:
         # The turn does not continue from here, so a model's answer may come last.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
     current = history_snapshot(log, setup, log.state.messages(), "current")
     answerable = functools.partial(_can_be_answered, setup)
     chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=answerable)
-    kept = _up_to(chosen, marker_id)
-    numbers = {"source": kept.source, "timed_out": late}
-    names = {message.id for message in kept.messages}
+    snapshot = _up_to(chosen, marker_id)
+    numbers = {"source": snapshot.source, "timed_out": late}
+    names = {message.id for message in snapshot.messages}
     for message in current.messages:
         if message.id not in names:
-            for one in message.parts:
-                if not isinstance(one, StepStartPart):
-                    text = one.text if isinstance(one, TextPart) else ""
-                    _decide(log, "drop", one, numbers, setup.count(text) if text else 0)
+            for dropped_part in message.parts:
+                if not isinstance(dropped_part, StepStartPart):
+                    text = dropped_part.text if isinstance(dropped_part, TextPart) else ""
+                    _decide(log, "drop", dropped_part, numbers, setup.count(text) if text else 0)
 
 
 def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapshot[Message]:
@@ -104,13 +95,9 @@ def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapsho
 
 
 def _can_be_answered(setup: StepSetup, message: Message) -> bool:
-    """Return whether the model can answer after this message, by the last neutral message that it becomes."""
+    """Return whether the model can answer after this message, by the last of its neutral messages."""
     flat = neutral_messages((message,), setup.info.ref, setup.policy.convert)
     return bool(flat) and is_answerable(flat[-1])
-
-
-def _ran_out(error: ErrorValue) -> bool:
-    return isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT))
 
 
 def _decide(

@@ -1,8 +1,7 @@
-"""Make the requests of one turn fit: drive ``context/request_assembly/fit.py``, and journal what it yields.
+"""Make the requests of one turn fit: drive ``context/request_assembly/fit.py``, and journal its decisions.
 
-Each decision is journaled when it is made, with the facts it is based on, and the request is built
-from what is journaled. A summary takes rounds of the loop to write; meanwhile the generator that requested
-it waits here.
+Each decision is journaled when it is made, with its facts, and the request is built from the journal. A
+summary takes rounds of the loop to write; meanwhile the generator that requested it waits here.
 """
 
 import dataclasses
@@ -17,8 +16,8 @@ from palimpsest.context.request_assembly.fit import (
     MessageRequest,
     ResultsShortened,
     SummaryNeeded,
-    fit,
-    resumed,
+    fit_request,
+    resume_fit,
     stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
@@ -31,7 +30,7 @@ from palimpsest.loop.model_requests.request_builder import (
     Assembled,
     assembly_of,
     message_request,
-    record,
+    record_request,
     write_decisions,
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
@@ -61,78 +60,80 @@ class FitDriver:
         self._waiting: Fit[MessageRequest] | None = None
         """The generator that requested a summary, or cut results; the next request resumes it."""
         self._assembly: Assembly | None = None
-        """The newest request that was assembled to see whether it fits."""
+        """The newest request that was assembled to check whether it fits."""
 
     def prepare(
         self, setup: StepSetup, user: UserMessage, message_id: str, parameters: dict[str, Any]
     ) -> Assembled | None:
         """Build the request of a step, which may still not fit; None where a summary was requested first."""
-        found = self._go_on(setup, user) if self._waiting else self._start(setup, user, "size")
-        if not isinstance(found, FittedRequest) or self._assembly is None:
+        fitted = self._resume(setup, user) if self._waiting else self._start(setup, user, "size")
+        if not isinstance(fitted, FittedRequest) or self._assembly is None:
             return None
         assembly, self._assembly = self._assembly, None
-        return record(
-            self._requests, setup, assembly, found.facts, found.route, message_id, parameters
+        return record_request(
+            self._requests, setup, assembly, fitted.facts, fitted.route, message_id, parameters
         )
 
-    def within(
+    def rebuild_within(
         self, setup: StepSetup, refused: Assembled, learned: RequestLimits
     ) -> Assembled | None:
-        """Build a refused request anew, within limits that its provider named; None where nothing is beyond them."""
+        """Rebuild a refused request within limits that its provider named; None where nothing exceeds them."""
         request = dataclasses.replace(
             self._request(setup), learned=learned, project=lambda _view: refused.projection
         )
-        made, _ = request.within_limits()
-        if not made:
+        decisions, _ = request.within_limits()
+        if not decisions:
             return None
-        write_decisions(self._requests.log, DecisionBatch(made, refused.record.facts))
-        return self.again(setup, refused)
+        write_decisions(self._requests.log, DecisionBatch(decisions, refused.record.facts))
+        return self.rebuild(setup, refused)
 
-    def again(self, setup: StepSetup, refused: Assembled) -> Assembled:
-        """Build a refused request anew, from the session and the setup as they are now."""
+    def rebuild(self, setup: StepSetup, refused: Assembled) -> Assembled:
+        """Rebuild a refused request from the session and the setup as they are now."""
         assembly = assembly_of(self._requests, setup)
-        was = refused.record
-        facts = was.facts.model_copy(update={"used_tokens": assembly.projection.total})
-        return record(
+        record = refused.record
+        facts = record.facts.model_copy(update={"used_tokens": assembly.projection.total})
+        return record_request(
             self._requests,
             setup,
             assembly,
             facts,
             refused.route,
-            was.message_id or "",
-            was.parameters,
+            record.message_id or "",
+            record.parameters,
         )
 
-    def full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        """Request a summary where the newest answer reported a full window; false where none is requested."""
+    def summarise_if_full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
+        """Request a summary where the newest answer reported a full window; False where none is requested."""
         return stored_full(messages, setup.info, setup.policy) and self.ask(setup, user)
 
     def ask(self, setup: StepSetup, user: UserMessage) -> bool:
-        """Request a summary whatever the size of the next request; false where none may be requested."""
+        """Request a summary, independent of the next request's size; False where none may be requested."""
         messages = self._requests.log.state.messages()
         if not self.tries.may_summarise("full", messages, setup.policy):
             return False
         return self._start(setup, user, "full") is not None
 
-    def refused(self, setup: StepSetup, user: UserMessage, *, summaries_help: bool) -> bool:
-        """Reduce the context after a provider refused a request; false where nothing is left to try."""
+    def reduce_after_refusal(
+        self, setup: StepSetup, user: UserMessage, *, summaries_help: bool
+    ) -> bool:
+        """Reduce the context after a provider refused a request; False where nothing is left to try."""
         cause: Cause = "refused" if summaries_help else "failed"
         return self._start(setup, user, cause) is not None
 
-    def failed(self, setup: StepSetup, user: UserMessage) -> bool:
-        """Handle a failed summary by cutting results instead; false where there is nothing to cut."""
+    def cut_after_failure(self, setup: StepSetup, user: UserMessage) -> bool:
+        """Cut results after a failed summary; False where there is nothing to cut."""
         if self._waiting is None:
-            # It was requested by an earlier kernel.
+            # An earlier kernel requested the summary.
             return self._start(setup, user, "failed") is not None
-        return self._go_on(setup, user, failed=True) is not None
+        return self._resume(setup, user, failed=True) is not None
 
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
-        running = fit(self._request(setup), self.tries, cause)
+        running = fit_request(self._request(setup), self.tries, cause)
         return self._drive(running, None, user)
 
-    def _go_on(
+    def _resume(
         self, setup: StepSetup, user: UserMessage, *, failed: bool = False
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         running, self._waiting = self._waiting, None
@@ -147,24 +148,24 @@ class FitDriver:
         outcome: FitOutcome[MessageRequest] | None,
         user: UserMessage,
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
-        """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
-        told = resumed(running, outcome)
-        while isinstance(told, DecisionBatch):
-            write_decisions(self._requests.log, told)
-            told = resumed(running)
-        self._waiting = running if isinstance(told, SummaryNeeded | ResultsShortened) else None
-        match told:
+        """Journal the yielded decisions, up to an event that needs another round of the loop, or the end."""
+        event = resume_fit(running, outcome)
+        while isinstance(event, DecisionBatch):
+            write_decisions(self._requests.log, event)
+            event = resume_fit(running)
+        self._waiting = running if isinstance(event, SummaryNeeded | ResultsShortened) else None
+        match event:
             case SummaryNeeded(overflow=overflow):
                 write_marker(self._requests.log, user, auto=True, overflow=overflow)
             case ResultsShortened():
                 write_engine_message(self._requests.log, user, SHORTENED)
             case FittedRequest() | None:
                 pass
-        return told
+        return event
 
     def _request(self, setup: StepSetup) -> MessageRequest:
         def project(_view: View) -> Projection:
-            # The view equals what is journaled by now, and the session caches its newest request.
+            # The view equals the journal by now, and the session caches its newest request.
             self._assembly = assembly_of(self._requests, setup)
             return self._assembly.projection
 
@@ -172,10 +173,10 @@ class FitDriver:
 
 
 def prune_after_turn(requests: RequestServices, setup: StepSetup) -> None:
-    """Prune where the policy does that when a turn has ended."""
+    """Prune where the policy prunes at the end of a turn."""
 
     def project(_view: View) -> Projection:
         return assembly_of(requests, setup).projection
 
-    for told in pruning(message_request(requests.log, setup, project)):
-        write_decisions(requests.log, told)
+    for batch in pruning(message_request(requests.log, setup, project)):
+        write_decisions(requests.log, batch)

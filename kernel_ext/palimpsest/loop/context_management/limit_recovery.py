@@ -1,8 +1,8 @@
-"""Send a refused request again within a limit that its provider named: once for each limit in a step, and told in one line.
+"""Send a refused request again within a limit that its provider named, once for each limit in a step.
 
-Border: what a refusal names is read in ``model/errors/limit_refusals.py``, and what is left out is decided in
-``context/reduction/picture_limits.py`` and where tools are offered. Both are journaled, so that the next requests keep the
-limit without a refusal. A refusal of another kind, or one that names what cannot be reduced, stays what it was.
+Border: ``model/errors/limit_refusals.py`` parses a refusal, and ``context/reduction/picture_limits.py`` and the list of
+offered tools decide what is left out. Both are journaled, so that later requests keep the limit without a refusal. Any
+other refusal stays an error.
 """
 
 import json
@@ -37,14 +37,14 @@ PICTURES_TOLD = (
 )
 TOOLS_TOLD = "{model}'s provider refused the request: it takes {most:,} tools at most. It was sent again with that many."
 PICTURES_SHARE = 0.5
-"""Share of a request's bytes from which on its pictures are what makes it too large, and not its texts."""
+"""Share of a request's bytes from which on its pictures, and not its texts, make it too large."""
 
 
 @dataclass
 class LimitRecovery:
-    """Mends the refused requests of one step.
+    """Repairs the refused requests of one step.
 
-    Responsibilities: read what a refusal names, once for each kind of limit; have the request built anew within it.
+    Responsibilities: take each kind of limit from a refusal once; have the request rebuilt within it.
     """
 
     requests: RequestServices
@@ -53,18 +53,18 @@ class LimitRecovery:
     room: FitDriver
     tried: set[LimitKind] = field(default_factory=set)
 
-    async def mended(self, error: ErrorValue, refused: Assembled) -> tuple[Assembled, str] | None:
-        """Return a request within the limit that an error names, and a sentence about it; None where there is none."""
-        named = _named(error)
+    async def mend(self, error: ErrorValue, refused: Assembled) -> tuple[Assembled, str] | None:
+        """Return a request within the limit that an error names, with a sentence for the user; None without such a limit."""
+        limit = _named_limit(error)
         opaque = refused.record.opaque is not None
-        if named is None or named.kind in self.tried or opaque:
+        if limit is None or limit.kind in self.tried or opaque:
             return None
         if self.setup.policy.overflow.refusals != KEEPS_LIMITS:
             return None
-        self.tried.add(named.kind)
-        if named.kind == "tools":
-            return await self._with_fewer_tools(named, refused)
-        return self._with_less_of_pictures(named, refused)
+        self.tried.add(limit.kind)
+        if limit.kind == "tools":
+            return await self._with_fewer_tools(limit, refused)
+        return self._with_less_of_pictures(limit, refused)
 
     def _with_less_of_pictures(
         self, named: NamedLimit, refused: Assembled
@@ -75,18 +75,18 @@ class LimitRecovery:
         if learned is None:
             return None
         known = len(requests.log.state.decisions)
-        made = self.room.within(self.setup, refused, learned)
-        if made is None:
+        assembled = self.room.rebuild_within(self.setup, refused, learned)
+        if assembled is None:
             return None
         done = _done(requests.log.state.decisions[known:])
         limit = limit_words(named.kind, learned)
-        return made, PICTURES_TOLD.format(model=info.ref.id, limit=limit, done=done)
+        return assembled, PICTURES_TOLD.format(model=info.ref.id, limit=limit, done=done)
 
     async def _with_fewer_tools(
-        self, named: NamedLimit, refused: Assembled
+        self, limit: NamedLimit, refused: Assembled
     ) -> tuple[Assembled, str] | None:
         requests, info = self.requests, self.setup.info
-        most = named.most(len(self.setup.specs))
+        most = limit.most(len(self.setup.specs))
         decision = Decision(
             id=requests.log.ids.new("dec"),
             action="keep",
@@ -98,41 +98,41 @@ class LimitRecovery:
         if len(setup.specs) >= len(self.setup.specs):
             return None
         self.setup = setup
-        return self.room.again(setup, refused), TOOLS_TOLD.format(model=info.ref.id, most=most)
+        return self.room.rebuild(setup, refused), TOOLS_TOLD.format(model=info.ref.id, most=most)
 
 
 def learned_from(
-    named: NamedLimit, pictures: tuple[SentPicture, ...], request_bytes: int
+    limit: NamedLimit, pictures: tuple[SentPicture, ...], request_bytes: int
 ) -> RequestLimits | None:
-    """Return a refusal's limit for the pictures that were sent; None where they are not what it is about."""
-    together = sum(one.bytes for one in pictures)
-    match named.kind:
+    """Return a refusal's limit for the sent pictures; None where it is not about pictures."""
+    together = sum(picture.bytes for picture in pictures)
+    match limit.kind:
         case "pictures":
-            return RequestLimits(pictures=named.most(len(pictures)))
+            return RequestLimits(pictures=limit.most(len(pictures)))
         case "request_bytes":
             if together < PICTURES_SHARE * request_bytes:
                 return None
-            # Texts are a part of it, so the pictures alone may well be within what was named.
-            return RequestLimits(request_bytes=min(named.most(request_bytes), together))
+            # Texts are a part of the request, so the pictures alone may be within the named limit.
+            return RequestLimits(request_bytes=min(limit.most(request_bytes), together))
         case "picture_bytes":
-            largest = max(one.bytes for one in pictures)
-            return RequestLimits(picture_bytes=named.most(largest))
+            largest = max(picture.bytes for picture in pictures)
+            return RequestLimits(picture_bytes=limit.most(largest))
         case "pixels":
-            largest = max(one.pixels for one in pictures)
-            return RequestLimits(pixels=_below(named, largest)) if largest else None
+            largest = max(picture.pixels for picture in pictures)
+            return RequestLimits(pixels=_smaller_limit(limit, largest)) if largest else None
         case "side":
-            largest = max(one.side for one in pictures)
-            return RequestLimits(side=_below(named, largest)) if largest else None
+            largest = max(picture.side for picture in pictures)
+            return RequestLimits(side=_smaller_limit(limit, largest)) if largest else None
         case "tools":
             return None
 
 
-def _below(named: NamedLimit, largest: int) -> int:
-    """Return the most that is named; where it was kept to the pixel and refused all the same, one less."""
-    return min(named.most(largest + 1), largest - 1)
+def _smaller_limit(limit: NamedLimit, largest: int) -> int:
+    """Return the named limit, or a pixel less than a picture that kept it and was refused."""
+    return min(limit.most(largest + 1), largest - 1)
 
 
-def _named(error: ErrorValue) -> NamedLimit | None:
+def _named_limit(error: ErrorValue) -> NamedLimit | None:
     match error:
         case ApiError(message=message, status=status, response_body=body):
             pass
@@ -142,21 +142,21 @@ def _named(error: ErrorValue) -> NamedLimit | None:
             status, body = None, None
         case _:
             return None
-    # The server's own words: around them stand its address and our advice.
-    said = (read_body(body).message if body else "") or message
-    return named_limit(said, status)
+    # Only the server's own message: the error also has its address and our advice.
+    error_text = (read_body(body).message if body else "") or message
+    return named_limit(error_text, status)
 
 
 def _bytes(refused: Assembled) -> int:
     request = refused.request
-    tools = sum(len(json.dumps(one.parameters)) for one in request.tools)
+    tools = sum(len(json.dumps(tool.parameters)) for tool in request.tools)
     return tools + len(json.dumps(request.messages))
 
 
 def _done(decisions: Iterable[Decision]) -> str:
-    told = [one for made in decisions for one in pictures_of(made).values()]
-    out = sum(LEFT_OUT in one for one in told)
-    smaller = len(told) - out
+    changes = [picture for decision in decisions for picture in pictures_of(decision).values()]
+    out = sum(LEFT_OUT in picture for picture in changes)
+    smaller = len(changes) - out
     parts = [
         f"{number:,} picture{'' if number == 1 else 's'} {'was' if number == 1 else 'were'} {what}"
         for number, what in ((smaller, "made smaller for it"), (out, "left out of it"))

@@ -1,7 +1,7 @@
-"""Prune at the end of a turn whose requests are held: with the next request that is let go.
+"""Postpone the pruning at the end of a turn, in step mode, to the next released request.
 
-What is postponed is decided about the messages up to the end of that turn, so that it is what would have been decided
-then, with the clock of the release. Where it ends is kept beyond the kernel (``PostponedPruning.keep``).
+It decides about the messages up to the end of that turn, as it would have at that time, but with the clock of the
+release. The turn's end is stored beyond the kernel (``PostponedPruning.keep``).
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.model_requests.request_builder import (
     message_request,
-    projected,
+    project_request,
     write_decisions,
 )
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning
@@ -22,23 +22,23 @@ from palimpsest.processor.session_log import SessionLog
 
 
 def postpone_pruning(log: SessionLog, postponed: PostponedPruning) -> None:
-    """Note that the next released request prunes what the policy prunes at the end of the turn that ended now."""
+    """Postpone the pruning of the turn that ended now to the next released request."""
     messages = log.state.messages()
     postponed.put(messages[-1].id if messages else "")
 
 
 def prune_postponed(log: SessionLog, postponed: PostponedPruning, setup: StepSetup) -> None:
-    """Journal what was postponed, before the request that a person let go."""
+    """Journal the postponed pruning, before the request that the user released."""
     new_id = functools.partial(log.ids.new, "dec")
-    for told in postponed_batches(log, postponed.until, setup, log.view(), new_id):
-        write_decisions(log, told)
+    for batch in postponed_batches(log, postponed.until, setup, log.view(), new_id):
+        write_decisions(log, batch)
     postponed.put("")
 
 
 def postponed_batches(
     log: SessionLog, until: str, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> Iterator[DecisionBatch]:
-    """Yield what was postponed as it would be decided about a view now; nothing where the turn is gone.
+    """Yield the postponed decisions about a view; nothing where the turn is gone.
 
     ``until`` is the id of the newest message of that turn.
     """
@@ -46,5 +46,5 @@ def postponed_batches(
     if until not in ids:
         return
     ended = dataclasses.replace(view, messages=view.messages[: ids.index(until) + 1])
-    project = functools.partial(projected, setup=setup)
+    project = functools.partial(project_request, setup=setup)
     yield from pruning(message_request(log, setup, project, ended, new_id))

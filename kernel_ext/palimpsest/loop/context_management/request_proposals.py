@@ -1,7 +1,7 @@
-"""Propose a request: what would be decided and sent now, and at what cost; nothing is journaled.
+"""Propose the next request with its decisions and cost, without journaling anything.
 
-The same deciders run over the same view as before a request that is sent, but their decisions are only added to
-the view. What a person then lets go is decided anew, with the clock of that moment.
+The deciders of a real request run over the same view, but their decisions are only added to the view. A request
+that the user releases is decided again, with the clock of that moment.
 """
 
 import dataclasses
@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.budget.request_tokens import check_budget as checked
 from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
-from palimpsest.context.policy_overrides import meanings, policy_numbers
-from palimpsest.context.reduction.pruning import pruner
+from palimpsest.context.policy_overrides import number_meanings, policy_numbers
+from palimpsest.context.reduction.pruning import pruning_function
 from palimpsest.context.request_assembly.fit import (
     DecisionBatch,
     FitAttempts,
     FitOutcome,
     FittedRequest,
     ResultsShortened,
-    fit,
-    resumed,
+    fit_request,
+    resume_fit,
     stored_full,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
@@ -36,10 +36,10 @@ from palimpsest.loop.model_requests.request_builder import (
     message_request,
 )
 from palimpsest.loop.run_inputs.request_chunks import Assembly
-from palimpsest.loop.run_inputs.request_items import request_items
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
 from palimpsest.processor.session_log import GuardedState, SessionLog
+from palimpsest.request_items import request_items
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     Facts,
@@ -59,14 +59,14 @@ from palimpsest.transcript.values import ModelInfo, Usage
 CACHE_MINIMUM_TOKENS = 1_024
 """Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
 MOST_ITEMS = 150
-"""Items that are listed, the newest; a page draws them all at once."""
+"""Most listed items, the newest; a page draws them all at once."""
 TAIL = "compact.tail_turns"
-"""Always offered for a change, beside the numbers of the rule of pruning."""
+"""A number that is always offered for a change, beside those of the pruning rule."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Proposed:
-    """What a dry run of the deciders came to."""
+    """The result of a dry run of the deciders."""
 
     assembly: Assembly
     facts: Facts
@@ -87,23 +87,25 @@ async def propose_step(
 ) -> ProposedRequest:
     """Return the request that a step would send now; ``cause`` says why the context must shrink first.
 
-    ``postponed`` is where a turn ended whose pruning waits for this request; empty where none does.
+    ``postponed`` is the newest message of a turn whose pruning waits for this request; empty for none.
     """
     view = requests.log.view()
     new_id = functools.partial(next, _ids())
-    made: list[Decision] = []
+    decisions: list[Decision] = []
     for batch in postponed_batches(requests.log, postponed, setup, view, new_id):
-        made += batch.decisions
-    if requests.hooks.any("decide"):
-        made += (await hook_decisions(requests, setup, new_id)).decisions
-    own = await propose_own_policy(requests, setup, view.decided(*made), new_id)
-    made += own.decisions
-    found = _fitted(requests.log, setup, view, made, dataclasses.replace(tries), cause)
-    proposed = _described(requests.log, setup, found, "step")
+        decisions += batch.decisions
+    if requests.hooks.has_hook("decide"):
+        decisions += (await hook_decisions(requests, setup, new_id)).decisions
+    own = await propose_own_policy(requests, setup, view.with_decisions(*decisions), new_id)
+    decisions += own.decisions
+    proposed_fit = _fit_proposal(
+        requests.log, setup, view, decisions, dataclasses.replace(tries), cause
+    )
+    proposed = _describe_proposal(requests.log, setup, proposed_fit, "step")
     summary = unused_summary(view)
     update = {
         "numbers": _numbers(setup.policy),
-        "hooked": requests.hooks.any("request"),
+        "hooked": requests.hooks.has_hook("request"),
         "last": last,
         "policy_problem": requests.log.clean(own.problem),
         "again": cause != "size",
@@ -114,36 +116,36 @@ async def propose_step(
 
 
 def would_cut(log: SessionLog, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
-    """Return whether results would be cut now for a cause; false where a summary is tried, or nothing is left."""
+    """Return whether results would be cut now for a cause; False where a summary is tried, or nothing is left."""
     request = message_request(log, setup, lambda seen: assembly_of_view(seen, setup).projection)
-    running = fit(request, dataclasses.replace(tries), cause)
-    return isinstance(resumed(running), DecisionBatch)
+    running = fit_request(request, dataclasses.replace(tries), cause)
+    return isinstance(resume_fit(running), DecisionBatch)
 
 
 def propose_summary(
     log: SessionLog, setup: StepSetup, marker_id: str, decision: Decision
 ) -> ProposedRequest:
-    """Return the request for a summary that would be sent now, with the decision about what it contains."""
-    view = log.view().decided(decision)
+    """Return the request for a summary that would be sent now, with the decision about its contents."""
+    view = log.view().with_decisions(decision)
     assembly = assembly_of_view(view, setup, marker_id)
     facts = facts_for(log, setup, assembly.projection.total)
     route = checked(assembly.projection.total, facts)
-    found = _Proposed(assembly, facts, route, (decision,), view)
-    proposed = _described(log, setup, found, "compaction")
+    proposed_fit = _Proposed(assembly, facts, route, (decision,), view)
+    proposed = _describe_proposal(log, setup, proposed_fit, "compaction")
     return proposed.model_copy(update={"older_summary": summary_put_aside(view)})
 
 
-def _fitted(
+def _fit_proposal(
     log: SessionLog,
     setup: StepSetup,
     view: View,
-    made: Sequence[Decision],
+    earlier: Sequence[Decision],
     tries: FitAttempts,
     cause: Cause,
 ) -> _Proposed:
     """Run the deciders over the view until the request fits, or a summary comes first."""
-    decisions = list(made)
-    view = view.decided(*decisions)
+    decisions = list(earlier)
+    view = view.with_decisions(*decisions)
     assemblies: list[Assembly] = []
 
     def project(seen: View) -> Projection:
@@ -155,15 +157,15 @@ def _fitted(
     facts = request.facts
     if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
         cause = "full"
-    running = fit(request, tries, cause)
-    event = resumed(running)
+    running = fit_request(request, tries, cause)
+    event = resume_fit(running)
     while isinstance(event, DecisionBatch | ResultsShortened):
         if isinstance(event, DecisionBatch):
             decisions += event.decisions
-            view = view.decided(*event.decisions)
-            event = resumed(running)
+            view = view.with_decisions(*event.decisions)
+            event = resume_fit(running)
         else:
-            event = resumed(running, FitOutcome(dataclasses.replace(request, view=view)))
+            event = resume_fit(running, FitOutcome(dataclasses.replace(request, view=view)))
     running.close()
     if not assemblies:
         project(view)
@@ -182,16 +184,16 @@ def _ids(first: int = 0) -> Iterator[str]:
     return (f"dec_proposed{number}" for number in itertools.count(first + 1))
 
 
-def _described(
-    log: SessionLog, setup: StepSetup, found: _Proposed, purpose: Purpose
+def _describe_proposal(
+    log: SessionLog, setup: StepSetup, proposed_fit: _Proposed, purpose: Purpose
 ) -> ProposedRequest:
-    """Return a proposal in numbers and words; ids and version are given by what holds it."""
-    state, facts, assembly = log.state, found.facts, found.assembly
+    """Return a proposal in numbers and words; step mode sets its id and version."""
+    state, facts, assembly = log.state, proposed_fit.facts, proposed_fit.assembly
     session, before = state.session, state.request
     alike = before is not None and before.model.ref == setup.info.ref
-    cache = _cache(state, setup, found)
-    tokens = _scaled(assembly.projection.total, facts)
-    items = tuple(_items(log, setup, found))
+    cache = _cache(state, setup, proposed_fit)
+    tokens = _calibrated(assembly.projection.total, facts)
+    items = tuple(_items(log, setup, proposed_fit))
     return ProposedRequest(
         id="",
         session_id=log.session_id,
@@ -204,48 +206,48 @@ def _described(
         now=facts.now,
         sha256=request_hash(assembly.hashes),
         tokens=tokens,
-        tokens_before=_scaled(before.tokens, facts) if alike and before is not None else None,
+        tokens_before=_calibrated(before.tokens, facts) if alike and before is not None else None,
         window=facts.window,
-        budget=found.route.budget,
-        fits=found.route.fits,
-        summary_first=found.summary_first,
+        budget=proposed_fit.route.budget,
+        fits=proposed_fit.route.fits,
+        summary_first=proposed_fit.summary_first,
         kinds=assembly.kinds,
         items=items[-MOST_ITEMS:],
         items_left_out=max(0, len(items) - MOST_ITEMS),
         new_tokens=round(sum(item.tokens for item in items if item.new)),
-        decisions=found.decisions,
+        decisions=proposed_fit.decisions,
         cache=cache,
         cost=_cost(setup.info, tokens, cache.tokens),
         cost_cold=_cost(setup.info, tokens, 0),
-        prunes_after=pruner(setup.policy.prune.rule).when == "turn end",
+        prunes_after=pruning_function(setup.policy.prune.rule).when == "turn end",
     )
 
 
 def _number(state: GuardedState) -> int:
-    """Return the place of the next request among those of the session's messages."""
+    """Return the number of the next request among those of the session's messages."""
     messages = state.messages()
-    sent = sum(isinstance(part, StepStartPart) for one in messages for part in one.parts)
+    sent = sum(isinstance(part, StepStartPart) for message in messages for part in message.parts)
     return sent + 1
 
 
-def _scaled(tokens: int, facts: Facts) -> int:
+def _calibrated(tokens: int, facts: Facts) -> int:
     return round(tokens * facts.calibration)
 
 
-def _cache(state: GuardedState, setup: StepSetup, found: _Proposed) -> CacheForecast:
-    """Return what equals the beginning of the request before, as long as that may be cached."""
-    facts = found.facts
+def _cache(state: GuardedState, setup: StepSetup, proposed_fit: _Proposed) -> CacheForecast:
+    """Return the cached part of the request: its common beginning with the request before, while that is cached."""
+    facts = proposed_fit.facts
     before = state.request
     if before is None or facts.cache_age_seconds is None:
         return CacheForecast()
     same = 0
-    for old, new in zip(state.items, found.assembly.items, strict=False):
+    for old, new in zip(state.items, proposed_fit.assembly.items, strict=False):
         if old.sha256 != new.sha256:
             break
         same += new.tokens
     if same:
-        same += min(found.assembly.projection.tools_tokens, before.kinds.get("tools", 0))
-    tokens = _scaled(min(same, before.tokens), facts)
+        same += min(proposed_fit.assembly.projection.tools_tokens, before.kinds.get("tools", 0))
+    tokens = _calibrated(min(same, before.tokens), facts)
     if tokens < CACHE_MINIMUM_TOKENS:
         return CacheForecast()
     lifetime = profile(setup.info.ref).cache_lifetime(MARKED_FOR)
@@ -271,8 +273,8 @@ def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
 
 
 def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
-    known, words = policy_numbers(policy), meanings()
-    pruning = (f"prune.{name}" for name in pruner(policy.prune.rule).numbers)
+    known, words = policy_numbers(policy), number_meanings()
+    pruning = (f"prune.{name}" for name in pruning_function(policy.prune.rule).numbers)
     return tuple(
         ProposedNumber(name=name, value=known[name], meaning=words.get(name, ""))
         for name in (*pruning, TAIL)
@@ -280,14 +282,16 @@ def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
     )
 
 
-def _items(log: SessionLog, setup: StepSetup, found: _Proposed) -> Iterator[RequestItem]:
-    """Yield what it holds, in order, and of each piece whether it is new."""
-    projection, state = found.assembly.projection, log.state
+def _items(log: SessionLog, setup: StepSetup, proposed_fit: _Proposed) -> Iterator[RequestItem]:
+    """Yield the items of a proposal in order, each marked as new or not."""
+    projection, state = proposed_fit.assembly.projection, log.state
     before = state.request
     known = {part for item in state.items for part in item.part_ids}
-    known -= {one.part_id for one in found.decisions if one.part_id is not None}
+    known -= {
+        decision.part_id for decision in proposed_fit.decisions if decision.part_id is not None
+    }
     other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
-    for item in request_items(projection, found.view, setup.specs, setup.count, log.clean):
+    for item in request_items(projection, proposed_fit.view, setup.specs, setup.count, log.clean):
         if item.kind == "tools":
             is_new = other_tools
         else:

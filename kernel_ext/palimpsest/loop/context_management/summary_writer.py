@@ -1,8 +1,8 @@
 """Write the summary that a marker requests: in one request or in stages, by the model set for summaries.
 
 Every request is journaled before it is sent, with its contents recorded as a decision, and its answer
-goes into the one message of the summary; the text of an earlier stage stays in it as a draft. Whatever
-goes wrong, the summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
+goes into the one message of the summary; the text of an earlier stage stays in it as a draft. After any
+failure the summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
 """
 
 import asyncio
@@ -18,7 +18,11 @@ from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.context_management.request_proposals import propose_summary
 from palimpsest.loop.model_requests.answer_stream import output_cutter, stream_answer
-from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
+from palimpsest.loop.model_requests.request_builder import (
+    build_request,
+    calibration_ratio,
+    facts_for,
+)
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup, SummaryModel
 from palimpsest.model.interface import StepFinished
 from palimpsest.processor.stream_processor import StreamProcessor
@@ -65,12 +69,12 @@ CALLED = (
     "The model called the tool {tool} instead of writing the summary, so nothing was cut. Try again, or name "
     "another model with --model."
 )
-"""No summary offers tools; a call all the same is not run."""
+"""A summary offers no tools, so a call is not run."""
 TAKEN_BACK = UnknownError(
     message="The summary that was put aside is used after all, so this one was not requested.",
     explained=True,
 )
-"""The error of a summary whose request was held when a person took the one before it back."""
+"""The error of a held summary request when the user restored the earlier summary."""
 NOT_USED = "{name} cannot write this summary, so the session's model does: {problem}"
 
 
@@ -89,35 +93,35 @@ class SummaryWriter:
         self._processor: StreamProcessor | None = None
         self._summary_setup: StepSetup | None = None
         """The setup of the newest request."""
-        self._told: dict[str, Any] = {}
-        """What the newest request contained, as the numbers of its decision."""
+        self._newest_numbers: dict[str, Any] = {}
+        """The newest request's contents, as the numbers of its decision."""
         self._refused = False
-        """The model cannot be used at all: no key, no such model or server."""
+        """Whether the model cannot be used at all: no key, no such model or server."""
         self.message = self._log.new_answer(marker_id, AGENT, setup.info.ref, summary=True)
         self._log.append(MessageUpdated(info=self.message))
 
     async def write(self) -> None:
         """Request the summary, and leave its message open; raises ModelFailed, Aborted or UserError."""
-        named = self._setup.summary_model
-        if named is not None and self._may_use(named):
+        summary_model = self._setup.summary_model
+        if summary_model is not None and self._may_use(summary_model):
             try:
-                await self._write(_summary_setup(self._setup, named))
+                await self._write(_summary_setup(self._setup, summary_model))
             except ModelFailed as failure:
                 if not self._refused:
                     raise
-                self._notice(named, failure.error.message)
+                self._notice(summary_model, failure.error.message)
             else:
                 return
         await self._write(_summary_setup(self._setup, None))
 
     async def write_again(self, lacks: Sequence[str]) -> None:
-        """Request the summary once more, naming what it lacked; raises as ``write`` does."""
+        """Request the summary once more, naming its defects; raises as ``write`` does."""
         assert self._summary_setup is not None
         for part in self._written():
             metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
             aside = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=aside))
-        numbers = {**self._told, "lacks": list(lacks)}
+        numbers = {**self._newest_numbers, "lacks": list(lacks)}
         await self._decide(self._summary_setup, numbers, lambda: numbers)
         await self._request(self._summary_setup, last=True)
 
@@ -135,24 +139,24 @@ class SummaryWriter:
 
     # Which model writes
 
-    def _may_use(self, named: SummaryModel) -> bool:
-        problem = named.problem
-        if not problem and named.info is not None:
+    def _may_use(self, summary_model: SummaryModel) -> bool:
+        problem = summary_model.problem
+        if not problem and summary_model.info is not None:
             problem = (
-                window_refusal(named.info, self._setup.policy.guard)
-                or too_many_tools(named.info, len(self._setup.specs))
+                window_refusal(summary_model.info, self._setup.policy.guard)
+                or too_many_tools(summary_model.info, len(self._setup.specs))
                 or ""
             )
         if problem:
-            self._notice(named, problem)
+            self._notice(summary_model, problem)
         return not problem
 
-    def _notice(self, named: SummaryModel, problem: str) -> None:
-        """Write into the summary, for the user, that the model set for it could not be used."""
+    def _notice(self, summary_model: SummaryModel, problem: str) -> None:
+        """Note in the summary, for the user, that the configured model could not be used."""
         if self._processor is not None:
             self._processor.discard_attempt(1)
         now = self._log.clock()
-        error = ApiError(message=NOT_USED.format(name=named.name, problem=problem))
+        error = ApiError(message=NOT_USED.format(name=summary_model.name, problem=problem))
         part = RetryPart(
             **self._log.new_part(self.message),
             attempt=1,
@@ -161,50 +165,50 @@ class SummaryWriter:
         )
         self._log.append(PartUpdated(part=part))
 
-    # How much a request contains
+    # The contents of a request
 
     async def _write(self, summary_setup: StepSetup) -> None:
         if summary_setup.info.ref != self.message.model:
             self._update(model=summary_setup.info.ref)
-        told = self._telling(summary_setup).whole(self._log.view())
-        if told.fits or not summary_setup.policy.compact.serialize:
+        contents = self._stage_selector(summary_setup).whole_history(self._log.view())
+        if contents.fits or not summary_setup.policy.compact.serialize:
             await self._decide(
                 summary_setup,
-                told.numbers,
-                lambda: self._telling(summary_setup).whole(self._log.view()).numbers,
+                contents.numbers,
+                lambda: self._stage_selector(summary_setup).whole_history(self._log.view()).numbers,
             )
             await self._request(summary_setup, last=True)
         elif summary_setup.policy.compact.stages > 1:
-            await self._write_in_parts(summary_setup, told.result_chars)
+            await self._write_in_parts(summary_setup, contents.result_chars)
         else:
-            raise _too_long(summary_setup, told.tokens, told.limit)
+            raise _too_long(summary_setup, contents.tokens, contents.limit)
 
     async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
-        parts = self._telling(summary_setup).parts(self._log.view(), result_chars)
+        parts = self._stage_selector(summary_setup).parts(self._log.view(), result_chars)
         while True:
             # Each answer's usage recalibrates our estimate.
-            telling = self._telling(summary_setup)
-            numbers = telling.part(self._log.view(), result_chars, parts)
+            selector = self._stage_selector(summary_setup)
+            numbers = selector.part(self._log.view(), result_chars, parts)
             if numbers is None or SummaryStage.of(numbers) is None:
-                raise _too_long(summary_setup, parts.total, telling.limit)
+                raise _too_long(summary_setup, parts.total, selector.limit)
             remaining = functools.partial(self._part, summary_setup, result_chars, parts, numbers)
-            stretch = SummaryStage.of(await self._decide(summary_setup, numbers, remaining))
-            assert stretch is not None
-            request_id = await self._request(summary_setup, last=stretch.final)
-            if stretch.final:
+            stage = SummaryStage.of(await self._decide(summary_setup, numbers, remaining))
+            assert stage is not None
+            request_id = await self._request(summary_setup, last=stage.final)
+            if stage.final:
                 return
             self._keep_draft(summary_setup, request_id)
-            parts = parts.after(stretch, request_id)
+            parts = parts.after_request(stage, request_id)
 
-    def _telling(self, summary_setup: StepSetup) -> StageSelector:
-        """Return the selector of what the next request contains."""
+    def _stage_selector(self, summary_setup: StepSetup) -> StageSelector:
+        """Return the selector of the next request's contents."""
         return StageSelector(
             self._marker_id,
             summary_setup.system,
             summary_setup.info,
             summary_setup.policy,
             summary_setup.count,
-            calibration(self._log.state, summary_setup.info),
+            calibration_ratio(self._log.state, summary_setup.info),
         )
 
     def _part(
@@ -214,9 +218,9 @@ class SummaryWriter:
         parts: StageProgress,
         before: dict[str, Any],
     ) -> dict[str, Any]:
-        """Return what the next stage contains now; ``before`` where that no longer fits."""
-        telling = self._telling(summary_setup)
-        return telling.part(self._log.view(), result_chars, parts) or before
+        """Return the next stage's contents now; ``before`` where they no longer fit."""
+        selector = self._stage_selector(summary_setup)
+        return selector.part(self._log.view(), result_chars, parts) or before
 
     async def _decide(
         self,
@@ -224,11 +228,11 @@ class SummaryWriter:
         numbers: dict[str, Any],
         content: Callable[[], dict[str, Any]],
     ) -> dict[str, Any]:
-        """Decide what the next request contains: ``content`` anew, where a person held it and let it go."""
+        """Decide the next request's contents; ``content`` is computed again where the user held and released it."""
         requests = self._requests
 
         async def propose() -> ProposedRequest:
-            decision = self._telling(summary_setup).decision("dec_proposed1", content())
+            decision = self._stage_selector(summary_setup).decision("dec_proposed1", content())
             return propose_summary(requests.log, summary_setup, self._marker_id, decision)
 
         hold = requests.hold()
@@ -238,8 +242,8 @@ class SummaryWriter:
             if requests.afford is not None:
                 await requests.afford(summary_setup.info)
             numbers = content()
-        self._told = numbers
-        decision = self._telling(summary_setup).decision(self._log.ids.new("dec"), numbers)
+        self._newest_numbers = numbers
+        decision = self._stage_selector(summary_setup).decision(self._log.ids.new("dec"), numbers)
         facts = facts_for(self._log, summary_setup)
         self._log.append(DecisionMade(decision=decision, facts=facts))
         return numbers
@@ -247,9 +251,9 @@ class SummaryWriter:
     # One request
 
     async def _request(self, summary_setup: StepSetup, *, last: bool) -> str:
-        """Send the request that was decided and stream its answer; returns the request's id."""
+        """Send the decided request and stream its answer; returns the request's id."""
         requests, self._summary_setup = self._requests, summary_setup
-        assembled = build(
+        assembled = build_request(
             requests, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.route.fits:
@@ -281,7 +285,7 @@ class SummaryWriter:
         self._processor.take_tool_calls()
         self._processor.handle(finished)
         self._account(finished, last=last)
-        # Where summaries are judged, what was written beside a call is judged like any other.
+        # Where summaries are judged, a text beside a call is judged like any other.
         if called and not (summary_setup.policy.compact.judge and self._has_words()):
             words = CALLED.format(tool=called[0])
             raise ModelFailed(UnknownError(message=words, explained=True))
@@ -296,13 +300,13 @@ class SummaryWriter:
         self._update(tokens=self.message.tokens.plus(finished.usage), cost=cost, finish=finish)
 
     def _keep_draft(self, summary_setup: StepSetup, request_id: str) -> None:
-        """Mark the text of a stage as a draft: the next request continues it, and no other contains it."""
+        """Mark the text of a stage as a draft, which only the next request contains."""
         chars = 0
         for part in self._written():
             chars += len(part.text.strip())
             metadata = {**(part.metadata or {}), DRAFT: request_id}
-            kept = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._log.append(PartUpdated(part=kept))
+            draft = part.model_copy(update={"ignored": True, "metadata": metadata})
+            self._log.append(PartUpdated(part=draft))
         if chars < (
             summary_setup.policy.compact.min_summary_chars
             if summary_setup.policy.compact.judge
@@ -311,11 +315,15 @@ class SummaryWriter:
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
 
     def _written(self) -> tuple[TextPart, ...]:
-        """Return the texts that the newest request wrote."""
+        """Return the texts of the newest request's answer."""
         message = self._log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
         texts = (part for part in parts if isinstance(part, TextPart))
-        return tuple(part for part in texts if not part.ignored and not _failed(part))
+        return tuple(
+            part
+            for part in texts
+            if not part.ignored and not (part.metadata or {}).get(FAILED_ATTEMPT)
+        )
 
     def _has_words(self) -> bool:
         return any(part.text.strip() for part in self._written())
@@ -325,18 +333,18 @@ class SummaryWriter:
         self._log.append(MessageUpdated(info=self.message))
 
 
-def _summary_setup(setup: StepSetup, named: SummaryModel | None) -> StepSetup:
-    """Return the setup for a summary: no tools, and the session's model or the one set for summaries."""
+def _summary_setup(setup: StepSetup, summary_model: SummaryModel | None) -> StepSetup:
+    """Return the setup for a summary: no tools, and the model set for summaries or else the session's."""
     summary_setup = dataclasses.replace(
         setup, agent=AGENT, system=(setup.summary_system_prompt or SYSTEM,), specs=()
     )
-    if named is None or named.model is None or named.info is None:
+    if summary_model is None or summary_model.model is None or summary_model.info is None:
         return summary_setup
-    return dataclasses.replace(summary_setup, model=named.model, info=named.info)
+    return dataclasses.replace(summary_setup, model=summary_model.model, info=summary_model.info)
 
 
 def _is_refusal(error: ErrorValue) -> bool:
-    """Return whether another model is worth a try: not for a temporary failure, nor for a text too long."""
+    """Return whether another model may succeed: not after a temporary failure, nor for a text too long."""
     if isinstance(error, ApiError):
         return not error.retryable
     return isinstance(error, AuthError | UnknownError)
@@ -345,7 +353,3 @@ def _is_refusal(error: ErrorValue) -> bool:
 def _too_long(summary_setup: StepSetup, tokens: int, budget: int) -> ModelFailed:
     words = TOO_LONG.format(model=summary_setup.info.ref.id, tokens=tokens, budget=budget)
     return ModelFailed(ContextOverflowError(message=words, tokens=tokens, budget=budget))
-
-
-def _failed(part: TextPart) -> bool:
-    return bool((part.metadata or {}).get(FAILED_ATTEMPT))

@@ -1,8 +1,8 @@
 """Stream one answer into the session, retrying temporary failures until aborted, with notices and usage.
 
 Tokens and cost of every model request are added to the session's record. Notices for the user are written into
-the answer, so that cell and panel show them; no model sees one, and a summary never contains one. A small context
-window is reported once in a session for each model. That it was shown is recorded on the session, so it survives a
+the answer, so that cell and panel show them; no model sees them, and summaries never contain them. A small context
+window is reported once in a session for each model; the session's record stores that, so that it survives a
 reload and a compaction.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from palimpsest.context.budget.window_guard import window_warning
-from palimpsest.context.reduction.truncation import left_to_tool, truncate
+from palimpsest.context.reduction.truncation import is_shortened_by_tool, truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import wait_before_retry, write_resent
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
@@ -36,41 +36,41 @@ WINDOW = "window"
 
 
 def add_to_session(requests: RequestServices, message: AssistantMessage) -> None:
-    """Add the usage and cost of an answer to its session; an unknown price leaves the cost as it is."""
+    """Add the usage and cost of an answer to its session; an unknown price leaves the cost unchanged."""
     session = requests.log.state.session
     if session is None:
         return
-    took = usage_cost(message.tokens, message.cost)
+    spent = usage_cost(message.tokens, message.cost)
     time = session.time.model_copy(update={"updated": requests.log.clock()})
-    requests.log.change(**with_usage(session, took), time=time)
+    requests.log.change(**with_usage(session, spent), time=time)
     if requests.spent is not None:
-        requests.spent(took)
+        requests.spent(spent)
 
 
 def usage_cost(usage: Usage, cost: float | None) -> Spent:
-    """Return usage and cost of one request; one without tokens was never answered."""
-    asked = usage.prompt + usage.output + usage.reasoning > 0
-    return Spent(cost=cost, tokens=usage, unpriced=1 if asked and cost is None else 0)
+    """Return usage and cost of one request; a request without tokens was never answered."""
+    is_answered = usage.prompt + usage.output + usage.reasoning > 0
+    return Spent(cost=cost, tokens=usage, unpriced=1 if is_answered and cost is None else 0)
 
 
-def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
-    """Return the changed fields of a session's record; requests of unknown price are counted apart."""
-    changed: dict[str, Any] = {"tokens": session.tokens.plus(took.tokens)}
-    if took.cost is not None:
-        changed["cost"] = (session.cost or 0.0) + took.cost
-    if took.unpriced:
-        changed["unpriced"] = (session.unpriced or 0) + took.unpriced
+def with_usage(session: SessionInfo, spent: Spent) -> dict[str, Any]:
+    """Return the changed fields of a session's record; requests of unknown price are counted separately."""
+    changed: dict[str, Any] = {"tokens": session.tokens.plus(spent.tokens)}
+    if spent.cost is not None:
+        changed["cost"] = (session.cost or 0.0) + spent.cost
+    if spent.unpriced:
+        changed["unpriced"] = (session.unpriced or 0) + spent.unpriced
     return changed
 
 
 def output_cutter(log: SessionLog, setup: StepSetup, facts: Facts) -> Truncate:
-    """Return the function that decides what the model will be shown of a tool's output."""
+    """Return the function that decides how much of a tool's output the model sees."""
 
     def cut(
         message_id: str, part_id: str, text: str, metadata: Mapping[str, Any]
     ) -> Decision | None:
         policy = setup.policy.truncate
-        if left_to_tool(metadata, policy):
+        if is_shortened_by_tool(metadata, policy):
             return None
         return truncate(log.ids.new("dec"), part_id, message_id, text, policy, facts, setup.count)
 
@@ -78,7 +78,7 @@ def output_cutter(log: SessionLog, setup: StepSetup, facts: Facts) -> Truncate:
 
 
 Mend = Callable[[ErrorValue, Assembled], Awaitable[tuple[Assembled, str] | None]]
-"""Return another request in place of one that was refused with an error, and a sentence about it; None where there is none."""
+"""Returns another request in place of a refused one, with a sentence for the user; None where there is none."""
 
 
 async def stream_answer(
@@ -110,7 +110,7 @@ async def _stream(
     requests: RequestServices, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
     loop = asyncio.get_running_loop()
-    reading = asyncio.create_task(_read(model, assembled.request, processor))
+    reading = asyncio.create_task(_process_stream(model, assembled.request, processor))
 
     def stop() -> None:
         loop.call_soon_threadsafe(reading.cancel)
@@ -126,7 +126,9 @@ async def _stream(
         unregister()
 
 
-async def _read(model: Model, request: ModelRequest, processor: StreamProcessor) -> StepFinished:
+async def _process_stream(
+    model: Model, request: ModelRequest, processor: StreamProcessor
+) -> StepFinished:
     finished: StepFinished | None = None
     stream = model.stream(request)
     try:
@@ -161,6 +163,6 @@ def write_notices(requests: RequestServices, message: AssistantMessage) -> None:
     first = requests.first_time(message.model.provider)
     policy = [("policy", words) for words in requests.policy_notices]
     requests.policy_notices.clear()
-    found = (*([("sent", first)] if first else []), *requests.hooks.told(), *policy)
-    for about, words in found:
+    notices = (*([("sent", first)] if first else []), *requests.hooks.take_notices(), *policy)
+    for about, words in notices:
         requests.log.write_notice(message, about, words)

@@ -1,4 +1,4 @@
-"""Write the engine's own messages into a session, marked as synthetic, and answers that hold only an error."""
+"""Write the engine's own messages into a session, marked as synthetic, and answers with only an error."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def engine_message(log: SessionLog, user: UserMessage) -> UserMessage:
 def write_engine_message(
     log: SessionLog, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
 ) -> UserMessage:
-    """Write a user message by the engine that continues what another one asked."""
+    """Write a user message by the engine that continues the work of another."""
     message = engine_message(log, user)
     part = TextPart(**log.new_part(message), text=text, synthetic=True, metadata=metadata)
     log.append(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
@@ -42,7 +42,7 @@ def write_engine_message(
 
 
 def write_refusal(log: SessionLog, user: UserMessage, error: ErrorValue) -> None:
-    """Write an answer that holds only an error: nothing was sent, or the turn can't be ended otherwise."""
+    """Write an answer with only an error, where nothing was sent or the turn cannot end otherwise."""
     message = log.new_answer(user.id, user.agent, user.model)
     time = message.time.model_copy(update={"completed": message.time.created})
     message = message.model_copy(update={"time": time, "finish": "error", "error": error})
@@ -51,5 +51,5 @@ def write_refusal(log: SessionLog, user: UserMessage, error: ErrorValue) -> None
 
 def say_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that the turn has reached its step limit, under the role that the policy sets."""
-    told = last_step(setup.max_steps, setup.policy.reminders)
-    return write_engine_message(log, user, told.text, told.metadata)
+    note = last_step(setup.max_steps, setup.policy.reminders)
+    return write_engine_message(log, user, note.text, note.metadata)

@@ -1,7 +1,7 @@
 """Call hooks before a request or a summary, and turn their answers into recorded values.
 
-Border: hooks are called by an upper layer, through ``Hooks``; here an answer becomes a decision, a changed
-prompt for a summary, or an opaque request, stored whole. So the effect of a hook can be rebuilt from the
+Border: an upper layer calls the hooks, through ``Hooks``; here an answer becomes a decision, a changed
+prompt for a summary, or a hook-written request, stored whole. So the effect of a hook can be rebuilt from the
 journal without the hook.
 """
 
@@ -41,13 +41,13 @@ from palimpsest.transcript.session_record.hook_values import (
 
 JSON = "application/json"
 OPAQUE_KIND = "user"
-"""The parts behind a hook's messages are unknown; tokens of roles without a kind count as this one."""
+"""Kind of the tokens of a hook's messages whose role has no kind, since their parts are unknown."""
 
 
 async def hook_decisions(
     requests: RequestServices, setup: StepSetup, new_id: Callable[[], str]
 ) -> DecisionBatch:
-    """Let hooks decide what the coming requests show, under their names; nothing is journaled yet."""
+    """Return the hooks' decisions about later requests, under the hooks' names; nothing is journaled yet."""
     hooks, facts, view = requests.hooks, facts_for(requests.log, setup), requests.log.view()
     event = DecideEvent(
         session_id=requests.log.session_id,
@@ -58,76 +58,78 @@ async def hook_decisions(
         window=setup.info.window,
         used_tokens=facts.used_tokens or 0,
     )
-    made: list[Decision] = []
-    for wanted in await hooks.decide(event):
-        found = hook_decision(new_id(), wanted, view.decided(*made), setup, facts)
-        if isinstance(found, Decision):
-            made.append(found)
-        elif found:
-            hooks.skipped(wanted.rule, found)
-    return DecisionBatch(tuple(made), facts)
+    decisions: list[Decision] = []
+    for hook_answer in await hooks.decide(event):
+        decision = hook_decision(
+            new_id(), hook_answer, view.with_decisions(*decisions), setup, facts
+        )
+        if isinstance(decision, Decision):
+            decisions.append(decision)
+        elif decision:
+            hooks.note_skipped(hook_answer.rule, decision)
+    return DecisionBatch(tuple(decisions), facts)
 
 
 def hook_decision(
-    decision_id: str, wanted: HookDecision, view: View, setup: StepSetup, facts: Facts
+    decision_id: str, hook_answer: HookDecision, view: View, setup: StepSetup, facts: Facts
 ) -> Decision | str:
-    """Return a hook's answer as a decision; a reason where it is invalid, empty where it already holds."""
-    part, message = _target(view, wanted)
+    """Return a hook's answer as a decision; the reason where it is invalid, empty where it is already in effect."""
+    part, message = _target(view, hook_answer)
     if message is None:
-        return f"there is no part or message {wanted.part_id or wanted.message_id!r}"
+        return f"there is no part or message {hook_answer.part_id or hook_answer.message_id!r}"
     effective = EffectiveDecisions(view.decisions)
-    if _stands(effective, wanted, part, message):
+    if _is_settled(effective, hook_answer, part, message):
         return ""
-    made = Decision(
+    decision = Decision(
         id=decision_id,
-        action=wanted.action,
-        rule=wanted.rule,
+        action=hook_answer.action,
+        rule=hook_answer.rule,
         message_id=message.id,
         part_id=part.id if part is not None else None,
     )
-    if wanted.action in ("clear", "truncate"):
-        return _reduced(made, wanted, part, view, setup, facts)
+    if hook_answer.action in ("clear", "truncate"):
+        return _reduction_decision(decision, hook_answer, part, view, setup, facts)
     if part is not None:
         weight = setup.count(_text(part, view))
-        after = 0 if wanted.action == "drop" else weight
-        made = made.model_copy(update={"tokens_before": weight, "tokens_after": after})
-    return made
+        after = 0 if hook_answer.action == "drop" else weight
+        decision = decision.model_copy(update={"tokens_before": weight, "tokens_after": after})
+    return decision
 
 
-def _target(view: View, wanted: HookDecision) -> tuple[Part | None, Message | None]:
+def _target(view: View, hook_answer: HookDecision) -> tuple[Part | None, Message | None]:
     for message in view.messages:
-        if wanted.part_id is None:
-            if message.id == wanted.message_id:
+        if hook_answer.part_id is None:
+            if message.id == hook_answer.message_id:
                 return None, message
             continue
         for part in message.parts:
-            if part.id == wanted.part_id:
+            if part.id == hook_answer.part_id:
                 return part, message
     return None, None
 
 
-def _stands(
-    effective: EffectiveDecisions, wanted: HookDecision, part: Part | None, message: Message
+def _is_settled(
+    effective: EffectiveDecisions, hook_answer: HookDecision, part: Part | None, message: Message
 ) -> bool:
-    """Return whether it already holds, or the user reversed it: a hook is called before each request."""
+    """Return whether a hook's decision is already in effect, or the user reversed it."""
     name = part.id if part is not None else message.id
-    if wanted.action == "pin":
+    if hook_answer.action == "pin":
         return effective.pinned(name, message.id)
-    if wanted.action == "restore":
+    if hook_answer.action == "restore":
         return effective.reduction(name, message.id) is None and not effective.pinned(
             name, message.id
         )
     if name in effective.restored or effective.pinned(name, message.id):
         return True
     standing = effective.reduction(name, message.id)
-    if wanted.action == "truncate":
+    if hook_answer.action == "truncate":
         return standing is not None
-    return standing is not None and standing.action in (wanted.action, "drop")
+    return standing is not None and standing.action in (hook_answer.action, "drop")
 
 
-def _reduced(
-    made: Decision,
-    wanted: HookDecision,
+def _reduction_decision(
+    decision: Decision,
+    hook_answer: HookDecision,
     part: Part | None,
     view: View,
     setup: StepSetup,
@@ -135,19 +137,21 @@ def _reduced(
 ) -> Decision | str:
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return "only what a tool call returned can be cleared or truncated"
-    whole = whole_output(part, view.texts)
-    if wanted.action == "clear":
-        text = wanted.text or CLEARED
-        numbers = {"text": text} if wanted.text else {}
+    full_output = whole_output(part, view.texts)
+    if hook_answer.action == "clear":
+        text = hook_answer.text or CLEARED
+        numbers = {"text": text} if hook_answer.text else {}
         update = {
             "numbers": numbers,
-            "tokens_before": setup.count(whole),
+            "tokens_before": setup.count(full_output),
             "tokens_after": setup.count(text),
         }
-        return made.model_copy(update=update)
-    policy = setup.policy.truncate.model_copy(update=wanted.limits)
-    cut = truncate(made.id, part.id, made.message_id or "", whole, policy, facts, setup.count)
-    return cut.model_copy(update={"rule": wanted.rule}) if cut is not None else ""
+        return decision.model_copy(update=update)
+    policy = setup.policy.truncate.model_copy(update=hook_answer.limits)
+    cut = truncate(
+        decision.id, part.id, decision.message_id or "", full_output, policy, facts, setup.count
+    )
+    return cut.model_copy(update={"rule": hook_answer.rule}) if cut is not None else ""
 
 
 def _text(part: Part, view: View) -> str:
@@ -157,8 +161,8 @@ def _text(part: Part, view: View) -> str:
 async def with_compacting_hooks(
     requests: RequestServices, setup: StepSetup, part: CompactionPart
 ) -> StepSetup:
-    """Let hooks change what a summary keeps: their text goes into the policy that the request records."""
-    if not requests.hooks.any("compacting"):
+    """Add the hooks' text for a summary to the policy that the request records."""
+    if not requests.hooks.has_hook("compacting"):
         return setup
     event = CompactingEvent(
         requests.log.session_id, requests.log.state.messages(), part.focus or "", auto=part.auto
@@ -169,8 +173,8 @@ async def with_compacting_hooks(
     policy = setup.policy.compact
     # Where the conversation itself is sent, the policy's prompt is the whole instruction.
     ours = [TEMPLATE, RULES] if policy.serialize else [ABOVE, TEMPLATE, RULES]
-    asked = answer.prompt or policy.prompt or "\n\n".join(ours)
-    prompt = "\n\n".join([asked, *answer.context])
+    instructions = answer.prompt or policy.prompt or "\n\n".join(ours)
+    prompt = "\n\n".join([instructions, *answer.context])
     compact = setup.policy.compact.model_copy(update={"prompt": prompt})
     return dataclasses.replace(setup, policy=setup.policy.model_copy(update={"compact": compact}))
 
@@ -178,25 +182,25 @@ async def with_compacting_hooks(
 async def with_request_hooks(
     requests: RequestServices, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
-    """Let hooks replace a request's messages; the result is stored whole, as an opaque request."""
-    plain = tuple(without_marks(one) for one in assembled.request.messages)
+    """Let hooks replace a request's messages; such a request is stored whole."""
+    plain = tuple(without_marks(message) for message in assembled.request.messages)
     answer = await requests.hooks.request(setup.info.ref.id, plain)
     if answer is None:
         return assembled
-    rule, given = answer
-    messages = redacted_value(given, requests.log.clean)
+    rule, changed = answer
+    messages = redacted_value(changed, requests.log.clean)
     record = assembled.record
-    weights = [MESSAGE_TOKENS + setup.count(prompt_text((one,))) for one in messages]
+    weights = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
     tokens = sum(weights) + assembled.projection.tools_tokens
     decided = check_budget(tokens, record.facts)
     if not decided.fits:
-        requests.hooks.skipped(rule, "its messages do not fit into the model's window")
+        requests.hooks.note_skipped(rule, "its messages do not fit into the model's window")
         return assembled
-    hashes = tuple(message_hash(one) for one in messages)
+    hashes = tuple(message_hash(message) for message in messages)
     blob = requests.log.blobs.put_blob(_json(messages), JSON)
     items = tuple(
-        ContextItem(role=str(one["role"]), sha256=sha256, tokens=weight)
-        for one, sha256, weight in zip(messages, hashes, weights, strict=True)
+        ContextItem(role=str(message["role"]), sha256=sha256, tokens=weight)
+        for message, sha256, weight in zip(messages, hashes, weights, strict=True)
     )
     update = {
         "opaque": blob,
@@ -223,8 +227,8 @@ def _kinds(
 ) -> dict[str, int]:
     names = {"system": "system", "assistant": "assistant", "tool": "output"}
     kinds = {"tools": assembled.projection.tools_tokens}
-    for one, weight in zip(messages, weights, strict=True):
-        kind = names.get(str(one["role"]), OPAQUE_KIND)
+    for message, weight in zip(messages, weights, strict=True):
+        kind = names.get(str(message["role"]), OPAQUE_KIND)
         kinds[kind] = kinds.get(kind, 0) + weight
     return {kind: tokens for kind, tokens in kinds.items() if tokens}
 

@@ -1,6 +1,6 @@
-"""Ask a person's own policy before a request, and journal what it decides.
+"""Run the user's own policy before a request, and journal its decisions.
 
-Border: the policy itself stands above, behind ``PolicyStage``; its effect can be rebuilt from the journaled
+Border: the policy itself is in a layer above, behind ``PolicyStage``; its effect can be rebuilt from the journaled
 decisions without it.
 """
 
@@ -23,27 +23,29 @@ from palimpsest.transcript.context_values.decisions import (
 
 
 async def run_own_policy(requests: RequestServices, setup: StepSetup, stage: PolicyStage) -> None:
-    """Let a person's own policy decide what the coming requests show."""
+    """Journal the decisions of the user's own policy about later requests."""
     facts = facts_for(requests.log, setup)
     new_id = functools.partial(requests.log.ids.new, "dec")
-    made = await stage.decide(_moment(requests.log, setup, requests.log.view(), facts, new_id))
-    requests.policy_notices.extend(stage.told())
-    if made:
-        write_decisions(requests.log, DecisionBatch(tuple(made), facts))
+    decided = await stage.decide(
+        _policy_moment(requests.log, setup, requests.log.view(), facts, new_id)
+    )
+    requests.policy_notices.extend(stage.take_notices())
+    if decided:
+        write_decisions(requests.log, DecisionBatch(tuple(decided), facts))
 
 
 async def propose_own_policy(
     requests: RequestServices, setup: StepSetup, view: View, new_id: Callable[[], str]
 ) -> PolicyProposal:
-    """Return what a person's own policy would decide about a view now; nothing is journaled."""
+    """Return the decisions that the user's own policy would make about a view now; nothing is journaled."""
     stage = requests.own_policy()
     if stage is None:
         return PolicyProposal()
     facts = facts_for(requests.log, setup)
-    return await stage.propose(_moment(requests.log, setup, view, facts, new_id))
+    return await stage.propose(_policy_moment(requests.log, setup, view, facts, new_id))
 
 
-def _moment(
+def _policy_moment(
     log: SessionLog,
     setup: StepSetup,
     view: View,
@@ -68,15 +70,15 @@ def _moment(
 def lifted_decisions(
     decisions: tuple[Decision, ...], new_id: Callable[[], str]
 ) -> Iterator[Decision]:
-    """Yield the decisions that show whole again what a person's own policy still shows otherwise."""
-    for part_id, held in effective_reductions(decisions).items():
-        if is_of_own_policy(held):
+    """Yield decisions that restore the parts which the user's own policy still reduces."""
+    for part_id, reduction in effective_reductions(decisions).items():
+        if is_of_own_policy(reduction):
             yield Decision(
                 id=new_id(),
                 action="restore",
-                rule=held.rule,
-                message_id=held.message_id,
+                rule=reduction.rule,
+                message_id=reduction.message_id,
                 part_id=part_id,
-                tokens_before=held.tokens_after,
-                tokens_after=held.tokens_before,
+                tokens_before=reduction.tokens_after,
+                tokens_after=reduction.tokens_before,
             )

@@ -1,7 +1,7 @@
 """Make pictures of a session smaller for requests, and store the smaller versions as blobs.
 
-The version that was stored is what is sent from then on, so that a request can be rebuilt to the byte, whatever library
-made it. Needs Pillow, which comes with matplotlib; without it pictures are left out instead.
+The stored version is sent from then on, so that a request can be rebuilt byte by byte under any version of the library.
+Needs Pillow, which comes with matplotlib; without it pictures are left out instead.
 """
 
 import base64
@@ -21,17 +21,17 @@ def shrink_picture(
 ) -> ShrunkPicture | None:
     """Return a stored version of a picture that fits; None where none can be made or stored.
 
-    ``side`` is in pixels, 0 where nothing is known of it; ``most_bytes`` counts the version as Base64 in a ``data:`` url.
+    ``side`` is in pixels, 0 where unknown; ``most_bytes`` counts the version as Base64 in a ``data:`` url.
     """
     try:
         content = base64.b64decode(picture.url.partition(",")[2])
     except (binascii.Error, ValueError):
         return None
     room = None if most_bytes is None else (most_bytes - HEAD_CHARS) * 3 // 4
-    made = smaller_image(content, side or SMALLER_SIDE, room)
-    if made is None:
+    image = smaller_image(content, side or SMALLER_SIDE, room)
+    if image is None:
         return None
-    mime, small, size = made
+    mime, small, size = image
     try:
         stored = blobs.put_blob(small, mime)
     except StorageFailed:

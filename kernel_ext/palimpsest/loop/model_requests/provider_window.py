@@ -1,7 +1,7 @@
-"""Say that a provider's context window is smaller than the one that is set here, with both numbers and the setting.
+"""Explain that a provider's context window is smaller than the configured window, with both numbers and the setting.
 
-A server that was started with less than its model can take refuses what fits by our numbers: a summary makes room for one
-request, and the next ones are refused again, until the setting is right.
+A server that was started with a smaller window than its model has refuses requests that fit by our numbers: a summary
+makes room for one request, and the next are refused again, until the setting is right.
 """
 
 from palimpsest.context.budget.request_tokens import BudgetCheck
@@ -14,7 +14,7 @@ from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
 
 KEEP = 0.9
-"""Share of a refused request that is advised as the window, where the provider gives no number."""
+"""Share of a refused request's tokens that is advised as the window, where the provider gives no number."""
 ROUND = 1_000
 
 SAYS = "its provider takes {limit:,} tokens, as it says"
@@ -29,16 +29,16 @@ SMALLER = (
 def with_provider_window(
     error: ErrorValue, setup: StepSetup, estimate: BudgetCheck, before: Messages, prompt_id: str
 ) -> ErrorValue:
-    """Return the error of a refused request, with the provider's window where it is smaller than ours.
+    """Return the error of a refused request, with the provider's window where it is smaller than the catalog's.
 
-    ``before`` are the messages before the refused answer. It is smaller where the provider says so, or where it refused
-    several requests of one turn that fit by our numbers. A recorded agent's words stay as they are.
+    ``before`` are the messages before the refused answer. The window is smaller where the provider names a smaller one, or
+    refused several requests of one turn that fit by our numbers. Under a recorded agent's policy the error stays unchanged.
     """
     if not isinstance(error, ContextOverflowError) or setup.policy.overflow.refusals != "union":
         return error
     error = error.model_copy(update={"tokens": error.tokens or estimate.tokens})
     advice = _advice(error, setup.info, certain=bool(refusals_of(before, prompt_id)))
-    return error.model_copy(update={"message": _joined(error.message, advice)})
+    return error.model_copy(update={"message": _with_advice(error.message, advice)})
 
 
 def with_refused_window(problem: str, setup: StepSetup, messages: Messages, marker_id: str) -> str:
@@ -46,12 +46,12 @@ def with_refused_window(problem: str, setup: StepSetup, messages: Messages, mark
     refused = refusals_of(messages, marker_id)
     if not refused or setup.policy.overflow.refusals != "union":
         return problem
-    return _joined(problem, _advice(refused[-1], setup.info, certain=True))
+    return _with_advice(problem, _advice(refused[-1], setup.info, certain=True))
 
 
 def refusals_of(messages: Messages, message_id: str) -> list[ContextOverflowError]:
     """Return the errors of requests that a provider refused as too long, in the turn of a message."""
-    infos = [one.info for one in turn_of(messages, message_id)]
+    infos = [spec.info for spec in turn_of(messages, message_id)]
     return [
         info.error
         for info in infos
@@ -65,9 +65,9 @@ def _advice(error: ContextOverflowError, info: ModelInfo, *, certain: bool) -> s
     body = error.response_body
     # An earlier refusal's message may hold this advice already.
     own = error.message.partition(BEGINS.format(model=info.ref.id))[0]
-    said = " ".join((own, read_body(body).message if body else "", body or ""))
+    error_text = " ".join((own, read_body(body).message if body else "", body or ""))
     window, tokens = info.capacity, error.tokens or 0
-    limit = stated_window(said, tokens)
+    limit = stated_window(error_text, tokens)
     if limit is not None and limit < window:
         takes, advised = SAYS.format(limit=limit), limit
     elif limit is None and certain and 0 < tokens < window:
@@ -82,11 +82,11 @@ def _advice(error: ContextOverflowError, info: ModelInfo, *, certain: bool) -> s
     )
 
 
-def _joined(said: str, advice: str) -> str:
-    said = said.rstrip()
-    if not advice or advice in said:
-        return said
-    return f"{said if said.endswith(ENDS) else f'{said}.'} {advice}"
+def _with_advice(message: str, advice: str) -> str:
+    message = message.rstrip()
+    if not advice or advice in message:
+        return message
+    return f"{message if message.endswith(ENDS) else f'{message}.'} {advice}"
 
 
 ENDS = (".", "!", "?", "…")

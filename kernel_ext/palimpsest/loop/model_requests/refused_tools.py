@@ -1,7 +1,7 @@
 """Leave out a tool whose schema the provider refuses, and send the request again without it.
 
-A provider answers a request that holds one tool which it does not take with an error for all of it, and names the
-tool by its name or its place in the list. It is left out for the rest of the session, and the user is told.
+A provider refuses a whole request because of one such tool, which its error identifies by name or by index. The tool is
+left out for the rest of the session, with a notice for the user.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from palimpsest.loop.model_requests.request_builder import (
     Assembled,
     assembly_of_view,
     facts_for,
-    record,
+    record_request,
 )
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.errors.response_body import read_body
@@ -25,11 +25,11 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 ABOUT = "refused-tool"
-"""What the notice about a tool that was left out is about."""
+"""The subject of the notice about a tool that was left out."""
 REFUSALS = frozenset({400, 422})
-"""Statuses by which providers refuse a request for what is in it."""
+"""HTTP statuses of refusals because of a request's content."""
 MOST_LEFT_OUT = 20
-"""Tools of one session; a provider that refuses more means something else."""
+"""Most tools that one session leaves out; a provider that refuses more has another reason."""
 LONGEST_SAID = 300
 PLACES = (
     lazy_pattern(r"function_?declarations\[(\d+)\]", re.IGNORECASE),
@@ -38,7 +38,7 @@ PLACES = (
     lazy_pattern(r"\btools/(\d+)/"),
     lazy_pattern(r"['\"]tools['\"], ?(\d+)\b"),
 )
-"""How the place of a tool in the list is written; Gemini writes that of the list first."""
+"""Patterns for the index of a tool in an error; Gemini first writes the index of its list."""
 NAMED = lazy_pattern(
     r"\b(?:function|tool)s?(?: (?:declaration|schema|with name|name))?:? ?[`'\"“]([\w.-]{1,128})[`'\"”]",
     re.IGNORECASE,
@@ -55,50 +55,50 @@ REFUSED = "{model} refused in this session, so that they are left out: {names}."
 
 
 def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) -> str | None:
-    """Return the name of the one tool that a provider's refusal names; None where it is about something else."""
+    """Return the tool that a provider's refusal names; None where it is about something else."""
     if not isinstance(error, ApiError) or error.status not in REFUSALS or not specs:
         return None
-    said = _said(error)
+    error_text = _error_text(error)
     target = profile(info.ref)
-    names = {tool_name(one.name, target): one.name for one in specs}
+    names = {tool_name(spec.name, target): spec.name for spec in specs}
     for pattern in PLACES:
-        places = {int(one) for one in pattern.findall(said)}
+        places = {int(index) for index in pattern.findall(error_text)}
         if places:
             place = min(places)
             return specs[place].name if place < len(specs) else None
-    if not ABOUT_SCHEMA.search(said):
+    if not ABOUT_SCHEMA.search(error_text):
         return None
-    named = [names[one] for one in NAMED.findall(said) if one in names]
-    return named[0] if named else None
+    tool_names = [names[name] for name in NAMED.findall(error_text) if name in names]
+    return tool_names[0] if tool_names else None
 
 
-def _said(error: ApiError) -> str:
+def _error_text(error: ApiError) -> str:
     return (read_body(error.response_body).message if error.response_body else "") or error.message
 
 
 def without_refused_tool(
     requests: RequestServices, setup: StepSetup, message: AssistantMessage, error: ErrorValue
 ) -> StepSetup | None:
-    """Leave out the tool that a refusal names and tell the user; None where it names none that may be left out."""
+    """Leave out the tool that a refusal names, with a notice; None where it names none that may be left out."""
     name = refused_tool(error, setup.specs, setup.info)
-    taken = requests.refused_tools
+    refused = requests.refused_tools
     required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
-    if name is None or required or len(taken) >= MOST_LEFT_OUT or not isinstance(error, ApiError):
+    if name is None or required or len(refused) >= MOST_LEFT_OUT or not isinstance(error, ApiError):
         return None
-    spec = next(one for one in setup.specs if one.name == name)
-    taken.add((setup.info.ref.provider, spec.model_dump_json()))
-    said = " ".join(_said(error).split())[:LONGEST_SAID]
-    words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=said)
+    spec = next(known_spec for known_spec in setup.specs if known_spec.name == name)
+    refused.add((setup.info.ref.provider, spec.model_dump_json()))
+    error_text = " ".join(_error_text(error).split())[:LONGEST_SAID]
+    words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=error_text)
     requests.log.write_notice(message, ABOUT, words)
-    return dataclasses.replace(setup, specs=accepted(setup.specs, setup.info, taken))
+    return dataclasses.replace(setup, specs=accepted_tools(setup.specs, setup.info, refused))
 
 
-def accepted(
+def accepted_tools(
     specs: tuple[ToolSpec, ...], info: ModelInfo, refused: set[tuple[str, str]]
 ) -> tuple[ToolSpec, ...]:
-    """Return the tools that the model's provider has not refused as they are."""
+    """Return the tools that the model's provider has not refused in this form."""
     provider = info.ref.provider
-    return tuple(one for one in specs if (provider, one.model_dump_json()) not in refused)
+    return tuple(spec for spec in specs if (provider, spec.model_dump_json()) not in refused)
 
 
 def refused_words(info: ModelInfo, refused: set[tuple[str, str]]) -> str:
@@ -113,14 +113,16 @@ def refused_words(info: ModelInfo, refused: set[tuple[str, str]]) -> str:
 def request_again(
     requests: RequestServices, setup: StepSetup, message: AssistantMessage, before: Assembled
 ) -> Assembled:
-    """Build the same request with the tools of ``setup``; ``message`` is the answer that was to come."""
-    messages = tuple(one for one in requests.log.state.messages() if one.id != message.id)
+    """Build the same request with the tools of ``setup``; ``message`` is its still empty answer."""
+    messages = tuple(
+        earlier for earlier in requests.log.state.messages() if earlier.id != message.id
+    )
     assembly = assembly_of_view(requests.log.view(messages), setup)
     total = assembly.projection.total
     facts = facts_for(requests.log, setup, total)
     parameters = dict(before.request.parameters)
     if not setup.specs:
         parameters.pop("tool_choice", None)
-    return record(
+    return record_request(
         requests, setup, assembly, facts, check_budget(total, facts), message.id, parameters
     )

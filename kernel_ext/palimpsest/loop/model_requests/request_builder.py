@@ -10,7 +10,7 @@ from palimpsest.context.budget.request_tokens import (
     BudgetCheck,
     answer_tokens,
     check_budget,
-    reserve,
+    reserved_tokens,
 )
 from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
@@ -48,17 +48,17 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A request ready to send, what was recorded of it, and whether it fits."""
+    """A request ready to send, its record, and whether it fits."""
 
     request: ModelRequest
     record: StepRequest
     route: BudgetCheck
     projection: Projection
-    """The same before it was converted to the provider's format."""
+    """The request before it was converted to the provider's format."""
 
 
 def facts_for(log: SessionLog, setup: StepSetup, used_tokens: int | None = None) -> Facts:
-    """Return the facts that deciders use before a request, given its tokens so far: those of the one before by default."""
+    """Return the facts for deciders before a request; ``used_tokens`` defaults to those of the request before."""
     state = log.state
     if used_tokens is None:
         used_tokens = state.request.tokens if state.request is not None else 0
@@ -66,22 +66,22 @@ def facts_for(log: SessionLog, setup: StepSetup, used_tokens: int | None = None)
     return Facts(
         now=now,
         estimator=setup.policy.estimator,
-        calibration=calibration(state, setup.info),
+        calibration=calibration_ratio(state, setup.info),
         window=setup.info.window,
-        reserve=reserve(setup.policy, setup.info),
+        reserve=reserved_tokens(setup.policy, setup.info),
         cache_age_seconds=_cache_age(state.request, setup.info, now),
         used_tokens=used_tokens,
     )
 
 
 def _cache_age(request: StepRequest | None, info: ModelInfo, now: int) -> float | None:
-    """Return how long ago the provider last read this session's prompt, if it caches any."""
+    """Return the seconds since the provider last read this session's prompt, if it caches prompts."""
     if not info.caching or request is None or request.model.ref != info.ref:
         return None
     return max(now - request.facts.now, 0) / 1000
 
 
-def calibration(state: GuardedState, info: ModelInfo) -> float:
+def calibration_ratio(state: GuardedState, info: ModelInfo) -> float:
     """Return the ratio of reported to estimated prompt tokens of the newest request, if of the same model."""
     request = state.request
     if request is None or request.model.ref != info.ref or not request.tokens:
@@ -93,7 +93,7 @@ def calibration(state: GuardedState, info: ModelInfo) -> float:
     return ratio(usage, request.tokens)
 
 
-def build(
+def build_request(
     requests: RequestServices,
     setup: StepSetup,
     message_id: str,
@@ -102,14 +102,14 @@ def build(
     *,
     marker_id: str = "",
 ) -> Assembled:
-    """Project the session to a request; the caller journals ``record`` before it sends.
+    """Project the session to a request; the caller journals ``record_request`` before it sends.
 
     For the purpose ``compaction``, ``marker_id`` names the marker that requests the summary.
     """
     assembly = assembly_of(requests, setup, marker_id)
     total = assembly.projection.total
     facts = facts_for(requests.log, setup, total)
-    return record(
+    return record_request(
         requests,
         setup,
         assembly,
@@ -125,16 +125,16 @@ def build(
 def assembly_of(requests: RequestServices, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Convert the session as it is journaled now to its provider's format; nothing is recorded yet."""
     messages = requests.log.state.messages()
-    assembly = None if marker_id else remembered(requests, setup, messages)
+    assembly = None if marker_id else cached_assembly(requests, setup, messages)
     return assembly or assembly_of_view(requests.log.view(messages), setup, marker_id)
 
 
 def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assembly:
-    """Convert a view to its provider's format, whole; it may hold decisions that are only proposed."""
-    return assemble(projected(view, setup, marker_id), setup.info, setup.count, view.messages)
+    """Convert a whole view to its provider's format; its decisions may be only proposed."""
+    return assemble(project_request(view, setup, marker_id), setup.info, setup.count, view.messages)
 
 
-def record(
+def record_request(
     requests: RequestServices,
     setup: StepSetup,
     assembly: Assembly,
@@ -147,20 +147,20 @@ def record(
     """Return a request ready to be journaled and sent, and whether it fits."""
     projection, items = assembly.projection, assembly.items
     cache_marks = cache_mark_positions([message["role"] for message in assembly.sent], setup.info)
-    same = _same(requests.log.state.items, items)
+    same = _same_items(requests.log.state.items, items)
     longest = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": longest} | parameters
-    made = StepRequest(
+    step_request = StepRequest(
         id=requests.log.ids.new("req"),
         purpose=purpose,
         message_id=message_id,
         model=setup.info,
         parameters=parameters,
-        policy_blob=_kept(requests, "policy", setup.policy),
+        policy_blob=_store_value(requests, "policy", setup.policy),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=_kept(requests, "system", setup.system),
-        tools=_kept(requests, "tools", setup.specs),
+        system=_store_value(requests, "system", setup.system),
+        tools=_store_value(requests, "tools", setup.specs),
         same=same,
         items=items[same:],
         marks=cache_marks,
@@ -177,25 +177,27 @@ def record(
         purpose=purpose,
         refusals=setup.policy.overflow.refusals,
     )
-    return Assembled(request, made, decided, projection)
+    return Assembled(request, step_request, decided, projection)
 
 
-def _kept(
+def _store_value(
     requests: RequestServices, name: str, value: Policy | tuple[str | ToolSpec, ...]
 ) -> BlobRef:
-    """Store a value that rarely changes as a blob, once for as long as it stays the same."""
+    """Store a rarely changing value as a blob, again only when it changes."""
 
     def keep() -> BlobRef:
         if isinstance(value, Policy):
             return requests.log.blobs.put_blob(json_bytes(value.model_dump()), JSON)
-        plain = [one.model_dump() if isinstance(one, ToolSpec) else one for one in value]
+        plain = [item.model_dump() if isinstance(item, ToolSpec) else item for item in value]
         return requests.log.blobs.put_blob(json_bytes(plain), JSON)
 
-    return requests.cache.kept(name, value, keep)
+    return requests.cache.stored_blob(name, value, keep)
 
 
-def remembered(requests: RequestServices, setup: StepSetup, messages: Messages) -> Assembly | None:
-    """Return the request of these messages as the session's cache goes on to it; None where it cannot."""
+def cached_assembly(
+    requests: RequestServices, setup: StepSetup, messages: Messages
+) -> Assembly | None:
+    """Return the request of these messages from the session's cache; None where the cache cannot make it."""
     state = requests.log.state
 
     def alike() -> StepRequest | None:
@@ -210,7 +212,7 @@ def remembered(requests: RequestServices, setup: StepSetup, messages: Messages) 
 
     def tools() -> int | None:
         request = alike()
-        if request is None or request.tools != _kept(requests, "tools", setup.specs):
+        if request is None or request.tools != _store_value(requests, "tools", setup.specs):
             return None
         return request.kinds.get("tools")
 
@@ -220,8 +222,8 @@ def remembered(requests: RequestServices, setup: StepSetup, messages: Messages) 
     )
 
 
-def projected(view: View, setup: StepSetup, marker_id: str = "") -> Projection:
-    """Return the request of a view before it is converted; ``marker_id`` names the marker of a summary that it asks for."""
+def project_request(view: View, setup: StepSetup, marker_id: str = "") -> Projection:
+    """Return the request of a view before it is converted; ``marker_id`` is the marker of a requested summary."""
     if marker_id:
         return project_summary(
             view,
@@ -244,14 +246,14 @@ def projected(view: View, setup: StepSetup, marker_id: str = "") -> Projection:
 def json_bytes(value: Any) -> bytes:
     """Return a value as the JSON of a blob."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    # Lone surrogates are replaced in what is sent, too.
+    # Lone surrogates are replaced as in sent requests.
     return joined_surrogates(text).encode()
 
 
-def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
+def _same_items(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
     same = 0
     for old, new in zip(before, now, strict=False):
-        # An item counted by another policy's estimator differs, and is recorded again with all that follow.
+        # An item counted by another policy's estimator differs, and is recorded again with all later items.
         if old is not new and (old.sha256, old.tokens) != (new.sha256, new.tokens):
             break
         same += 1
@@ -265,7 +267,7 @@ def message_request(
     view: View | None = None,
     new_id: Callable[[], str] | None = None,
 ) -> MessageRequest:
-    """Return the next request, of a view where only that is proposed."""
+    """Return the next request; of ``view`` where it is only proposed."""
     return MessageRequest(
         view=view or log.view(),
         policy=setup.policy,
@@ -279,6 +281,6 @@ def message_request(
 
 
 def write_decisions(log: SessionLog, batch: DecisionBatch) -> None:
-    """Journal what one decider decided at once, the facts with its first decision."""
+    """Journal a batch of decisions, the facts with the first decision."""
     first, *others = (DecisionMade(decision=decision) for decision in batch.decisions)
     log.append(first.model_copy(update={"facts": batch.facts}), *others)

@@ -1,4 +1,4 @@
-"""Handle a failed request: wait and send it again, or explain to the user what helps."""
+"""Handle a failed request: wait and send it again, or give the user advice."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.render.content.phrases import duration
-from palimpsest.tools.calls.error_containment import until_abort
+from palimpsest.tools.calls.error_containment import run_until_abort
 from palimpsest.transcript.context_values.policies import OverflowPolicy
 from palimpsest.transcript.errors import (
     ApiError,
@@ -32,10 +32,10 @@ from palimpsest.transcript.values import ModelInfo
 LARGE_SHARE = 0.5
 """Share of the budget; where tool descriptions take more, the advice is to offer fewer tools."""
 NEAR_SHARE = 0.8
-"""Share of the budget from which on a refusal in unknown words is taken for one about the length: an estimate may
-be a fifth too low."""
+"""Share of the budget from which on a refusal in unknown words counts as an overflow: an estimate may be a fifth
+too low."""
 LONGEST_WAIT_SECONDS = 3_600.0
-"""Where a provider asks for a longer wait, such as a day, the turn ends with an error that says so."""
+"""Where a provider requests a longer wait, such as a day, the turn ends with an error about it."""
 TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
 
 
@@ -49,7 +49,7 @@ def too_large_error(
     system: int = 0,
     prompt: int = 0,
 ) -> ContextOverflowError:
-    """Explain that a request does not fit, why, and the one thing that helps.
+    """Return an error about a request that does not fit, with the reason and one piece of advice.
 
     ``tools`` are the tokens of tool descriptions, ``pins`` those of pinned parts by id; ``failed`` is the
     reason why no summary could be made in this turn. ``system`` and ``prompt`` are the tokens of the system
@@ -98,10 +98,10 @@ def suspected_overflow(
     before: Messages,
     prompt_id: str,
 ) -> ErrorValue:
-    """Return the error as one of a request that was too long, where it may be one and a summary may help.
+    """Return the error as a suspected overflow, where it may be one and a summary may help.
 
     ``before`` are the messages before the refused answer to the prompt. Providers word this refusal in ever new
-    ways, and a turn that ends with it ends all later ones in the same way; so it is tried once in a turn.
+    ways, and without a summary every later turn would fail in the same way; so one is tried once in a turn.
     """
     if isinstance(error, ApiError):
         status, body, final = error.status, error.response_body, error.retryable
@@ -109,16 +109,19 @@ def suspected_overflow(
         status, body, final = None, None, bool(error.explained)
     else:
         return error
-    tried = any(_was_suspected(one.info) for one in turn_of(before, prompt_id))
+    tried = any(_was_suspected(message.info) for message in turn_of(before, prompt_id))
     if final or tried or not (policy.auto and has_history_to_summarise(before)):
         return error
-    # The server's own words: around them stand its address and our advice.
-    said = (read_body(body).message if body else "") or error.message
+    # Only the server's own message: the error also has its address and our advice.
+    error_text = (read_body(body).message if body else "") or error.message
     near = route.tokens >= NEAR_SHARE * route.budget
-    if not may_be_overflow(said, status, near_window=near, refusals=policy.refusals):
+    if not may_be_overflow(error_text, status, near_window=near, refusals=policy.refusals):
         return error
     return ContextOverflowError(
-        message=error.message, tokens=observed_tokens(said), suspected=True, response_body=body
+        message=error.message,
+        tokens=observed_tokens(error_text),
+        suspected=True,
+        response_body=body,
     )
 
 
@@ -130,7 +133,7 @@ def _was_suspected(info: MessageInfo) -> bool:
 async def wait_before_retry(
     requests: RequestServices, processor: StreamProcessor, failure: ModelFailed, attempt: int
 ) -> None:
-    """Wait until the next attempt, visibly; raises the failure when there is to be none."""
+    """Wait until the next attempt, which the status shows; raises the failure when there is none."""
     error = failure.error
     if attempt > MAX_RETRIES or not retryable(error):
         raise failure
@@ -143,21 +146,21 @@ async def wait_before_retry(
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)
     requests.log.append(
-        _failed(requests.log, processor, attempt, error, Span(start=now, end=now + wait_ms)),
+        _retry_part(requests.log, processor, attempt, error, Span(start=now, end=now + wait_ms)),
         SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
     )
-    await until_abort(requests.abort, asyncio.sleep(wait_ms / 1000))
+    await run_until_abort(requests.abort, asyncio.sleep(wait_ms / 1000))
     requests.log.append(SessionStatus(status=Busy()))
 
 
 def write_resent(log: SessionLog, processor: StreamProcessor, words: str, attempt: int) -> None:
-    """Write into an answer that its request was sent again at once, in another way."""
+    """Note in an answer that its request was sent again at once, in another way."""
     processor.discard_attempt(attempt)
     now, error = log.clock(), ApiError(message=words, retryable=True)
-    log.append(_failed(log, processor, attempt, error, Span(start=now, end=now)))
+    log.append(_retry_part(log, processor, attempt, error, Span(start=now, end=now)))
 
 
-def _failed(
+def _retry_part(
     log: SessionLog, processor: StreamProcessor, attempt: int, error: ApiError, time: Span
 ) -> PartUpdated:
     fields = log.new_part(processor.message)
@@ -165,7 +168,7 @@ def _failed(
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
-    said = error.message.rstrip()
-    said = said if said.endswith((".", "!", "?", "…")) else f"{said}."
-    words = TOO_LONG.format(said=said, wait=duration(wait_seconds))
+    sentence = error.message.rstrip()
+    sentence = sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
+    words = TOO_LONG.format(said=sentence, wait=duration(wait_seconds))
     return error.model_copy(update={"message": words, "retryable": False})

@@ -1,6 +1,6 @@
-"""Send a request outside of any turn, for a title or a turn summary: journaled, but without a message.
+"""Send a request outside of any turn, for a title or a turn summary; it is journaled, but fills no message.
 
-Nothing waits for it. It is tried again where that may help, and given up when it takes too long.
+Nothing waits for it. It is retried where that may help, and abandoned when it takes too long.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.context.budget.request_tokens import check_budget, reserve
+from palimpsest.context.budget.request_tokens import check_budget, reserved_tokens
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.context.request_kinds.title_request import SYSTEM as TITLE_SYSTEM
 from palimpsest.context.request_kinds.title_request import project_title
@@ -29,7 +29,7 @@ from palimpsest.transcript.values import BlobRef, Usage
 
 TEMPERATURE = 0.5
 MOST_TOKENS = 4_000
-"""A title takes about 20 tokens, a turn summary 200; the rest is for a model that thinks first."""
+"""A title takes about 20 tokens, a turn summary 200; the rest is for models that think first."""
 RETRIES = 2
 SECONDS = 60.0
 """Timeout: an answer after that would surprise the user."""
@@ -37,7 +37,7 @@ SECONDS = 60.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SideAnswer:
-    """What a model answered, with its usage and cost."""
+    """A model's answer to a side request, with usage and cost."""
 
     text: str
     usage: Usage
@@ -62,27 +62,27 @@ async def run_side_request(
     async with asyncio.timeout(SECONDS):
         for attempt in range(1, RETRIES + 1):
             try:
-                return await _asked(setup, request)
+                return await _stream_answer(setup, request)
             except ModelFailed as failure:
                 if not retryable(failure.error):
                     raise
                 headers = failure.error.headers if isinstance(failure.error, ApiError) else None
                 now = requests.log.clock() / 1000
                 await asyncio.sleep(delay_seconds(attempt, headers, requests.jitter(), now))
-        return await _asked(setup, request)
+        return await _stream_answer(setup, request)
 
 
-async def _asked(setup: StepSetup, request: ModelRequest) -> SideAnswer:
-    said: list[str] = []
+async def _stream_answer(setup: StepSetup, request: ModelRequest) -> SideAnswer:
+    texts: list[str] = []
     finished: StepFinished | None = None
     async for event in setup.model.stream(request):
         if isinstance(event, TextDelta):
-            said.append(event.text)
+            texts.append(event.text)
         elif isinstance(event, StepFinished):
             finished = event
     if finished is None:
         raise ModelFailed(UnknownError(message="The answer ended without a real end."))
-    return SideAnswer("".join(said), finished.usage, finished.cost)
+    return SideAnswer("".join(texts), finished.usage, finished.cost)
 
 
 def _request(
@@ -98,7 +98,7 @@ def _request(
         now=log.clock(),
         estimator=policy.estimator,
         window=info.window,
-        reserve=reserve(policy, info),
+        reserve=reserved_tokens(policy, info),
         used_tokens=projection.total,
     )
     decided = check_budget(projection.total, facts)
@@ -108,7 +108,7 @@ def _request(
         "temperature": TEMPERATURE,
     }
 
-    def kept(value: Any) -> BlobRef:
+    def store(value: Any) -> BlobRef:
         return log.blobs.put_blob(json_bytes(value), JSON)
 
     record = StepRequest(
@@ -117,11 +117,11 @@ def _request(
         turns=turns,
         model=info,
         parameters=parameters,
-        policy_blob=kept(policy.model_dump()),
+        policy_blob=store(policy.model_dump()),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=kept(list(setup.system)),
-        tools=kept([]),
+        system=store(list(setup.system)),
+        tools=store([]),
         items=assembly.items,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
@@ -145,29 +145,31 @@ async def run_title(
 
     ``system`` replaces our own system prompt for titles.
     """
-    asking = without_tools(requests.log, setup, "title", system or TITLE_SYSTEM)
-    projection = project_title(requests.log.view(), system=asking.system, count=asking.count)
-    return await run_side_request(requests, asking, projection, "title")
+    side_setup = without_tools(requests.log, setup, "title", system or TITLE_SYSTEM)
+    projection = project_title(
+        requests.log.view(), system=side_setup.system, count=side_setup.count
+    )
+    return await run_side_request(requests, side_setup, projection, "title")
 
 
 async def run_turn_summary(
     requests: RequestServices, setup: StepSetup, turns: Sequence[str]
 ) -> SideAnswer | None:
-    """Request a summary of the last of ``turns``, ids of prompts, oldest first; None when it is gone.
+    """Request a summary of the last of ``turns``, ids of prompts, oldest first; None when that turn is gone.
 
     Raises ModelFailed, or TimeoutError when it takes too long.
     """
-    asking = without_tools(requests.log, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
+    side_setup = without_tools(requests.log, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
     state = requests.log.state
     messages = state.messages()
-    there = tuple(one for one in turns if turn_of(messages, one))
-    if turns[-1] not in there:
+    present = tuple(message_id for message_id in turns if turn_of(messages, message_id))
+    if turns[-1] not in present:
         return None  # it was reverted meanwhile
     projection = project_turn_summary(
         View(messages, state.decisions),
-        turns=there,
+        turns=present,
         before=state.session.about if state.session is not None else "",
-        system=asking.system,
-        count=asking.count,
+        system=side_setup.system,
+        count=side_setup.count,
     )
-    return await run_side_request(requests, asking, projection, "turn-summary", there)
+    return await run_side_request(requests, side_setup, projection, "turn-summary", present)

@@ -1,8 +1,8 @@
-"""Track whether a compaction runs, wait for it, and choose which messages to keep when it timed out.
+"""Track a running compaction, wait for it, and choose which messages to keep when it timed out.
 
-A compaction may be followed by a retry of the answer it interrupted; callers that wait, wait for
-both (spec/context-stability.md 1.8). Nothing here reads a clock or touches messages: the loop reports
-what happened, and queries the state.
+A compaction may be followed by a retry of the answer it interrupted; waiting callers wait for both
+(spec/context-stability.md 1.8). Nothing here uses a clock or changes messages: the loop reports each
+start and end, and reads the state.
 """
 
 import asyncio
@@ -23,38 +23,38 @@ CLOSED_BEFORE = (
 
 
 class CompactionState:
-    """Whether a compaction runs, how many answers are still to be tried again, and which callers wait.
+    """The state of compactions: whether one runs, how many answers are still to be retried, and who waits.
 
-    Contract: to be used from one event loop. Any number of callers may wait at once; all continue together
-    when no compaction runs and no answer is to be tried again, and raise ``Aborted`` when it is closed.
+    Contract: used from one event loop. Any number of callers may wait at once; all continue together when no
+    compaction runs and no answer is to be retried, and raise ``Aborted`` when the session is closed.
     """
 
     def __init__(self, counted: Literal["ends", "results"] = "results") -> None:
         self.counted = counted
-        """Which compactions count: all that ended without a retry, or those that gave a summary."""
+        """The compactions that count: all that ended without a retry, or all that gave a summary."""
         self.late = False
-        """The turn has reached its time limit."""
+        """Whether the turn has reached its time limit."""
         self._closed = False
         self._settled = asyncio.Event()
         self._landed = asyncio.Event()
         self.in_flight = False
-        """A compaction runs."""
+        """Whether a compaction runs."""
         self.retries = 0
-        """Answers that are to be tried again because a compaction interrupted them."""
+        """Number of answers that must be retried because a compaction interrupted them."""
         self.count = 0
-        """Compactions that count under the policy."""
+        """Number of compactions that count under the policy."""
 
     @property
     def active(self) -> bool:
-        """A compaction runs, or what it interrupted is still to be tried again."""
+        """Whether a compaction runs, or an interrupted answer is still to be retried."""
         return self.in_flight or self.retries > 0
 
-    def started(self) -> None:
+    def note_start(self) -> None:
         """Note that a compaction began."""
         self.in_flight = True
 
-    def ended(self, *, retries: bool, summary: bool, aborted: bool = False) -> None:
-        """Note that a compaction ended: with a summary or not, and whether an answer is tried again."""
+    def note_end(self, *, retries: bool, summary: bool, aborted: bool = False) -> None:
+        """Note that a compaction ended, whether with a summary, and whether an answer is retried."""
         self.in_flight = False
         self._landed.set()
         counts = summary and not aborted if self.counted == "results" else not retries
@@ -62,12 +62,12 @@ class CompactionState:
         if retries:
             self.retries += 1
         else:
-            self._settle()
+            self._settle_if_idle()
 
-    def answered(self) -> None:
-        """Note that the model's answer has ended, tried again or not."""
+    def note_answer(self) -> None:
+        """Note that the model's answer has ended, retried or not."""
         self.retries = max(0, self.retries - 1)
-        self._settle()
+        self._settle_if_idle()
 
     def close(self) -> None:
         """Raise ``Aborted`` in all callers that wait; closing twice does nothing more."""
@@ -76,28 +76,28 @@ class CompactionState:
         self._landed.set()
 
     async def wait(self) -> None:
-        """Return when nothing is active; a compaction that begins meanwhile is waited for too."""
+        """Wait until nothing is active, including a compaction that begins meanwhile."""
         if self._closed:
             raise Aborted(CLOSED_BEFORE)
         if not self.active:
-            # One pass of the event loop, in which what was just reported may start a compaction.
+            # One pass of the event loop, in which a report just made may start a compaction.
             await asyncio.sleep(0)
             if self._closed:
                 raise Aborted(CLOSED_BEFORE)
         if self.active:
-            await self._told_by(self._settled)
+            await self._wait_for(self._settled)
 
-    async def landed(self) -> None:
-        """Return when the running compaction has ended, without waiting for a retry after it."""
+    async def wait_until_ended(self) -> None:
+        """Wait until the running compaction has ended, but not for a retry after it."""
         if self._closed:
             raise Aborted(CLOSED_BEFORE)
         if self.in_flight:
-            await self._told_by(self._landed)
+            await self._wait_for(self._landed)
 
     def turn_ended(self) -> None:
-        """Note that a turn has ended: nothing of it is tried again any more."""
+        """Note that a turn has ended, after which none of its answers is retried."""
         self.retries = min(self.retries, 1)
-        self.answered()
+        self.note_answer()
 
     async def run_wait(self, seconds: float) -> bool:
         """Wait in intervals of ``seconds`` while a compaction runs; False when a retry takes longer."""
@@ -111,19 +111,19 @@ class CompactionState:
             else:
                 return True
 
-    def copied(self, copy: Callable[[], T]) -> T | None:
+    def copy_when_idle(self, copy: Callable[[], T]) -> T | None:
         """Return what ``copy`` returns, or None where a compaction was active before or after it."""
-        was_active, made = self.active, copy()
-        return None if was_active or self.active else made
+        was_active, value = self.active, copy()
+        return None if was_active or self.active else value
 
-    async def _told_by(self, event: asyncio.Event) -> None:
-        """Wait for an event, of which all that wait hear; raises Aborted where the session is closed first."""
+    async def _wait_for(self, event: asyncio.Event) -> None:
+        """Wait for an event that wakes all waiting callers; raises Aborted where the session is closed first."""
         event.clear()
         await event.wait()
         if self._closed and self.active:
             raise Aborted(CLOSED)
 
-    def _settle(self) -> None:
+    def _settle_if_idle(self) -> None:
         if not self.active:
             self._settled.set()
 
@@ -134,7 +134,7 @@ def compaction_timed_out(*, timed_out: bool, in_flight: bool, retries: bool) -> 
 
 
 def at_time_limit(*, in_flight: bool, retries: bool, extended: bool) -> Literal["extend", "abort"]:
-    """Return what to do when a run reaches its time limit: a compaction is allowed to finish, once."""
+    """Return the action at a run's time limit: a compaction may finish, once."""
     return "extend" if (in_flight or retries) and not extended else "abort"
 
 
@@ -148,7 +148,7 @@ class MessagesSnapshot(Generic[T]):
 
 
 def is_answerable(message: NeutralMessage) -> bool:
-    """Return whether a model can answer after this message: not its own, nor an excluded one."""
+    """Return whether a model can answer after this message, which is no answer and not excluded."""
     return message.role != "assistant" and not (message.metadata or {}).get("excluded")
 
 
@@ -165,15 +165,15 @@ def choose_snapshot(
         return current
     if policy.snapshot == "whole":
         return before if before is not None else current
-    kept = _answerable(before.messages, answerable) if before is not None else ()
+    kept = _up_to_answerable(before.messages, answerable) if before is not None else ()
     if before is not None and kept:
         return MessagesSnapshot(kept, before.session_id, before.source)
     return MessagesSnapshot(
-        _answerable(current.messages, answerable), current.session_id, current.source
+        _up_to_answerable(current.messages, answerable), current.session_id, current.source
     )
 
 
-def _answerable(messages: Sequence[T], answerable: Callable[[T], bool]) -> tuple[T, ...]:
+def _up_to_answerable(messages: Sequence[T], answerable: Callable[[T], bool]) -> tuple[T, ...]:
     """Return messages up to the last that a model can answer."""
     last = next((at for at in range(len(messages), 0, -1) if answerable(messages[at - 1])), 0)
     return tuple(messages[:last])

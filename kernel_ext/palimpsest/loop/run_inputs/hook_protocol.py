@@ -17,26 +17,26 @@ from palimpsest.transcript.session_record.hook_values import (
 class Hooks(Protocol):
     """Calls the hooks of a session.
 
-    Contract: returns what they answered, in their order; never raises. A hook that fails, is slow or
-    answers something invalid is skipped, and ``told`` then returns a sentence about it, once in a turn.
+    Contract: returns the hooks' answers in their order; never raises. A hook that fails, is slow or gives an
+    invalid answer is skipped, and ``take_notices`` then returns a sentence about it, once in a turn.
     """
 
-    def any(self, name: str) -> bool:
+    def has_hook(self, name: str) -> bool:
         """Return whether there is a hook of this name at all."""
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Return the decisions of hooks about what to leave out or keep."""
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
-        """Return what hooks want a summary to keep."""
+        """Return the hooks' additions to the request for a summary."""
 
     async def request(
         self, model: str, messages: Sequence[Mapping[str, Any]]
     ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
         """Return the rule of the last hook that changed a request's messages, and the messages; else None."""
 
-    def skipped(self, rule: str, why: str) -> None:
+    def note_skipped(self, rule: str, why: str) -> None:
         """Note that the answer of a hook could not be used."""
 
-    def told(self) -> tuple[tuple[str, str], ...]:
+    def take_notices(self) -> tuple[tuple[str, str], ...]:
         """Return and clear the pending notices for the user: a topic and a sentence each."""

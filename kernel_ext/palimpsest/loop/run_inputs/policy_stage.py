@@ -1,6 +1,6 @@
-"""The protocol through which the loop asks a person's own policy before a request; ``review`` implements it.
+"""The protocol through which the loop runs the user's own policy before a request; ``live_policies`` implements it.
 
-Border: a protocol and the values it takes. ``loop/model_requests/own_policy.py`` journals the answer.
+Border: a protocol and its values. ``loop/model_requests/own_policy.py`` journals the decisions.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ from palimpsest.transcript.values import ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class PolicyMoment:
-    """The session just before a request, as a person's own policy is asked about it."""
+    """The session just before a request: the input of the user's own policy."""
 
     session_id: str
     view: View
     compact: CompactPolicy
-    """By which the messages after the newest summary are found."""
+    """The policy by which the messages after the newest summary are found."""
     model: ModelInfo
     reserve: int
     now: int
@@ -30,48 +30,48 @@ class PolicyMoment:
     """The tool specs as JSON."""
     tools_tokens: int
     count: Callable[[str], int]
-    """Counts a text as the session's own policy does; for the numbers of the decisions."""
+    """Counts a text's tokens like the session's context policy, for the numbers of the decisions."""
     new_id: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyProposal:
-    """What a person's own policy would decide now, or why it cannot."""
+    """The decisions that the user's own policy would make now, or the reason why it cannot."""
 
     decisions: tuple[Decision, ...] = ()
     problem: str = ""
-    """One sentence where it breaks a law, fails, takes too long or is switched off; nothing is decided then."""
+    """A sentence where it breaks a law, fails, takes too long or is switched off, and decides nothing."""
 
 
 class PolicyStage(Protocol):
-    """A person's own policy in a live session.
+    """The user's own policy in a live session.
 
     Contract: never raises. Where the policy breaks a law, fails or takes too long it is switched off for the
-    turn, nothing is decided, and ``told`` returns one sentence about it.
+    turn, nothing is decided, and ``take_notices`` returns one sentence about it.
     """
 
     @property
     def record(self) -> OwnPolicy:
-        """What is recorded of it."""
+        """The record of the policy on the session."""
 
     def turn_began(self) -> None:
-        """Begin a turn: a policy that was switched off is asked again."""
+        """Begin a turn, and switch the policy on again."""
 
     async def decide(self, moment: PolicyMoment) -> Sequence[Decision]:
-        """Return what is shown otherwise from this request on."""
+        """Return the decisions that hold from this request on."""
 
     async def propose(self, moment: PolicyMoment) -> PolicyProposal:
-        """Return what ``decide`` would return now; changes nothing, and switches nothing off."""
+        """Return the result of ``decide`` without changing any state."""
 
-    def told(self) -> tuple[str, ...]:
+    def take_notices(self) -> tuple[str, ...]:
         """Return and clear the sentences for the user."""
 
 
 PolicyStageFactory = Callable[[object], PolicyStage | None]
-"""Makes a stage of a policy, or of the words that name one; None where it is none, ConfigError where it cannot
-be used in a live session."""
+"""Makes the stage of a policy, given as an object or by name; None for anything else, ConfigError for a policy that
+cannot be used in a live session."""
 
 
 def no_policy_stage(policy: object) -> PolicyStage | None:  # noqa: ARG001  the signature of the factory
-    """Return that nothing is known as a policy."""
+    """Return None, for sessions without own policies."""
     return None

@@ -1,8 +1,8 @@
-"""Assemble the next request incrementally, from cached chunks of the last one and from what is new.
+"""Assemble the next request incrementally, from cached chunks of the last request and from new messages.
 
 Border: not observable. The result equals ``assemble(project(...))``, which starts from the whole
 session and is the fallback wherever this cache cannot be sure. Chunks that changed since the last
-request are removed and written again, so that the cost of a step grows with what is new in it and not
+request are removed and written again, so that the cost of a step grows with its new messages and not
 with the size of the context. One cache belongs to one session and holds its newest request.
 """
 
@@ -18,23 +18,27 @@ from palimpsest.loop.run_inputs.request_chunks import (
     RequestChunks,
     RequestTerms,
 )
-from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions, says_pinned
+from palimpsest.transcript.context_values.decisions import (
+    Decision,
+    EffectiveDecisions,
+    is_marked_pinned,
+)
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef
 
 NEWEST = 64
-"""Two states of a session nearly always differ only among this many of the newest messages."""
+"""Newest messages among which two states of a session nearly always differ."""
 
 CHUNK_MESSAGES = 16
-"""Messages of a chunk, if a turn ends there: fewer cost more to write, more cost more to change."""
+"""Messages from which on a chunk ends with a turn: smaller chunks cost more to write, larger ones more to change."""
 
 REST = 20
-"""Requests that are assembled from the whole session, after chunks could not be made."""
+"""Number of requests that are assembled from the whole session after chunks could not be made."""
 
 
 class RequestCache:
-    """Caches the chunks that the newest request of a session was made of."""
+    """Caches the chunks of a session's newest request."""
 
     def __init__(self) -> None:
         self._past: _CachedRequest | None = None
@@ -46,7 +50,7 @@ class RequestCache:
         """Whether the newest request is known."""
         return self._past is not None
 
-    def kept(self, name: str, value: object, keep: Callable[[], BlobRef]) -> BlobRef:
+    def stored_blob(self, name: str, value: object, keep: Callable[[], BlobRef]) -> BlobRef:
         """Return the blob that stores a value; it is stored again only when it changed."""
         known = self._kept.get(name)
         if known is None or (known[0] is not value and known[0] != value):
@@ -71,15 +75,15 @@ class RequestCache:
         if self._rest or not terms.local:
             self._rest = max(0, self._rest - 1)
             return None
-        if past is None or not past.goes_on(terms, decisions):
+        if past is None or not past.continues(terms, decisions):
             past = _CachedRequest(terms, recorded(), tools())
         try:
-            found = past.assembly(messages, decisions, read)
+            assembly = past.assembly(messages, decisions, read)
         except NotIncremental:
             self._rest = REST
             return None
         self._past = past
-        return found
+        return assembly
 
 
 class _CachedRequest:
@@ -87,24 +91,24 @@ class _CachedRequest:
 
     def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None) -> None:
         self._terms = terms
-        self._pile = RequestChunks(terms, recorded, tools)
+        self._chunks = RequestChunks(terms, recorded, tools)
         self._messages: Messages = ()
         self._folded: Messages = ()
         self._names: dict[str, int] = {}
         """The index of each message, also by the ids of its parts, in the folded messages."""
         self._decisions: tuple[Decision, ...] = ()
-        self._about: dict[str, list[tuple[int, Decision]]] = {}
-        """Decisions by the part or message they are about, with their index."""
+        self._decisions_by_id: dict[str, list[tuple[int, Decision]]] = {}
+        """Decisions with their index, by the id of their part or message."""
         self._pinned: list[tuple[int, str]] = []
-        """Parts with a pin of their own, with the index of their message."""
+        """Parts that are themselves marked as pinned, with the index of their message."""
         self._pins: set[str] = set()
-        """Parts that a decision pins, or pinned once."""
+        """Parts that any decision pinned."""
         self._drops = False
-        """A decision drops something."""
+        """Whether any decision drops a part."""
         self._prompt: str | None = None
         """The newest prompt, which is sent even where it was excluded."""
 
-    def goes_on(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
+    def continues(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
         """Return whether the next request has the same terms, and no decision was removed."""
         same = decisions[: len(self._decisions)] == self._decisions
         return same and self._terms == terms
@@ -115,24 +119,24 @@ class _CachedRequest:
         """Return the request of the session as it is now."""
         same = same_until(self._messages, messages)
         names = self._decide(decisions)
-        shown = self._fold(messages, decisions, same, decided=bool(names))
-        names |= self._prompts(shown, decisions)
+        visible = self._fold(messages, decisions, same, decided=bool(names))
+        names |= self._prompts(visible, decisions)
         kept = min(
             (self._names[name] for name in names if name in self._names),
             default=len(self._folded),
         )
-        kept = self._pile.take(min(kept, same_until(self._folded, shown)))
+        kept = self._chunks.take(min(kept, same_until(self._folded, visible)))
         self._forget(kept)
-        self._folded = shown
+        self._folded = visible
         self._note_pins(messages, same)
         self._messages = messages
-        self._put(shown[kept:], kept, read)
+        self._index_messages(visible[kept:], kept, read)
         if not self._all_pins_shown():
             raise NotIncremental
-        return self._pile.assembly()
+        return self._chunks.assembly()
 
     def _decide(self, decisions: tuple[Decision, ...]) -> set[str]:
-        """Index new decisions, and return the ids of what they are about."""
+        """Index new decisions, and return the ids of their parts and messages."""
         names = set()
         for at in range(len(self._decisions), len(decisions)):
             decision = decisions[at]
@@ -145,7 +149,7 @@ class _CachedRequest:
                     raise NotIncremental
                 self._pins.add(decision.part_id)
             if name is not None:
-                self._about.setdefault(name, []).append((at, decision))
+                self._decisions_by_id.setdefault(name, []).append((at, decision))
                 names.add(name)
         self._decisions = decisions
         return names
@@ -159,22 +163,22 @@ class _CachedRequest:
         if (
             self._messages
             and not decided
-            and [one.id for one in before] == [one.id for one in replaced]
+            and [message.id for message in before] == [message.id for message in replaced]
             and all(map(is_plain, before))
             and all(map(is_plain, now))
         ):
             end = len(self._folded) - len(before)
             if end >= 0 and all(map(is_, self._folded[end:], before)):
                 return self._folded[:end] + now
-        return View(messages, decisions).folded(self._terms.policy.compact)
+        return View(messages, decisions).folded_messages(self._terms.policy.compact)
 
     def _prompts(self, shown: Messages, decisions: tuple[Decision, ...]) -> set[str]:
-        """Return the prompts that became, or no longer are, the newest, where that makes a difference."""
+        """Return the prompts that became, or no longer are, the newest, where any part is dropped."""
         if not self._drops:
             return set()
         newest = newest_visible_prompt(shown, EffectiveDecisions(decisions))
         before, self._prompt = self._prompt, newest.id if newest is not None else None
-        return {one for one in (before, self._prompt) if one is not None} - (
+        return {message for message in (before, self._prompt) if message is not None} - (
             {before} & {self._prompt}
         )
 
@@ -188,15 +192,15 @@ class _CachedRequest:
             self._pinned.pop()
         for at in range(same, len(messages)):
             for part in messages[at].parts:
-                if says_pinned(part):
+                if is_marked_pinned(part):
                     self._pinned.append((at, part.id))
 
     def _all_pins_shown(self) -> bool:
-        """Return whether every pinned part is shown, so that none has to be quoted."""
-        shown = self._pile.shown
+        """Return whether every pinned part is shown, so that none must be quoted."""
+        shown = self._chunks.shown
         return self._pins <= shown and all(part_id in shown for _, part_id in self._pinned)
 
-    def _put(self, messages: Messages, start: int, read: Read) -> None:
+    def _index_messages(self, messages: Messages, start: int, read: Read) -> None:
         if not messages:
             return
         names = self._names
@@ -208,19 +212,19 @@ class _CachedRequest:
                 raise NotIncremental
         about = sorted(
             (
-                found
-                for name, decided in self._about.items()
+                entry
+                for name, entries in self._decisions_by_id.items()
                 if names.get(name, -1) >= start
-                for found in decided
+                for entry in entries
             ),
-            key=lambda found: found[0],
+            key=lambda entry: entry[0],
         )
         decisions = tuple(decision for _, decision in about)
         view = View(messages, decisions, read_texts(messages, read, decisions))
-        # Without decisions and stored texts, all of it is shown as it is journaled.
+        # Without decisions and stored texts, messages are shown as they are journaled.
         applied = apply_decisions(messages, view) if decisions or view.texts else messages
         for begin, end in _pieces(messages):
-            self._pile.put(messages[begin:end], applied[begin:end])
+            self._chunks.put(messages[begin:end], applied[begin:end])
 
 
 def is_plain(message: Message) -> bool:
@@ -252,10 +256,10 @@ def _names_of(message: Message) -> list[str]:
 
 
 def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:
-    """Yield where each chunk begins and ends: some turns, or the rest of one."""
+    """Yield the span of each chunk: some turns, or the rest of a turn."""
     begin = 0
-    for at, one in enumerate(messages):
-        if at - begin >= CHUNK_MESSAGES and isinstance(one.info, UserMessage):
+    for at, message in enumerate(messages):
+        if at - begin >= CHUNK_MESSAGES and isinstance(message.info, UserMessage):
             yield begin, at
             begin = at
     yield begin, len(messages)

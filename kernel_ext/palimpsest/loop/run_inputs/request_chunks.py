@@ -1,11 +1,11 @@
 """Write a request in a provider's format with parts, hash and tokens of each message, whole or chunk by chunk.
 
-Border: pure. One function converts a projection for a whole request and for a chunk of one, so that a request
-joined from chunks (``loop/run_inputs/request_cache.py``) equals one that is written at once. A stack of chunks
-is converted each alone to what it would be among the others: every rule of the default policy depends on one
-message, on a call and its results, or on two neighbours. So a chunk ends where no neighbours are merged, holds
-the results of its calls, and shares no call id with another; where that is impossible, ``NotIncremental`` is
-raised, and the request is assembled from the whole session instead.
+Border: pure. One function converts a projection for a whole request and for a chunk, so that a request joined
+from chunks (``loop/run_inputs/request_cache.py``) equals a request that is written at once. Each chunk converts
+alone as it would among the others, since every rule of the default policy depends on one message, on a call
+and its results, or on two neighbours. So a chunk ends where no neighbours are merged, holds the results of its
+calls, and shares no call id with another; where that is impossible, ``NotIncremental`` is raised, and the
+request is assembled from the whole session instead.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -21,8 +21,8 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.message_repair.rule_order import CLOSING, repaired_in_order
 from palimpsest.context.request_assembly.projection import (
     Projection,
-    head,
     reaches_model,
+    system_messages,
     tokens_by_kind,
 )
 from palimpsest.model.wire.native_blocks import are_paired
@@ -54,14 +54,14 @@ LEAD: NeutralMessages = (
     NeutralMessage(role="assistant", blocks=(CallBlock(call_id=LEAD_ID, tool="lead", input={}),)),
     NeutralMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
 )
-"""Stands for all that precedes a chunk, so that it is not repaired as the beginning of a request."""
+"""Stands for the messages before a chunk, so that it is not repaired as the beginning of a request."""
 CLOSED = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
-"""What the rules append after a final answer; at the end of a chunk it is removed again."""
+"""The message that the rules append after a final answer; at the end of a chunk it is removed again."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenMessages:
-    """Neutral messages in a provider's format, and what is recorded of them."""
+    """Neutral messages in a provider's format, and their records."""
 
     sent: tuple[Body, ...]
     hashes: tuple[str, ...]
@@ -73,12 +73,12 @@ class WrittenMessages:
 
 
 Recorded = Mapping[tuple[str, tuple[str, ...]], ContextItem]
-"""What was recorded of the messages of the newest request, by their hash and parts; of those sent again by role and parts."""
+"""Records of the newest request's messages, by hash and parts; those of messages sent again by role and parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A request before its cache marks: what is sent, and what is recorded of it."""
+    """A request before its cache marks: the messages to send, and their records."""
 
     projection: Projection
     sent: tuple[Body, ...]
@@ -92,10 +92,10 @@ def assemble(
 ) -> Assembly:
     """Convert a whole projection of a session to its provider's format."""
     tools = projection.tools_tokens
-    found = write_messages(
+    written = write_messages(
         projection.messages, model, count, summaries(messages), tools_tokens=tools
     )
-    return Assembly(projection, found.sent, found.hashes, found.items, found.kinds)
+    return Assembly(projection, written.sent, written.hashes, written.items, written.kinds)
 
 
 def write_messages(
@@ -107,28 +107,32 @@ def write_messages(
     tools_tokens: int = 0,
     recorded: Recorded | None = None,
 ) -> WrittenMessages:
-    """Convert neutral messages; ``of_compactions`` are the transcript messages that hold summaries.
+    """Convert neutral messages; ``of_compactions`` are the ids of summary messages.
 
-    A message that was sent before, unchanged, has the tokens that were recorded then.
+    A message that was sent before, unchanged, keeps its recorded tokens.
     """
     provider = convert(messages, model)
-    hashes = tuple(message_hash(one.body) for one in provider)
-    known = _known(provider, hashes, recorded) if recorded else {}
+    hashes = tuple(message_hash(written.body) for written in provider)
+    known = _recorded_items(provider, hashes, recorded) if recorded else {}
     items = [
-        _recorded_item(one, sha256, known) for one, sha256 in zip(provider, hashes, strict=True)
+        _recorded_item(written, sha256, known)
+        for written, sha256 in zip(provider, hashes, strict=True)
     ]
     unrecorded = {
-        part for one, item in zip(provider, items, strict=True) if not item for part in one.part_ids
+        part
+        for written, item in zip(provider, items, strict=True)
+        if not item
+        for part in written.part_ids
     }
     weights = tuple(_weights(message, known, unrecorded, count) for message in messages)
     if None in items:
         by_part = _by_part(messages, weights)
         items = [
-            item or _item(one, sha256, by_part, count)
-            for item, one, sha256 in zip(items, provider, hashes, strict=True)
+            item or _item(written, sha256, by_part, count)
+            for item, written, sha256 in zip(items, provider, hashes, strict=True)
         ]
     return WrittenMessages(
-        sent=tuple(one.body for one in provider),
+        sent=tuple(written.body for written in provider),
         hashes=hashes,
         items=tuple(item for item in items if item is not None),
         tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),
@@ -137,21 +141,21 @@ def write_messages(
 
 
 def recorded_items(items: Iterable[ContextItem]) -> Recorded:
-    """Return what was recorded of messages that name their parts."""
+    """Return the records of messages with known parts, by hash and parts."""
     return {(item.sha256, item.part_ids): item for item in items if item.part_ids}
 
 
-def _known(
+def _recorded_items(
     provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded: Recorded
 ) -> Recorded:
-    """Return what was recorded of exactly these messages."""
-    found = {}
-    for one, sha256 in zip(provider, hashes, strict=True):
-        item = recorded.get((sha256, one.part_ids))
-        role = str(one.body["role"])
-        if item is not None and item.role == role and item.message_id == one.message_id:
-            found[role, one.part_ids] = item
-    return found
+    """Return the records of exactly these messages, by role and parts."""
+    items = {}
+    for message, sha256 in zip(provider, hashes, strict=True):
+        item = recorded.get((sha256, message.part_ids))
+        role = str(message.body["role"])
+        if item is not None and item.role == role and item.message_id == message.message_id:
+            items[role, message.part_ids] = item
+    return items
 
 
 def _weights(
@@ -159,8 +163,8 @@ def _weights(
 ) -> tuple[int, ...]:
     """Return the tokens of each block.
 
-    Those of a recorded answer are all assigned to its first block, unless another message, of which nothing is recorded,
-    has one of its parts: a picture of a result, which some providers get in a message of the user.
+    The tokens of a recorded answer are all assigned to its first block, unless an unrecorded message has one of its
+    parts, such as a picture of a result, which some providers get in a user message.
     """
     blocks = message.blocks
     if known and len(blocks) == 1 and _is_plain(blocks[0]):
@@ -171,21 +175,21 @@ def _weights(
         parts = tuple(str(block.part_id) for block in blocks)
         if message.role == "tool":
             each = [known.get((message.role, (part,))) for part in parts]
-            found = tuple(item.tokens - MESSAGE_TOKENS for item in each if item is not None)
-            if len(found) == len(blocks):
-                return found
+            weights = tuple(item.tokens - MESSAGE_TOKENS for item in each if item is not None)
+            if len(weights) == len(blocks):
+                return weights
         elif (
             (message.role, parts) in known
             and len(set(parts)) == len(parts)
             and unrecorded.isdisjoint(parts)
         ):
-            whole = known[message.role, parts].tokens - MESSAGE_TOKENS
-            return (whole, *(0 for _ in parts[1:]))
+            total = known[message.role, parts].tokens - MESSAGE_TOKENS
+            return (total, *(0 for _ in parts[1:]))
     return tuple(block_tokens(block, count) for block in blocks)
 
 
 def _is_plain(block: Block) -> bool:
-    """Return whether a block is sent as it is, and is of the same kind as its neighbours."""
+    """Return whether a block is sent unchanged, and its tokens are of its message's kind."""
     if block.part_id is None:
         return False
     if block.type == "text":
@@ -196,34 +200,34 @@ def _is_plain(block: Block) -> bool:
 def _by_part(
     messages: NeutralMessages, weights: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
-    """Return the tokens of each part, its result apart from the rest."""
-    found: dict[tuple[bool, str], int] = {}
+    """Return the tokens of each part, those of its result separately."""
+    chunks: dict[tuple[bool, str], int] = {}
     for message, weighed in zip(messages, weights, strict=True):
         for block, tokens in zip(message.blocks, weighed, strict=True):
             if block.part_id is not None:
                 key = (block.type == "result", block.part_id)
-                found[key] = found.get(key, 0) + tokens
-    return found
+                chunks[key] = chunks.get(key, 0) + tokens
+    return chunks
 
 
-def _recorded_item(one: ProviderMessage, sha256: str, known: Recorded) -> ContextItem | None:
-    """Return what was recorded of exactly this message."""
-    same = known.get((str(one.body["role"]), one.part_ids))
+def _recorded_item(message: ProviderMessage, sha256: str, known: Recorded) -> ContextItem | None:
+    """Return the record of exactly this message."""
+    same = known.get((str(message.body["role"]), message.part_ids))
     return same if same is not None and same.sha256 == sha256 else None
 
 
 def _item(
-    one: ProviderMessage, sha256: str, by_part: Mapping[tuple[bool, str], int], count: Count
+    message: ProviderMessage, sha256: str, by_part: Mapping[tuple[bool, str], int], count: Count
 ) -> ContextItem:
-    """Return the record of a provider message: where it came from, and its tokens."""
-    role = str(one.body["role"])
-    tokens = sum(by_part.get((role == "tool", part), 0) for part in one.part_ids)
+    """Return the record of a provider message: its source and its tokens."""
+    role = str(message.body["role"])
+    tokens = sum(by_part.get((role == "tool", part), 0) for part in message.part_ids)
     if role == "system":
-        tokens = count(prompt_text((one.body,)))
+        tokens = count(prompt_text((message.body,)))
     return ContextItem(
         role=role,
-        message_id=one.message_id,
-        part_ids=one.part_ids,
+        message_id=message.message_id,
+        part_ids=message.part_ids,
         sha256=sha256,
         tokens=MESSAGE_TOKENS + tokens,
     )
@@ -235,7 +239,7 @@ class NotIncremental(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestTerms:
-    """What all chunks of a request depend on; when it changes, no chunk is kept."""
+    """The inputs of all chunks of a request; when they change, no chunk is kept."""
 
     system: tuple[str, ...]
     tools: tuple[ToolSpec, ...]
@@ -256,12 +260,12 @@ class RequestTerms:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Consecutive messages of a session, and what is sent of them."""
+    """Consecutive messages of a session in the forms from journal to provider."""
 
     messages: Messages
-    """As the session holds them."""
+    """The messages as journaled."""
     applied: Messages
-    """As decisions leave them."""
+    """The messages with decisions applied."""
     flat: NeutralMessages
     written: WrittenMessages
     calls: tuple[str, ...]
@@ -283,7 +287,7 @@ class RequestChunks:
         self._calls: set[str] = {LEAD_ID}
         self._length = 0
         self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
-        first = head(terms.system)
+        first = system_messages(terms.system)
         # A user message follows, or a provider's placeholder for an empty conversation would be appended.
         written = write_messages(first + LEAD[:1], terms.model, terms.count, frozenset())
         self._heads = len(first)
@@ -297,14 +301,14 @@ class RequestChunks:
         self._kinds = dict.fromkeys(REQUEST_KINDS, 0)
         self._kinds |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
 
-    def take(self, kept: int) -> int:
-        """Remove chunks until no more than the first ``kept`` messages are left; return how many are.
+    def take(self, count: int) -> int:
+        """Remove chunks until at most the first ``count`` messages are left; return their number.
 
-        What of their messages is put back as it was is not counted again.
+        A removed message that is put back unchanged is not counted again.
         """
         taken: list[ContextItem] = []
-        while self._length > kept:
-            taken += self._take().written.items
+        while self._length > count:
+            taken += self._pop_chunk().written.items
         if taken:
             self._recorded = recorded_items(taken)
         return self._length
@@ -312,27 +316,33 @@ class RequestChunks:
     def put(self, messages: Messages, applied: Messages) -> None:
         """Add messages on top, with decisions applied in ``applied``; raises NotIncremental."""
         flat = neutral_messages(applied, self._terms.model.ref, self._terms.policy.convert)
-        calls = self._checked(flat)
-        cleaned = self._cleaned(flat)
+        calls = self._call_ids(flat)
+        cleaned = self._repair(flat)
         terms = self._terms
         written = write_messages(
             cleaned, terms.model, terms.count, summaries(messages), recorded=self._recorded
         )
-        if _ids_sent(written) != {
-            block.call_id for one in cleaned for block in one.blocks if block.type == "call"
+        sent_ids = {call["id"] for body in written.sent for call in body.get("tool_calls", ())}
+        if sent_ids != {
+            block.call_id for message in cleaned for block in message.blocks if block.type == "call"
         }:
             raise NotIncremental
         if self._pieces and not self._may_follow(cleaned, written):
-            below = self._take()
-            self.put(below.messages + messages, below.applied + applied)
+            previous = self._pop_chunk()
+            self.put(previous.messages + messages, previous.applied + applied)
             return
-        shown = tuple(
-            {b.part_id for one in flat for b in one.blocks if b.part_id and reaches_model(b)}
+        visible = tuple(
+            {
+                b.part_id
+                for message in flat
+                for b in message.blocks
+                if b.part_id and reaches_model(b)
+            }
         )
-        self._add(Chunk(messages, applied, cleaned, written, calls, shown))
+        self._push_chunk(Chunk(messages, applied, cleaned, written, calls, visible))
 
     def assembly(self) -> Assembly | None:
-        """Return the whole request; None where its end would have to be closed."""
+        """Return the whole request; None where a closing message must be appended."""
         closes = self._speaks_last("assistant") and self._target.user_last
         if closes or len(self._flat) == self._heads or len(self._sent) == self._sent_heads:
             return None
@@ -345,7 +355,7 @@ class RequestChunks:
             {kind: tokens for kind, tokens in self._kinds.items() if tokens},
         )
 
-    def _add(self, piece: Chunk) -> None:
+    def _push_chunk(self, piece: Chunk) -> None:
         self._pieces.append(piece)
         self._length += len(piece.messages)
         self._calls.update(piece.calls)
@@ -358,7 +368,7 @@ class RequestChunks:
         for kind, tokens in piece.written.kinds.items():
             self._kinds[kind] = self._kinds.get(kind, 0) + tokens
 
-    def _take(self) -> Chunk:
+    def _pop_chunk(self) -> Chunk:
         piece = self._pieces.pop()
         self._length -= len(piece.messages)
         self._calls.difference_update(piece.calls)
@@ -371,7 +381,7 @@ class RequestChunks:
             self._kinds[kind] -= tokens
         return piece
 
-    def _checked(self, flat: NeutralMessages) -> tuple[str, ...]:
+    def _call_ids(self, flat: NeutralMessages) -> tuple[str, ...]:
         """Return the ids of the calls; raises NotIncremental unless they are unique, with results here."""
         blocks = [block for message in flat for block in message.blocks]
         calls = tuple(block.call_id for block in blocks if block.type == "call")
@@ -381,26 +391,26 @@ class RequestChunks:
             len(own) < len(calls)
             or not results <= own
             or not own.isdisjoint(self._calls)
-            or any(not one.strip() for one in calls)
+            or any(not call.strip() for call in calls)
             or (any(map(holds_native, flat)) and not are_paired(flat))
         ):
             raise NotIncremental
         return calls
 
-    def _cleaned(self, flat: NeutralMessages) -> NeutralMessages:
+    def _repair(self, flat: NeutralMessages) -> NeutralMessages:
         if not flat:
             return flat
         lead = LEAD if len(self._flat) > self._heads else ()
         rule = self._terms.policy.hygiene.rule
-        found = repaired_in_order(lead + flat, lambda messages: messages, rule, self._target)
-        if found[: len(lead)] != lead:
+        repaired = repaired_in_order(lead + flat, lambda messages: messages, rule, self._target)
+        if repaired[: len(lead)] != lead:
             raise NotIncremental
-        if found and found[-1] == CLOSED:
-            found = found[:-1]
-        return found[len(lead) :]
+        if repaired and repaired[-1] == CLOSED:
+            repaired = repaired[:-1]
+        return repaired[len(lead) :]
 
     def _may_follow(self, flat: NeutralMessages, written: WrittenMessages) -> bool:
-        """Return whether the messages need no merge with the top chunk, and nothing between."""
+        """Return whether the messages can follow the top chunk without a merge or a message between them."""
         if not flat:
             return True
         first = flat[0].role
@@ -416,7 +426,3 @@ class RequestChunks:
 
     def _speaks_last(self, role: str) -> bool:
         return len(self._flat) > self._heads and self._flat[-1].role == role
-
-
-def _ids_sent(written: WrittenMessages) -> set[str]:
-    return {call["id"] for body in written.sent for call in body.get("tool_calls", ())}

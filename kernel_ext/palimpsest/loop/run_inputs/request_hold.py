@@ -1,6 +1,6 @@
 """The protocol through which the loop holds a request before it is sent; the session layer implements it.
 
-Border: a protocol. ``loop/context_management/request_proposals.py`` makes the proposals that are shown meanwhile.
+Border: a protocol. ``loop/context_management/request_proposals.py`` makes the proposals that the user sees meanwhile.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,21 +13,21 @@ from palimpsest.transcript.context_values.proposed_request import ProposedReques
 Propose = Callable[[], Awaitable[ProposedRequest]]
 
 Release = Literal["send", "another-summary", "older-summary"]
-"""``another-summary``: the new summary that the request would be the first to use is put aside, and another is
-requested; ``older-summary``: the one that was put aside is used, and nothing else is requested in its place."""
+"""``another-summary``: the new, still unused summary is set aside, and another is requested; ``older-summary``: the
+summary that was set aside is used, and no other is requested."""
 
 
 @dataclass(slots=True)
 class PostponedPruning:
-    """What a policy prunes when a turn has ended, while requests are held: it waits for the next released one."""
+    """The pruning at a turn's end that waits, in step mode, for the next released request."""
 
     until: str = ""
-    """The id of the newest message of that turn; empty where nothing waits."""
+    """Id of the newest message of that turn; empty where nothing waits."""
     keep: Callable[[str], None] = lambda _until: None
-    """Keeps it beyond the kernel, outside the log."""
+    """Stores ``until`` beyond the kernel, outside the log."""
 
     def put(self, until: str) -> None:
-        """Postpone the pruning of the turn that ends with a message; empty where nothing waits any more."""
+        """Postpone the pruning of the turn that ends with a message; an empty id ends the wait."""
         self.until = until
         self.keep(until)
 
@@ -44,10 +44,10 @@ class RequestHold(Protocol):
         """Whether requests are held."""
 
     async def hold(self, propose: Propose, abort: Abort) -> Release:
-        """Return what a person decides about the request; ``propose`` is called again after each change.
+        """Return the user's decision about the request; ``propose`` is called again after each change.
 
-        Raises Aborted, and whatever ``propose`` raises.
+        Raises Aborted, and every error of ``propose``.
         """
 
-    async def beside(self) -> None:
-        """Return when a request outside of the turns may be sent: with the next request that is let go."""
+    async def wait_for_release(self) -> None:
+        """Wait until a request outside of the turns may be sent: with the next request that is released."""

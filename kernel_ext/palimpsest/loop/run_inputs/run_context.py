@@ -1,7 +1,6 @@
-"""What the session layer passes to a turn, by who uses it: the requests, the tool calls, the turn itself.
+"""The services that the session layer passes to a turn: for requests, for tool calls, for the turn itself.
 
-The loop decides what happens next; it neither opens sessions nor knows front ends. The session
-layer builds one ``RunContext`` for each run.
+The loop neither opens sessions nor knows front ends. The session layer builds one ``RunContext`` for each run.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class SummaryModel:
-    """The model that is to write summaries instead of the session's."""
+    """The model that writes summaries instead of the session's."""
 
     name: str
     model: Model | None = None
@@ -52,13 +51,13 @@ class StepSetup:
     summary_model: SummaryModel | None = None
     """Writes summaries, where the policy names a model for them."""
     summary_system_prompt: str | None = None
-    """The system prompt for summaries, where the user configured another than ours."""
+    """The system prompt for summaries, where the user configured another one."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that the agent sets for every request, such as a temperature."""
     wants_structured: bool = False
-    """The turn is to end with a structured answer."""
+    """The turn must end with a structured answer."""
     retries: int = 0
-    """How often a plain-text answer is asked for again as structured output."""
+    """How often the model is asked again after a plain-text answer."""
 
 
 @dataclass
@@ -76,7 +75,7 @@ class ProjectFiles:
 
 @dataclass(slots=True)
 class RequestServices:
-    """What the requests of a run are made of and with, and who is asked before one is sent."""
+    """The services for the requests of a run: their inputs, and the checks before they are sent."""
 
     log: SessionLog
     abort: Abort
@@ -86,7 +85,7 @@ class RequestServices:
     """A number from 0 to 1, for the wait before a retry."""
     hooks: Hooks
     hold: Callable[[], RequestHold | None] = lambda: None
-    """Returns what holds each request before it is sent; None where step mode is off."""
+    """Returns the hold on requests before they are sent; None where step mode is off."""
     afford: Callable[[ModelInfo], Awaitable[None]] | None = None
     """Awaited before each request; raises UserError when the spending limit was reached."""
     spent: Callable[[Spent], None] | None = None
@@ -94,9 +93,9 @@ class RequestServices:
     first_time: Callable[[str], str] = lambda _provider: ""
     """The notice to the user before the first request to a provider; empty where it was shown."""
     own_policy: Callable[[], PolicyStage | None] = lambda: None
-    """Returns the person's own policy that is asked before each request; None where there is none."""
+    """Returns the user's own policy, which runs before each request; else None."""
     policy_notices: list[str] = field(default_factory=list)
-    """Sentences about it for the user, which the next answer takes."""
+    """Sentences about that policy for the user, shown with the next answer."""
     refused_tools: set[tuple[str, str]] = field(default_factory=set)
     """Tools of the session that a provider refused: the provider, and the tool's spec as JSON."""
     cache: RequestCache = field(default_factory=RequestCache)
@@ -105,23 +104,23 @@ class RequestServices:
 
 @dataclass(slots=True)
 class TurnServices:
-    """What goes on around the steps of a run: steered prompts, compactions and snapshots."""
+    """The services around the steps of a run: steered prompts, compactions and snapshots."""
 
     deliver: Callable[[], bool]
-    """Turn steered prompts into messages, now; true when there were any."""
+    """Turns steered prompts into messages; returns whether there were any."""
     postponed: PostponedPruning = field(default_factory=PostponedPruning)
-    """What the session's last turn left for the next request that is let go."""
+    """The pruning that the session's last turn postponed to the next released request."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Whether a compaction runs, for callers that wait for it."""
     files: ProjectFiles | None = None
     """Takes snapshots of the project; None where that is switched off."""
     may_write_again: bool = True
-    """No summary of this run failed, so one that lacks something may be requested once more."""
+    """Whether a defective summary may be requested once more, as long as none of this run failed."""
 
 
 @dataclass(slots=True)
 class RunContext:
-    """What one run of the loop works with, by who uses it; what only reads or writes the session takes its log."""
+    """The services of one run of the loop; code that only reads or writes the session takes its log instead."""
 
     requests: RequestServices
     tools: RunTools

@@ -1,7 +1,7 @@
 """Turn the deltas of one answer into our events, to its real end, with its usage and cost.
 
-This is the same for every way by which the deltas came: litellm, a model of this process, or the provider's own
-stream. A step is complete only when the provider itself said so, which the tap recorded beside the deltas.
+All sources of deltas share it: litellm, a model of this process, or the provider's own stream. A step is complete
+only when the provider itself reported its end, which the tap recorded beside the deltas.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from palimpsest.model.adapter import usage
 from palimpsest.model.adapter.raw_stream import StreamTap
 from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
 from palimpsest.model.errors import classification
-from palimpsest.model.errors.explanations import address, place
+from palimpsest.model.errors.explanations import address, server_name
 from palimpsest.model.interface import (
     LISTED_AS,
     ModelRequest,
@@ -42,7 +42,7 @@ PLACEHOLDER_KEY = "not-needed"
 
 
 def read_timeout(address: str | None, seconds: float | None) -> float:
-    """Return how long a server may be silent: so many seconds, or as long as its place allows."""
+    """Return how long a server may be silent: ``seconds`` if given, else longer for a local server."""
     if seconds is not None:
         return seconds
     return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(address) else READ_TIMEOUT_SECONDS
@@ -52,18 +52,18 @@ Deltas = Callable[[ModelRequest, StreamTap], AsyncGenerator[Any, None]]
 """Yields None once a request was accepted, then the deltas of its answer."""
 
 
-async def breathing(values: AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
-    """Yield values, and let other tasks run: a burst never waits, and would keep the event loop from a cancel."""
-    breath = time.monotonic()
+async def yielding_to_others(values: AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
+    """Yield values, and let other tasks run: a burst never waits, so that a cancel would not be handled."""
+    last_pause = time.monotonic()
     async for value in values:
-        if time.monotonic() - breath > LONGEST_BURST_SECONDS:
+        if time.monotonic() - last_pause > LONGEST_BURST_SECONDS:
             await asyncio.sleep(0)
-            breath = time.monotonic()
+            last_pause = time.monotonic()
         yield value
 
 
 async def answer_events(request: ModelRequest, deltas: Deltas) -> AsyncGenerator[StreamEvent, None]:
-    """Yield the events of an answer; raises ModelFailed for whatever goes wrong, and for one without a real end."""
+    """Yield the events of an answer; raises ModelFailed for any failure, and for an answer without a real end."""
     tap, model = StreamTap(), request.model
     try:
         async with aclosing(_events(request, tap, deltas(request, tap))) as events:
@@ -85,7 +85,7 @@ async def _events(
     target = profile(request.model.ref)
     joiner = StreamJoiner(
         target.family,
-        {tool_name(one.name, target): one.name for one in request.tools},
+        {tool_name(tool.name, target): tool.name for tool in request.tools},
         tap.provider_calls,
         tap.responses_calls,
     )
@@ -101,8 +101,8 @@ async def _events(
     if tap.finish is None:
         raise ModelFailed(classification.ended_early(address(request.model.api_base)))
     if tap.finish.lower() in BROKEN_FINISHES:
-        where = place(request.model.ref.provider, request.model.api_base)
-        raise ModelFailed(classification.ended_badly(where, tap.finish, tap.told))
+        where = server_name(request.model.ref.provider, request.model.api_base)
+        raise ModelFailed(classification.ended_badly(where, tap.finish, tap.explanation))
     for event in joiner.end(tap.finish):
         yield event
     joiner.refused = joiner.refused or tap.refused
@@ -117,7 +117,7 @@ async def _events(
 
 
 def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
-    reported = usage.normalise(tap.usage)
+    reported = usage.normalise_usage(tap.usage)
     wrote = joiner.written
     thought = "".join(joiner.reasoning)
     silent = reported is not None and not reported.output + reported.reasoning

@@ -1,11 +1,10 @@
 """Join calls of Gemini whose arguments come in pieces (``partialArgs``), which litellm would run without them.
 
-A call begins with its name and ``willContinue``; each piece gives a value to a path of its input, and a text goes on
-under the same path while its piece says so; the call ends with a piece that does not go on. Written by Google's
+A call begins with its name and ``willContinue``; each piece sets a value at a path of its input, and a text continues at
+the same path while its piece has ``willContinue``; the call ends with a piece without it. Follows Google's
 documentation of streamed function call arguments.
-
-Border: a raw chunk goes in and is changed in place: pieces are taken out, and a whole call stands where its last piece
-stood. A call whose input never ended is none: the answer is marked as malformed, and is asked for again.
+Border: a raw chunk is changed in place: pieces are removed, and the whole call replaces its last piece. A call whose
+input never ended does not count: the answer is marked as malformed, and requested again.
 """
 
 import re
@@ -15,7 +14,7 @@ from typing import Any
 Json = dict[str, Any]
 
 MALFORMED = "MALFORMED_FUNCTION_CALL"
-"""Google's finish for a call that is none."""
+"""Google's finish reason for a malformed call."""
 CUT = "The arguments of {name} did not come to an end."
 STEP = re.compile(
     r"""\.(?P<word>[^.\[\]'"\s]+)|\[(?P<index>\d{1,6})\]|\['(?P<single>(?:[^'\\]|\\.)*)'\]|\["(?P<double>(?:[^"\\]|\\.)*)"\]"""
@@ -35,11 +34,11 @@ class PartialCall:
     id: str = ""
     args: Json = field(default_factory=dict)
     more: Json = field(default_factory=dict)
-    """What stands beside the call in its part, such as a signature."""
+    """Other fields of the call's part, such as a signature."""
     unfinished: set[str] = field(default_factory=set)
-    """Paths of texts that go on."""
+    """Paths of texts that continue in a later piece."""
     is_broken: bool = False
-    """A piece had a path that says nothing."""
+    """Whether a piece had an unreadable path."""
 
 
 class GeminiPartialCalls:
@@ -51,7 +50,7 @@ class GeminiPartialCalls:
         """The tool of a call whose input cannot be known."""
 
     def join(self, chunk: Any) -> None:
-        """Take the pieces out of a chunk, and put in the calls that end with it."""
+        """Replace the pieces in a chunk by the calls that they complete."""
         candidates = chunk.get("candidates") if isinstance(chunk, dict) else None
         for candidate in candidates if isinstance(candidates, list) else ():
             if not isinstance(candidate, dict):
@@ -59,16 +58,16 @@ class GeminiPartialCalls:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             if isinstance(content, dict) and isinstance(parts, list):
-                content["parts"] = [one for part in parts for one in self._part(part)]
+                content["parts"] = [complete for part in parts for complete in self._part(part)]
             if candidate.get("finishReason"):
                 self._finish(candidate)
 
     def _part(self, part: Any) -> list[Any]:
-        """Return what a part says whole."""
+        """Return the complete parts for a part of a chunk; empty while its call is incomplete."""
         call = part.get("functionCall") if isinstance(part, dict) else None
         if not isinstance(call, dict):
             return [part]
-        known = self._known(call)
+        known = self._open_call(call)
         goes_on = call.get("willContinue") is True
         if known is None and not goes_on and "partialArgs" not in call:
             return [part]
@@ -82,9 +81,9 @@ class GeminiPartialCalls:
             ended += self._end(known)
         return ended
 
-    def _known(self, call: Json) -> PartialCall | None:
-        """Return the call that a piece goes on with: by its id, else the newest, unless the piece names a call."""
-        same = [one for one in self._open if call.get("id") and one.id == call["id"]]
+    def _open_call(self, call: Json) -> PartialCall | None:
+        """Return the call that a piece continues: by its id, else the newest, unless the piece names another call."""
+        same = [known for known in self._open if call.get("id") and known.id == call["id"]]
         if same:
             return same[-1]
         if not self._open or (call.get("id") and self._open[-1].id):
@@ -95,7 +94,7 @@ class GeminiPartialCalls:
 
     def _read(self, known: PartialCall, call: Json) -> None:
         if isinstance(call.get("args"), dict) and call["args"]:
-            # The whole input, by the server's word.
+            # The server sends the whole input.
             known.args, known.unfinished, known.is_broken = call["args"], set(), False
         pieces = call.get("partialArgs")
         for piece in pieces if isinstance(pieces, list) else ():
@@ -111,8 +110,8 @@ class GeminiPartialCalls:
         return [{**known.more, "functionCall": {**call, **({"id": known.id} if known.id else {})}}]
 
     def _finish(self, candidate: Json) -> None:
-        """End what is open at the end of an answer, whose servers may leave out the piece that says so."""
-        ended = [one for known in list(self._open) for one in self._end(known)]
+        """End the open calls at the end of an answer, since some servers omit the closing piece."""
+        ended = [complete for known in list(self._open) for complete in self._end(known)]
         content = candidate.get("content")
         if ended:
             before = content.get("parts") if isinstance(content, dict) else None
@@ -148,20 +147,20 @@ def path_steps(path: str) -> list[str | int] | None:
 
 
 def _set(known: PartialCall, piece: Json) -> bool:
-    """Give the value of a piece to its path; false where the path leads nowhere."""
+    """Set the value of a piece at its path; False where the path is invalid."""
     path = piece.get("jsonPath")
     steps = path_steps(path) if isinstance(path, str) else None
-    kind = next((one for one in VALUES if one in piece), None)
+    kind = next((name for name in VALUES if name in piece), None)
     if steps is None or not isinstance(path, str):
         return False
     goes_on = piece.get("willContinue") is True
     if kind is None:
-        # The end of a text may come without one.
+        # The end of a text may come without a value.
         if not goes_on:
             known.unfinished.discard(path)
         return True
     value = None if kind == "nullValue" else piece[kind]
-    if not _put(known.args, steps, value, is_added=path in known.unfinished):
+    if not _put_value(known.args, steps, value, is_added=path in known.unfinished):
         return False
     if goes_on and kind == "stringValue":
         known.unfinished.add(path)
@@ -170,7 +169,7 @@ def _set(known: PartialCall, piece: Json) -> bool:
     return True
 
 
-def _put(args: Json, steps: list[str | int], value: Any, *, is_added: bool) -> bool:
+def _put_value(args: Json, steps: list[str | int], value: Any, *, is_added: bool) -> bool:
     place: Any = args
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         if not _reach(place, step):
@@ -187,7 +186,7 @@ def _put(args: Json, steps: list[str | int], value: Any, *, is_added: bool) -> b
 
 
 def _reach(place: Any, step: str | int) -> bool:
-    """Make room for a step; false where it does not fit what stands there."""
+    """Make room for a step in a list or object; False where the step does not fit it."""
     if isinstance(step, int):
         if not isinstance(place, list) or step >= LONGEST_LIST:
             return False

@@ -1,10 +1,10 @@
 """Send requests to any provider through litellm, and check its results against the provider's stream.
 
-This is the only module that imports litellm. That is done in the background, with an environment in
-which litellm neither reads ``.env`` files nor uses the network; if the user imported it first, none
-of its globals are touched. Every answer is observed below litellm's own wrapper, because that wrapper
-reports broken answers as finished ones (spec/model-and-store.md A3): a step is complete only
-when the provider itself said so.
+This is the only module that imports litellm: in the background, with an environment in which litellm
+neither reads ``.env`` files nor uses the network; if the user imported it first, its globals stay
+unchanged. Every answer is observed below litellm's own wrapper, because that wrapper reports broken
+answers as finished (spec/model-and-store.md A3): a step is complete only when the provider itself
+reported its end.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ from typing import Any
 from palimpsest.model.adapter.answer_events import (
     PLACEHOLDER_KEY,
     answer_events,
-    breathing,
     read_timeout,
+    yielding_to_others,
 )
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
-from palimpsest.model.adapter.provider_blocks import put_blocks_back, translatable
+from palimpsest.model.adapter.provider_blocks import put_blocks_back, translatable_messages
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
 from palimpsest.model.adapter.resend_guard import send_once
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import has_key, key_of
 from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
-from palimpsest.model.wire.provider_messages import can_think, sendable
+from palimpsest.model.wire.provider_messages import can_think, sendable_messages
 from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.errors import ModelFailed, UnknownError
@@ -74,7 +74,7 @@ class LitellmLoader:
         self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
     def preload(self, *, openai: bool = False) -> Future[Any]:
-        """Begin to import litellm, and what its first call would import, unless that has begun; returns at once."""
+        """Begin to import litellm and the modules of its first call, unless that has begun; returns at once."""
         with self._lock:
             if self._loaded is None:
                 self._loaded = Future()
@@ -91,10 +91,10 @@ class LitellmLoader:
         # Shielded: a cancelled request must not cancel the import that all others wait for.
         litellm = await asyncio.shield(asyncio.wrap_future(self.preload()))
         if self.ours:
-            self._meet(asyncio.get_running_loop(), litellm)
+            self._drop_old_clients(asyncio.get_running_loop(), litellm)
         return litellm
 
-    def _meet(self, loop: asyncio.AbstractEventLoop, litellm: Any) -> None:
+    def _drop_old_clients(self, loop: asyncio.AbstractEventLoop, litellm: Any) -> None:
         """Drop litellm's cached connections when a new event loop appears.
 
         litellm keeps them under the loop's memory address, which a new loop may get again.
@@ -105,19 +105,19 @@ class LitellmLoader:
             litellm.__dict__.pop("module_level_aclient", None)
 
     async def warm(self, *, openai: bool) -> None:
-        """Import in a thread what the first call would import in the event loop."""
+        """Import the modules of the first call in a thread, since that call would block the event loop."""
         if openai not in self._warm:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
             self._warm.add(openai)
 
     def loading(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
-        """Return what imports all that a call needs; None where it is imported."""
+        """Return a coroutine that imports everything a call needs; None where it is imported."""
         if self._loaded is not None and self._loaded.done() and openai in self._warm:
             return None
         return self._ready(openai=openai)
 
     async def _ready(self, *, openai: bool) -> None:
-        with suppress(ImportError):  # told where it is asked
+        with suppress(ImportError):  # the request itself reports it
             await self.get()
             await self.warm(openai=openai)
 
@@ -128,7 +128,7 @@ class LitellmLoader:
     def _load(self, loaded: Future[Any], openai: bool) -> None:  # noqa: FBT001 - a thread's argument
         try:
             loaded.set_result(self._import())
-        except BaseException as error:  # noqa: BLE001 - whoever asks for litellm gets the error
+        except BaseException as error:  # noqa: BLE001 - ``get`` and ``wait`` raise it
             loaded.set_exception(error)
         else:
             _import_late(openai)
@@ -152,7 +152,7 @@ class LitellmLoader:
         leave_bodies_unchecked(litellm.main)
         send_once(litellm.llms.custom_httpx.http_handler)
         put_blocks_back(litellm)
-        # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nothing reads.
+        # The parsed copy of a tokenizer that litellm stores as text: 20 MB that nothing uses.
         litellm.utils.json_data = {}
         litellm.suppress_debug_info = True
         litellm.disable_hf_tokenizer_download = True
@@ -199,11 +199,11 @@ class LitellmModel:
         self._read_timeout = read_timeout_seconds
 
     def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
-        """Return what imports litellm; None where it is imported."""
+        """Return a coroutine that imports litellm; None where it is imported."""
         return LIBRARY.loading(openai=profile(model.ref).openai_client)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Send the request and yield what comes back."""
+        """Send the request and yield the events of its answer."""
         return answer_events(request, self._deltas)
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
@@ -222,7 +222,7 @@ class LitellmModel:
             if not lazy:
                 yield None
             chunks = _within(stream, arguments["timeout"]) if lazy else stream
-            async with aclosing(breathing(chunks)) as paced:
+            async with aclosing(yielding_to_others(chunks)) as paced:
                 async for chunk in paced:
                     if lazy:
                         lazy = False
@@ -241,8 +241,9 @@ class LitellmModel:
         target = profile(model.ref)
         arguments: dict[str, Any] = {
             "model": model.ref.id,
-            "messages": translatable(
-                copy.deepcopy(list(sendable(request.messages, model))), put_back=LIBRARY.ours
+            "messages": translatable_messages(
+                copy.deepcopy(list(sendable_messages(request.messages, model))),
+                put_back=LIBRARY.ours,
             ),
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -257,24 +258,24 @@ class LitellmModel:
         if model.ref.variant is not None:
             arguments["reasoning_effort"] = model.ref.variant
         if request.tools:
-            # Copies, since litellm changes what it is given.
+            # Copies, since litellm changes its arguments.
             arguments["tools"] = [
                 copy.deepcopy(tool_definition(spec, target)) for spec in request.tools
             ]
         if target.window_asked:
             # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
-            asked = {"num_ctx": model.window} if model.window else {}
-            arguments |= {"model": f"ollama_chat/{model.ref.name}", **asked}
+            options = {"num_ctx": model.window} if model.window else {}
+            arguments |= {"model": f"ollama_chat/{model.ref.name}", **options}
         arguments |= {k: v for k, v in request.parameters.items() if v is not None}
         if not can_think(request.messages, model):
             arguments.pop("reasoning_effort", None)
-        arguments |= self._place(request, litellm)
+        arguments |= self._server_arguments(request, litellm)
         if target.caches_by_session and model.api_base is None and request.session_id:
             # Another server with the same interface would refuse the parameter.
             arguments["prompt_cache_key"] = request.session_id
         return arguments
 
-    def _place(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
+    def _server_arguments(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
         """Return the arguments for a server that is not the provider's own: address, format and key."""
         ref, base = request.model.ref, request.model.api_base
         providers = {str(getattr(item, "value", item)) for item in litellm.provider_list}
@@ -286,7 +287,7 @@ class LitellmModel:
         place: dict[str, Any] = {"api_base": base}
         if unknown:
             place["model"] = f"openai/{ref.name}"
-            # Without a key of its own, the server would be sent the user's key for OpenAI.
+            # Without this key, the server would be sent the user's key for OpenAI.
             place["api_key"] = key_of(ref.provider, os.environ) or PLACEHOLDER_KEY
         elif not has_key(ref.provider, os.environ):
             place["api_key"] = PLACEHOLDER_KEY
@@ -306,7 +307,7 @@ async def _within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:
 
 
 def no_provider(provider: str, model_id: str) -> str:
-    """Return the sentence about a provider that nobody knows, and that has no address."""
+    """Return the error sentence for an unknown provider without an address."""
     return (
         f"There is no provider {provider!r}. Check the model's name, or set "
         f"models.{model_id!r}.api_base to the address of an OpenAI-compatible server."

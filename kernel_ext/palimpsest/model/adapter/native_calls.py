@@ -1,10 +1,10 @@
-"""Keep the tool calls of a stream in Anthropic's or Gemini's own form as they were sent, where litellm does not.
+"""Preserve the tool calls of a stream in Anthropic's or Gemini's own form, which litellm garbles.
 
-litellm counts Anthropic's blocks and gives every piece of an input to the newest one, drops an input that stands in
-the start of its block, and writes an empty one at its stop: calls would run without their arguments, or with those of
-another. Gemini's calls it takes anew from each chunk, also where a chunk holds all that were sent before.
+litellm assigns every piece of an input to Anthropic's newest block, drops an input in the start of its block, and
+writes an empty input at its stop: calls would run without their arguments, or with those of another call. It takes
+every Gemini call as new, although a chunk may repeat all earlier calls.
 
-Border: the raw chunk goes in before litellm's parser and after it, beside what that made; nothing is imported of it.
+Border: called with the raw chunk before litellm's parser, and with chunk and result after it; litellm is not imported.
 """
 
 import copy
@@ -18,7 +18,7 @@ INPUT_DELTA = "input_json_delta"
 
 
 class NativeCalls:
-    """The calls of one stream: which block of Anthropic's each is, and which of Gemini's were sent already."""
+    """The calls of one stream: Anthropic's by block, and Gemini's that were sent already."""
 
     def __init__(self) -> None:
         self._begun: dict[Any, Any] = {}
@@ -27,14 +27,14 @@ class NativeCalls:
         """Gemini's calls so far, as JSON."""
 
     def before(self, chunk: Any) -> None:
-        """Take out of a chunk of Gemini's what was sent in an earlier one: by id, or at the head of a longer list."""
+        """Remove calls from a Gemini chunk that an earlier chunk has sent: by id, or at the beginning of a longer list."""
         for candidate in objects(field(chunk, "candidates")):
             content = field(candidate, "content")
             parts = field(content, "parts")
             if not isinstance(content, dict) or not isinstance(parts, list):
                 continue
-            calls = [one for one in objects(parts) if isinstance(one.get("functionCall"), dict)]
-            written = [json.dumps(one["functionCall"], sort_keys=True) for one in calls]
+            calls = [item for item in objects(parts) if isinstance(item.get("functionCall"), dict)]
+            written = [json.dumps(call["functionCall"], sort_keys=True) for call in calls]
             count = len(self._sent)
             is_longer = 0 < count < len(written) and written[:count] == self._sent
             again = {
@@ -47,15 +47,15 @@ class NativeCalls:
                 text for call, text in zip(calls, written, strict=True) if id(call) not in again
             ]
             if again:
-                content["parts"] = [one for one in parts if id(one) not in again]
+                content["parts"] = [part for part in parts if id(part) not in again]
 
     def after(self, chunk: Any, made: Any) -> None:
-        """Write into what litellm made of a chunk of Anthropic's the call that a piece belongs to."""
+        """Correct litellm's result for an Anthropic chunk: write the call that a piece of input belongs to."""
         kind, index, delta = field(chunk, "type"), field(chunk, "index"), _delta(made)
         if delta is None:
             return
         if kind == "content_block_start":
-            self._began(index, field(chunk, "content_block"), delta)
+            self._note_begin(index, field(chunk, "content_block"), delta)
         elif index not in self._begun:
             return
         elif kind == "content_block_stop":
@@ -67,17 +67,17 @@ class NativeCalls:
             piece.function.arguments = text if isinstance(text, str) else ""
             delta.tool_calls = [piece]
 
-    def _began(self, index: Any, block: Any, delta: Any) -> None:
-        # A block of another kind under the same index ends what went on under it.
+    def _note_begin(self, index: Any, block: Any, delta: Any) -> None:
+        # A new block under the same index ends the earlier block.
         self._begun.pop(index, None)
         calls = getattr(delta, "tool_calls", None)
         if field(block, "type") != TOOL_BLOCK or not calls:
             return
-        given = field(block, "input")
-        calls[0].function.arguments = json.dumps(given) if given else ""
+        raw_input = field(block, "input")
+        calls[0].function.arguments = json.dumps(raw_input) if raw_input else ""
         self._begun[index] = calls[0]
 
 
-def _delta(made: Any) -> Any:
-    choices = getattr(made, "choices", None)
+def _delta(raw_delta: Any) -> Any:
+    choices = getattr(raw_delta, "choices", None)
     return getattr(choices[0], "delta", None) if choices else None

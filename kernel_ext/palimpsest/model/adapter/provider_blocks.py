@@ -1,8 +1,8 @@
-"""Carry a provider's own blocks past litellm, which knows neither their order nor their citations.
+"""Carry a provider's own blocks through litellm, which would lose their order and citations.
 
-Each one goes through litellm as a text that begins with a mark of this process, and takes its place again
-when the body is whole; nobody can write the mark, since it is drawn when the process starts. Where a person imported
-litellm first, nothing of it is changed: then what it passes on by itself is sent, and the rest is left out.
+Each block passes through litellm as a text that begins with a random mark of this process, and is restored in the
+finished body. Where the user imported litellm first, it stays unpatched: then only the blocks that it passes on by
+itself are sent.
 """
 
 import json
@@ -14,31 +14,31 @@ from typing import Any
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM, has_native
 
 MARK = f"provider block {secrets.token_hex(16)}: "
-"""How the text begins that stands for a block; as long as the process lives."""
+"""Prefix of the text that stands for a block; valid in this process."""
 PASSED = frozenset({"thinking", "server_tool_use"})
 """Types of blocks that litellm passes on unchanged, beside results."""
 
 Body = dict[str, Any]
 
 
-def translatable(messages: list[Body], *, put_back: bool) -> list[Body]:
-    """Return messages that litellm can translate; without ``put_back`` its own translation is all there is."""
-    write = _carried if put_back else _passed
+def translatable_messages(messages: list[Body], *, put_back: bool) -> list[Body]:
+    """Return messages that litellm can translate; without ``put_back`` blocks that it cannot translate are left out."""
+    write = _carried_block if put_back else _without_native
     return [
-        {**one, "content": [item for each in one["content"] for item in write(each)]}
-        if has_native(one)
-        else one
-        for one in messages
+        {**message, "content": [item for block in message["content"] for item in write(block)]}
+        if has_native(message)
+        else message
+        for message in messages
     ]
 
 
-def _carried(item: Body) -> list[Body]:
+def _carried_block(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
     return [{"type": "text", "text": MARK + json.dumps(item["block"])}]
 
 
-def _passed(item: Body) -> list[Body]:
+def _without_native(item: Body) -> list[Body]:
     if item.get("type") != NATIVE_ITEM:
         return [item]
     block = item["block"]
@@ -50,35 +50,35 @@ def _passed(item: Body) -> list[Body]:
 
 
 def put_blocks_back(litellm: Any) -> None:
-    """Patch litellm so that the blocks take their place again in a translated body.
+    """Patch litellm so that a translated body contains the original blocks.
 
-    Another version of litellm may have the places elsewhere; then ``restored`` is not called, and a
-    test of the body fails.
+    In another version of litellm the patched functions may be missing; then ``restored_body`` is not called,
+    and a test of the body fails.
     """
     with suppress(AttributeError):
         config = litellm.AnthropicConfig
-        config.transform_request = _restoring(config.transform_request)
+        config.transform_request = _restoring_translation(config.transform_request)
     with suppress(AttributeError):
         gemini = litellm.llms.vertex_ai.gemini.vertex_and_google_ai_studio_gemini
         gemini.async_transform_request_body = _restoring_later(gemini.async_transform_request_body)
 
 
-def _restoring(translate: Callable[..., Body]) -> Callable[..., Body]:
+def _restoring_translation(translate: Callable[..., Body]) -> Callable[..., Body]:
     def translated(*arguments: Any, **keywords: Any) -> Body:
-        return restored(translate(*arguments, **keywords))
+        return restored_body(translate(*arguments, **keywords))
 
     return translated
 
 
 def _restoring_later(translate: Callable[..., Awaitable[Body]]) -> Callable[..., Awaitable[Body]]:
     async def translated(*arguments: Any, **keywords: Any) -> Body:
-        return restored(await translate(*arguments, **keywords))
+        return restored_body(await translate(*arguments, **keywords))
 
     return translated
 
 
-def restored(body: Body) -> Body:
-    """Return a body in which each carried block stands in its place."""
+def restored_body(body: Body) -> Body:
+    """Return a body in which the original blocks replace their texts."""
     for messages, inner in (("messages", "content"), ("contents", "parts")):
         for message in body.get(messages) or ():
             items = message.get(inner) if isinstance(message, dict) else None

@@ -1,9 +1,9 @@
-"""Hear the calls that a provider runs itself in what it really sent, below litellm's translation.
+"""Read the calls that a provider ran itself from its own chunks, before litellm translates them.
 
-litellm has no place for them: it makes tool calls of some, loses the results of others, the order of blocks
-and all citations. So each chunk is heard here before it is translated; a provider's own blocks become our
-events, are kept as they came, and are withheld from litellm. What a provider only cites becomes a call of
-its search with the sources as its result. Formats: Anthropic's Messages, Gemini's, OpenAI's Chat
+litellm cannot represent them: it turns some into tool calls, loses the results of others, the order of blocks
+and all citations. So each chunk is read here before it is translated; a provider's own blocks become our
+events, are stored unchanged, and are withheld from litellm. Mere citations become a call of the provider's
+search with the sources as its result. Formats: Anthropic's Messages, Gemini's, OpenAI's Chat
 Completions with the fields of xAI, Groq, OpenRouter and Perplexity, and OpenAI's Responses.
 """
 
@@ -54,15 +54,15 @@ class ProviderCalls:
         self._block: Json | None = None
         """Anthropic's block that is being streamed: a provider's call, or a text."""
         self._pieces: list[str] = []
-        """The words, or the input, of that block as they come."""
+        """The pieces of that block's text or input so far."""
         self._open: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
         self._answers: set[str] = set()
-        """Calls whose results Anthropic sent, and items of Responses; some servers send one twice."""
+        """Calls whose results Anthropic sent, and items of Responses, since some servers repeat them."""
         self._begun: set[str] = set()
         """Items of Responses that were announced."""
         self._later: list[StreamEvent] = []
-        """What came after the text of the newest chunk, which is told first."""
+        """Events that came after the text of the newest chunk; the text is emitted first."""
         self._sources: dict[str, str] = {}
         self._queries: list[str] = []
         self._urls: dict[str, str] = {}
@@ -71,17 +71,17 @@ class ProviderCalls:
         self._executed: set[str] = set()
 
     def take(self) -> list[StreamEvent]:
-        """Return what was heard since the last time."""
+        """Return the events since the last call."""
         events, self._events, self._later = self._events, self._later, []
         return events
 
     def take_texts(self) -> list[Json]:
-        """Return the blocks of text that ended since the last time, as Anthropic sent them."""
+        """Return the text blocks that ended since the last call, as Anthropic sent them."""
         texts, self._texts = self._texts, []
         return texts
 
     def hear(self, chunk: Any) -> Any:
-        """Hear a provider's chunk; returns it as litellm may translate it, or None where it may not see it."""
+        """Read a provider's chunk; returns it for litellm to translate, or None where litellm must not see it."""
         if not isinstance(chunk, dict):
             self._chat(chunk)
             return chunk
@@ -97,24 +97,24 @@ class ProviderCalls:
         return chunk
 
     def end(self, more: Iterable[str] = ()) -> None:
-        """Close what is open, at the real end of an answer: a result that did not come is not told.
+        """End the open calls at the real end of an answer; a result that did not arrive is not reported.
 
         ``more`` are calls that turned out to be the provider's, by id.
         """
         self._events, self._later = self._events + self._later, []
         self._open |= dict.fromkeys(more, SEARCH)
-        found = sources_text(self._sources.items())
-        searches = [one for one, tool in self._open.items() if "search" in tool]
+        sources = sources_text(self._sources.items())
+        searches = [call_id for call_id, tool in self._open.items() if "search" in tool]
         if self._sources and not searches:
-            given: Json = {"queries": self._queries} if self._queries else {}
-            searches = [self._call("", self._search, given, "openai")]
+            inputs: Json = {"queries": self._queries} if self._queries else {}
+            searches = [self._call("", self._search, inputs, "openai")]
         for identifier in list(self._open):
-            self._result(identifier, found if identifier in searches[-1:] else "")
+            self._result(identifier, sources if identifier in searches[-1:] else "")
         if self._urls:
             read = self._call("", URL_CONTEXT, {"urls": list(self._urls)}, "openai")
-            self._result(read, "\n".join(f"{url}: {said}" for url, said in self._urls.items()))
+            self._result(read, "\n".join(f"{url}: {status}" for url, status in self._urls.items()))
 
-    # What all formats share
+    # Shared by all formats
 
     def _call(
         self,
@@ -157,7 +157,7 @@ class ProviderCalls:
     # Anthropic
 
     def _anthropic(self, kind: str, chunk: Json) -> bool:
-        """Hear an event of a block; true where the block is a provider's own."""
+        """Read an event of a block; returns whether the block is a provider's own call or result."""
         block = chunk.get("content_block")
         if kind == "content_block_start" and isinstance(block, dict):
             return self._begin(block)
@@ -165,7 +165,7 @@ class ProviderCalls:
             return False
         is_text = self._block.get("type") == "text"
         if kind == "content_block_delta":
-            self._grow(chunk.get("delta") or {}, is_text=is_text)
+            self._add_input(chunk.get("delta") or {}, is_text=is_text)
         elif kind == "content_block_stop":
             self._finish(is_text=is_text)
         return not is_text
@@ -187,11 +187,11 @@ class ProviderCalls:
             return True
         elif kind.endswith("_tool_result") and isinstance(block.get("tool_use_id"), str):
             self._block = dict(block)
-            self._answered(kind, block["tool_use_id"], block)
+            self._on_result(kind, block["tool_use_id"], block)
             return True
         return False
 
-    def _grow(self, delta: Json, *, is_text: bool) -> None:
+    def _add_input(self, delta: Json, *, is_text: bool) -> None:
         block = self._block or {}
         if is_text:
             words = delta.get("text") or ""
@@ -209,8 +209,8 @@ class ProviderCalls:
         if is_text:
             self._texts.append({**block, "text": "".join(self._pieces)})
         elif "id" in block:
-            given = _parsed("".join(self._pieces))
-            block["input"] = block.get("input") or {} if given is None else given
+            parsed = _parsed_object("".join(self._pieces))
+            block["input"] = block.get("input") or {} if parsed is None else parsed
             tool = str(block.get("name") or block["type"])
             self._events.append(ToolInputEnded(block["id"]))
             metadata = {DIALECT: "anthropic", NATIVE: [block]}
@@ -221,12 +221,12 @@ class ProviderCalls:
             )
             self._open[block["id"]] = tool
 
-    def _answered(self, kind: str, identifier: str, block: Json) -> None:
+    def _on_result(self, kind: str, identifier: str, block: Json) -> None:
         if identifier in self._answers:
             return
         self._answers.add(identifier)
         if identifier not in self._open:
-            # The call stands in the answer before, which ended for the sake of another call.
+            # The call is in the answer before, which ended because of another call.
             metadata = {DIALECT: "anthropic", NATIVE: []}
             tool = kind.removesuffix("_tool_result")
             self._events += [
@@ -256,29 +256,29 @@ class ProviderCalls:
             else:
                 self._events = before + self._events
             if isinstance(content, dict) and isinstance(parts, list):
-                content["parts"] = [one for one in parts if not _is_geminis_own(one)]
-            told = candidate.get("groundingMetadata")
-            if isinstance(told, dict):
+                content["parts"] = [part for part in parts if not _is_geminis_own(part)]
+            grounding = candidate.get("groundingMetadata")
+            if isinstance(grounding, dict):
                 self._search = GOOGLE_SEARCH
-                queries = told.get("webSearchQueries")
+                queries = grounding.get("webSearchQueries")
                 for query in queries if isinstance(queries, list) else ():
                     if query not in self._queries:
                         self._queries.append(str(query))
-                for one in _objects(told.get("groundingChunks")):
-                    found = next((v for v in one.values() if isinstance(v, dict)), {})
-                    self._cite(found.get("uri"), found.get("title"))
-            for one in _objects(field(candidate, "urlContextMetadata", "urlMetadata")):
-                status = str(one.get("urlRetrievalStatus") or "")
-                self._urls[str(one.get("retrievedUrl"))] = status.removeprefix(
+                for source in _objects(grounding.get("groundingChunks")):
+                    first_object = next((v for v in source.values() if isinstance(v, dict)), {})
+                    self._cite(first_object.get("uri"), first_object.get("title"))
+            for page in _objects(field(candidate, "urlContextMetadata", "urlMetadata")):
+                status = str(page.get("urlRetrievalStatus") or "")
+                self._urls[str(page.get("retrievedUrl"))] = status.removeprefix(
                     "URL_RETRIEVAL_STATUS_"
                 )
 
     def _gemini_part(self, part: Json) -> None:
         code, result = part.get("executableCode"), part.get("codeExecutionResult")
-        asked, answer = part.get("toolCall"), part.get("toolResponse")
+        tool_call, answer = part.get("toolCall"), part.get("toolResponse")
         if isinstance(code, dict):
-            given: Json = {"code": str(code.get("code") or "")}
-            self._ran_code = self._call("", CODE_EXECUTION, given, "gemini", part)
+            inputs: Json = {"code": str(code.get("code") or "")}
+            self._ran_code = self._call("", CODE_EXECUTION, inputs, "gemini", part)
         elif isinstance(result, dict):
             target = self._ran_code or self._call("", CODE_EXECUTION, {}, "gemini")
             self._ran_code = ""
@@ -287,10 +287,10 @@ class ProviderCalls:
                 self._result(target, output or "(no output)", part)
             else:
                 self._failure(target, output or str(result["outcome"]), part)
-        elif isinstance(asked, dict):
-            given = asked["args"] if isinstance(asked.get("args"), dict) else {}
-            tool = str(asked.get("toolType") or "tool").lower()
-            self._call(str(asked.get("id") or ""), tool, given, "gemini", part)
+        elif isinstance(tool_call, dict):
+            inputs = tool_call["args"] if isinstance(tool_call.get("args"), dict) else {}
+            tool = str(tool_call.get("toolType") or "tool").lower()
+            self._call(str(tool_call.get("id") or ""), tool, inputs, "gemini", part)
         elif isinstance(answer, dict):
             target = str(answer.get("id") or next(reversed(self._open), ""))
             if target in self._open:
@@ -299,87 +299,93 @@ class ProviderCalls:
     # OpenAI's formats
 
     def _chat(self, chunk: Any) -> None:
-        """Hear the fields that servers add to OpenAI's chunks: citations, annotations, executed tools."""
+        """Read the fields that servers add to OpenAI's chunks: citations, annotations, executed tools."""
         for name in ("citations", "search_results"):
-            self._cited(field(chunk, name))
+            self._cite_all(field(chunk, name))
         choices = field(chunk, "choices")
         first = choices[0] if isinstance(choices, list) and choices else None
         for place in ("delta", "message"):
-            said = field(first, place)
-            if said is None or (isinstance(said, dict) and ADDED.isdisjoint(said)):
+            message = field(first, place)
+            if message is None or (isinstance(message, dict) and ADDED.isdisjoint(message)):
                 continue
-            self._cited(field(said, "annotations"))
-            self._cited(field(said, "citations"))
-            for one in _all(field(said, "executed_tools")):
-                self._executed_tool(one)
+            self._cite_all(field(message, "annotations"))
+            self._cite_all(field(message, "citations"))
+            for tool in _as_list(field(message, "executed_tools")):
+                self._executed_tool(tool)
 
-    def _cited(self, found: Any) -> None:
-        if found is None:
+    def _cite_all(self, citations: Any) -> None:
+        if citations is None:
             return
-        for one in _all(found):
-            if isinstance(one, str):
-                self._cite(one)
+        for citation in _as_list(citations):
+            if isinstance(citation, str):
+                self._cite(citation)
                 continue
-            inner = field(one, "url_citation") or one
+            inner = field(citation, "url_citation") or citation
             self._cite(field(inner, "url"), field(inner, "title"))
 
-    def _executed_tool(self, one: Any) -> None:
-        """Hear a tool that Groq ran; it is told again when its output is there."""
-        index = f"{field(one, 'index')}"
-        output = field(one, "output")
+    def _executed_tool(self, item: Any) -> None:
+        """Read a tool run of Groq's, which is sent again once it has an output."""
+        index = f"{field(item, 'index')}"
+        output = field(item, "output")
         if output is None or index in self._executed:
             return
         self._executed.add(index)
-        given = _parsed(str(field(one, "arguments") or ""))
-        tool = str(field(one, "name") or field(one, "type") or "tool")
-        called = self._call("", tool, given or {}, "openai")
-        found = result_text(_plain(field(one, "search_results", "results")))
-        self._result(called, "\n\n".join(text for text in (result_text(output), found) if text))
+        inputs = _parsed_object(str(field(item, "arguments") or ""))
+        tool = str(field(item, "name") or field(item, "type") or "tool")
+        called = self._call("", tool, inputs or {}, "openai")
+        results = result_text(_plain_sources(field(item, "search_results", "results")))
+        self._result(called, "\n\n".join(text for text in (result_text(output), results) if text))
 
     def _responses(self, kind: str, chunk: Json) -> None:
         if kind == "response.output_text.annotation.added":
-            self._cited([chunk.get("annotation")])
+            self._cite_all([chunk.get("annotation")])
         elif kind == "response.output_item.added":
             self._responses_began(chunk.get("item"))
         elif kind == "response.output_item.done":
             self._responses_item(chunk.get("item"))
         elif kind in {"response.completed", "response.incomplete"}:
-            # What ran is told again at the end of an answer, and by some servers only there.
+            # The end of an answer repeats its items; some servers send them only there.
             for item in _objects(field(chunk, "response", "output")):
                 self._responses_item(item)
 
     def _responses_began(self, item: Any) -> None:
-        told = responses_item(item) if isinstance(item, dict) else None
-        identifier = str(item.get("id") or "") if told is not None else ""
-        if told is not None and identifier and identifier not in self._begun:
+        known_item = responses_item(item) if isinstance(item, dict) else None
+        identifier = str(item.get("id") or "") if known_item is not None else ""
+        if known_item is not None and identifier and identifier not in self._begun:
             self._begun.add(identifier)
-            self._events.append(ToolInputStarted(identifier, told.tool, provider_executed=True))
+            self._events.append(
+                ToolInputStarted(identifier, known_item.tool, provider_executed=True)
+            )
 
     def _responses_item(self, item: Any) -> None:
-        told = responses_item(item) if isinstance(item, dict) else None
-        if told is None:
+        known_item = responses_item(item) if isinstance(item, dict) else None
+        if known_item is None:
             return
         identifier = str(item.get("id") or "")
-        # Without an id, the same item at the end of an answer is known by what it says.
+        # Without an id, an item repeated at the end of an answer is recognised by its content.
         known = identifier or json.dumps(item, sort_keys=True, default=str)
         if known in self._answers:
             return
         self._answers.add(known)
         called = self._call(
-            identifier, told.tool, told.input, RESPONSES, is_begun=identifier in self._begun
+            identifier,
+            known_item.tool,
+            known_item.input,
+            RESPONSES,
+            is_begun=identifier in self._begun,
         )
-        for url, title in told.sources:
+        for url, title in known_item.sources:
             self._cite(url, title)
-        if told.problem is not None:
-            self._failure(called, told.problem)
-        elif told.output:
-            self._result(called, told.output)
+        if known_item.problem is not None:
+            self._failure(called, known_item.problem)
+        elif known_item.output:
+            self._result(called, known_item.output)
 
 
-def _plain(found: Any) -> list[Json]:
+def _plain_sources(sources: Any) -> list[Json]:
     """Return sources with their addresses and titles only."""
-    sources = [{"url": field(one, "url"), "title": field(one, "title")} for one in _all(found)]
-    return [one for one in sources if isinstance(one["url"], str)]
+    pairs = ((field(source, "url"), field(source, "title")) for source in _as_list(sources))
+    return [{"url": url, "title": title} for url, title in pairs if isinstance(url, str)]
 
 
 def _is_geminis_own(part: Any) -> bool:
@@ -388,12 +394,12 @@ def _is_geminis_own(part: Any) -> bool:
 
 
 def _ends_with_its_own(parts: Any) -> bool:
-    """Tell whether a chunk of Gemini's says something before what Google ran, and nothing after it."""
+    """Return whether a Gemini chunk ends with calls that Google ran, after other content."""
     own = [_is_geminis_own(part) for part in _objects(parts)]
     return bool(own) and own[-1] and not own[0]
 
 
-def _parsed(text: str) -> Json | None:
+def _parsed_object(text: str) -> Json | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -402,8 +408,8 @@ def _parsed(text: str) -> Json | None:
 
 
 def _objects(value: Any) -> list[Json]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def _all(value: Any) -> Iterable[Any]:
+def _as_list(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list | tuple) else ()

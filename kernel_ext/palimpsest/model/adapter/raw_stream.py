@@ -1,8 +1,8 @@
-"""Observe what a provider really sent, below litellm's stream wrapper.
+"""Observe a provider's raw stream, below litellm's stream wrapper.
 
-The wrapper invents a finish and a usage where the provider sent none, and keeps every chunk to
+The wrapper invents a finish and a usage where the provider sent none, and stores every chunk to
 rebuild the answer at the end, which blocks the event loop for a tenth of a second or more. The tap
-sits between the two: it records the real finish and usage, and knows when the bytes have ended.
+between the two records the real finish and usage, and whether the bytes have ended.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -11,26 +11,26 @@ from typing import Any
 from palimpsest.model.adapter.gemini_partial_calls import GeminiPartialCalls
 from palimpsest.model.adapter.native_calls import NativeCalls
 from palimpsest.model.adapter.provider_calls import ProviderCalls
-from palimpsest.model.adapter.responses_calls import ResponsesCalls, ResponsesWords
+from palimpsest.model.adapter.responses_calls import ResponsesCalls, ResponsesText
 from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_lines
 from palimpsest.model.adapter.usage import field, objects
 
 
 class DiscardingList(list[Any]):
-    """A list that keeps nothing; it replaces the wrapper's store of chunks."""
+    """A list that discards all items; it replaces the wrapper's store of chunks."""
 
     def append(self, item: Any) -> None:
         """Discard the chunk."""
 
 
 WITHHELD = "provider_call"
-"""The field of an empty delta that stands for a chunk which litellm may not see."""
+"""The field that marks an empty delta in place of a chunk that litellm must not see."""
 
 
 def native_finish(chunk: Any) -> str | None:
     """Return the finish in a chunk of OpenAI's, Anthropic's or Gemini's own format; empty where it has none.
 
-    None means that the chunk has another format, and nothing is known.
+    None means that the chunk has another format.
     """
     if not isinstance(chunk, dict):
         return None
@@ -45,7 +45,7 @@ def native_finish(chunk: Any) -> str | None:
 
 def _of_first(chunk: Any, answers: str, name: str) -> str:
     """Return a field of the first answer in a chunk of a provider's own format; empty where it has none."""
-    return next((str(one.get(name) or "") for one in objects(field(chunk, answers))), "")
+    return next((str(item.get(name) or "") for item in objects(field(chunk, answers))), "")
 
 
 def with_inputs(chunk: Any) -> None:
@@ -57,8 +57,8 @@ def with_inputs(chunk: Any) -> None:
                 call["args"] = {}
 
 
-def _withheld(parse: Callable[..., Any]) -> Any:
-    """Return what stands for a chunk that litellm may not see: it says nothing, but is passed on at once."""
+def _empty_chunk(parse: Callable[..., Any]) -> Any:
+    """Return an empty chunk in place of one that litellm must not see."""
     parsed = parse(chunk={"type": "ping"})
     parsed.choices[0].delta.provider_specific_fields = {WITHHELD: True}
     return parsed
@@ -70,44 +70,44 @@ class StreamTap:
     def __init__(self) -> None:
         self.finish: str | None = None
         """The provider's own finish reason; None means that it sent none."""
-        self.told = ""
+        self.explanation = ""
         """The provider's explanation of the finish, to show to the user."""
         self.usage: Any = None
         """The last usage that the provider reported."""
         self.provider_calls = ProviderCalls()
-        """What the provider ran itself, as heard so far."""
+        """The provider's own tool runs that were read so far."""
         self.responses_calls = ResponsesCalls()
         """The calls of an answer in OpenAI's Responses."""
         self.exhausted = False
         self.refused = False
-        """The model declined to answer, in the field for refusals."""
+        """Whether the model declined to answer, in the field for refusals."""
         self.done = False
-        """The stream sent its end marker, whether or not the answer had a finish."""
+        """Whether the stream sent its end marker, with or without a finish of the answer."""
         self._raw: Any = None
         self._iterator: Any = None
         self._attached = False
         self._calls = NativeCalls()
         self._partial = GeminiPartialCalls()
-        self._words = ResponsesWords()
+        self._words = ResponsesText()
         self._native = False
-        """Chunks in the provider's own format were seen, so litellm's translation of them is ignored."""
+        """Whether chunks came in the provider's own format, so that litellm's finish is ignored."""
         self._parses = False
-        """Each chunk is heard before litellm parses it."""
+        """Whether each chunk is read before litellm parses it."""
 
     def attach(self, stream: Any) -> bool:
-        """Insert the tap into a litellm stream; True when the request is sent only at the first read."""
+        """Insert the tap into a litellm stream; returns whether the request is sent only at the first read."""
         make_call = getattr(stream, "make_call", None)
         if stream.completion_stream is None and make_call is not None:
 
             async def tapped(*arguments: Any, **keywords: Any) -> Any:
-                return self._around(await make_call(*arguments, **keywords))
+                return self._tapped_stream(await make_call(*arguments, **keywords))
 
             stream.make_call = tapped
             return True
-        stream.completion_stream = self._around(stream.completion_stream)
+        stream.completion_stream = self._tapped_stream(stream.completion_stream)
         return False
 
-    def _around(self, raw: Any) -> Any:
+    def _tapped_stream(self, raw: Any) -> Any:
         if not hasattr(raw, "__aiter__"):
             return raw
         self._attached = True
@@ -120,44 +120,45 @@ class StreamTap:
             raw.streaming_response = checked_lines(raw.streaming_response)
         if hasattr(raw, "chunk_parser"):
             self._parses = True
-            raw.chunk_parser = self._listening(raw.chunk_parser)
+            raw.chunk_parser = self._tapped_parser(raw.chunk_parser)
         if hasattr(raw, "reasoning_content_chunks"):
             # Anthropic's reader would count the thinking with a tokenizer of its own: 27 MB.
             raw.reasoning_content_chunks = DiscardingList()
         self._iterator = raw.__aiter__()
         return self
 
-    def _listening(self, parse: Callable[..., Any]) -> Callable[..., Any]:
+    def _tapped_parser(self, parse: Callable[..., Any]) -> Callable[..., Any]:
         """Return a parser that reads a provider's chunk before litellm translates it.
 
         litellm reports every unknown finish as a stop, any Gemini answer with a tool call as finished, and the
-        end marker of most OpenAI-compatible providers as a chunk that says "stop", whatever the finish before it.
+        end marker of most OpenAI-compatible providers as a finish "stop", even after another finish.
         """
 
         def parser(*arguments: Any, **keywords: Any) -> Any:
             chunk = keywords.get("chunk", arguments[0] if arguments else None)
             self._partial.join(chunk)
-            found = native_finish(chunk)
-            if found is not None:
+            finish = native_finish(chunk)
+            if finish is not None:
                 self._native = True
-                self.finish = found or self.finish
-                self.told = _of_first(chunk, "candidates", "finishMessage") or self.told
+                self.finish = finish or self.finish
+                message = _of_first(chunk, "candidates", "finishMessage")
+                self.explanation = message or self.explanation
                 with_inputs(chunk)
             if self.provider_calls.hear(chunk) is None or self.responses_calls.hear(chunk):
-                return _withheld(parse)
+                return _empty_chunk(parse)
             self._calls.before(chunk)
             words = self._words.hear(chunk)
-            made = parse(*arguments, **keywords)
-            self._calls.after(chunk, made)
+            parsed = parse(*arguments, **keywords)
+            self._calls.after(chunk, parsed)
             if words:
                 self.refused = self.refused or self._words.refused
-                made.choices[0].delta.content = words
-            return made
+                parsed.choices[0].delta.content = words
+            return parsed
 
         return parser
 
     def mark_end(self) -> None:
-        """Note that the stream's end marker came."""
+        """Record that the stream's end marker arrived."""
         self.done = True
 
     def settle(self, stream: Any) -> None:
@@ -182,7 +183,7 @@ class StreamTap:
             self.provider_calls.hear(chunk)
 
     def _hear_refusal(self, choices: Any) -> None:
-        """Move a refusal's text to the content: it has a field of its own, which litellm drops."""
+        """Move a refusal's text to the content, since litellm drops its field."""
         delta = getattr(choices[0], "delta", None) if choices else None
         words = getattr(delta, "refusal", None)
         if isinstance(words, str) and words and delta is not None and not delta.content:

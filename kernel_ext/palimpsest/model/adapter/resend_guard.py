@@ -1,8 +1,8 @@
-"""Keep litellm's HTTP client from sending a request a second time by itself.
+"""Keep litellm's HTTP client from resending a request on its own.
 
-Where a server closes the connection without an answer, it sends the same request again on a new one,
-whatever the retry settings are. The server may have processed the first one, and billed it; whether to
-retry is decided by the agent loop, which waits, reports the retry, and counts attempts.
+Where a server closes the connection without an answer, the client sends the same request again, regardless
+of the retry settings. The server may have processed and billed the first one; the agent loop decides about
+retries, since it waits, reports the retry, and counts attempts.
 """
 
 import sys
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 def send_once(http_handler: Any) -> None:
     """Patch litellm's module of HTTP clients so that a closed connection is an error.
 
-    Another version of litellm may have the method elsewhere; then it still sends twice.
+    In another version of litellm the method may be missing; then the client still sends twice.
     """
     with suppress(AttributeError):
         handler = http_handler.AsyncHTTPHandler

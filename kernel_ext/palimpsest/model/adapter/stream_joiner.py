@@ -1,9 +1,9 @@
 """Join the deltas of a provider's stream into our events.
 
-It knows the shapes of chunks (spec/model-and-store.md A2), not litellm: text is tested by
-truthiness, tool calls are joined by ``tool_call_joiner``, ids are kept as they came, thinking is collected
-with its signature. Calls are announced as they are written, but completed only at a real
-finish, so that no tool ever runs on the input of an answer that broke off.
+It depends on the shapes of chunks (spec/model-and-store.md A2), not on litellm: text is tested by
+truthiness, ``tool_call_joiner`` joins tool calls, ids stay unchanged, thinking is collected with its
+signature. Calls are announced as they are written, but completed only at a real finish, so that no tool
+ever runs on the input of an answer that broke off.
 """
 
 from collections.abc import Iterator, Mapping
@@ -73,13 +73,13 @@ BROKEN_FINISHES = frozenset(
         "too_many_tool_calls",
     }
 )
-"""Finishes by which a provider says that it failed."""
+"""Finish reasons that mean that the provider failed."""
 
 
 class ThinkTags:
-    """Separates thinking between ``<think>`` and ``</think>`` at the beginning of an answer from the rest.
+    """Separates thinking in ``<think>`` tags at the beginning of an answer from the rest.
 
-    Servers without a parser for their model's thinking send it so, split at any character.
+    Servers without a parser for their model's thinking send these tags, split at any character.
     """
 
     def __init__(self) -> None:
@@ -98,18 +98,18 @@ class ThinkTags:
             self._place = "inside" if self._tagged else "after"
             self._held = begun.removeprefix(OPENS) if self._tagged else self._held
         if self._place == "inside":
-            yield from self._inside()
+            yield from self._inside_tag()
         if self._place == "after":
             yield from self._ready(len(self._held))
 
-    def _inside(self) -> Iterator[tuple[bool, str]]:
+    def _inside_tag(self) -> Iterator[tuple[bool, str]]:
         thought, closed, answer = self._held.partition(CLOSES)
         if closed:
             yield from self._ready(len(thought))
             self._place, self._held, self._begun = "after", answer, False
             return
-        kept = next((n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0)
-        yield from self._ready(len(thought) - kept)
+        held = next((n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0)
+        yield from self._ready(len(thought) - held)
 
     def _ready(self, length: int) -> Iterator[tuple[bool, str]]:
         """Yield this many characters, without the empty lines around tags."""
@@ -121,13 +121,13 @@ class ThinkTags:
             yield self._place == "inside", words
 
     def rest(self) -> Iterator[tuple[bool, str]]:
-        """Yield what was held back because a tag might have begun there."""
+        """Yield the text that was held back because a tag might have begun in it."""
         if self._place == "start":
             self._place = "after"
         yield from self._ready(len(self._held))
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     """Return a tool's name as the registry compares it."""
     return name.strip().removeprefix("functions.").lower()
 
@@ -138,8 +138,8 @@ OPENS, CLOSES = "<think>", "</think>"
 class StreamJoiner:
     """Turns deltas into events and keeps the text, for an estimate of usage.
 
-    ``names`` are the request's tools, by the names under which this provider knows them; ``ran`` hears what the
-    provider ran itself, and ``responses`` the calls of an answer in OpenAI's Responses, which come beside the deltas.
+    ``names`` maps the provider's names of the request's tools to ours; ``ran`` collects the calls that the provider ran
+    itself, and ``responses`` the calls of an answer in OpenAI's Responses, which do not come in deltas.
     """
 
     def __init__(
@@ -151,15 +151,15 @@ class StreamJoiner:
     ) -> None:
         self._family = family
         self._names = names or {}
-        self._offered = {_plain(name) for pair in self._names.items() for name in pair}
+        self._offered = {_plain_name(name) for pair in self._names.items() for name in pair}
         self._ran = ran
         self._responses = responses
         self._foreign: set[str] = set()
-        """Calls that their server says are none of ours."""
+        """Ids of calls that the server marks as run by itself."""
         self._followed: set[str] = set()
-        """Calls after which the answer said more."""
-        self._said: list[str] = []
-        """Text of the block that is open."""
+        """Ids of calls after which the answer has more text."""
+        self._block_text: list[str] = []
+        """Text of the open block."""
         self._blocks = 0
         self._text_id: str | None = None
         self._reasoning_id: str | None = None
@@ -174,12 +174,12 @@ class StreamJoiner:
 
     @property
     def written(self) -> str:
-        """Everything the model wrote except thinking."""
+        """All that the model wrote except thinking."""
         inputs = ["".join((call.tool, *call.pieces)) for call in self._calls.calls]
         return "".join((*self.text, *inputs))
 
     def delta(self, delta: Any) -> Iterator[StreamEvent]:
-        """Yield the events of one delta, and before them what the provider ran itself."""
+        """Yield the events of the provider's own calls, then those of one delta."""
         yield from self._provider_events()
         reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         blocks = getattr(delta, "thinking_blocks", None)
@@ -198,7 +198,7 @@ class StreamJoiner:
             yield from self._call(SimpleNamespace(index=0, id=None, function=older))
 
     def end(self, finish: str = "stop") -> Iterator[StreamEvent]:
-        """Close what is open and yield the complete calls; only after a real finish."""
+        """Close the open blocks and yield the complete calls; only after a real finish."""
         yield from self._provider_events()
         for thought, words in self._tags.rest():
             yield from self._reason(words, ()) if thought else self._say(words)
@@ -214,10 +214,14 @@ class StreamJoiner:
             called = call.called()
             yield replace(called, tool=self._names.get(called.tool, called.tool))
         for call in theirs:
-            told = call.called()
+            whole_call = call.called()
             metadata = {DIALECT: "openai"}
             yield ToolCalled(
-                told.id, told.tool, told.input, provider_executed=True, metadata=metadata
+                whole_call.id,
+                whole_call.tool,
+                whole_call.input,
+                provider_executed=True,
+                metadata=metadata,
             )
         if theirs and self._ran is None:
             self._ran = ProviderCalls()
@@ -226,13 +230,13 @@ class StreamJoiner:
             yield from self._provider_events()
 
     def _is_theirs(self, call: StreamedCall, finish: str) -> bool:
-        """Tell whether a streamed call is one that its server ran before it went on with the answer.
+        """Return whether the server itself ran a streamed call before it continued the answer.
 
-        Its type says so; or nobody offered such a tool, the answer went on after it, and ended as one without calls.
+        Its type shows that; or the tool was not offered, and the answer continued and ended like one without calls.
         """
         if call.id in self._foreign:
             return True
-        unknown = _plain(call.tool) not in self._offered
+        unknown = _plain_name(call.tool) not in self._offered
         stopped = finish.lower() not in CALLS and FINISHES.get(finish.lower()) == "stop"
         return unknown and stopped and call.id in self._followed
 
@@ -247,7 +251,7 @@ class StreamJoiner:
             yield event
 
     def reason(self, finish: str) -> str:
-        """Return our finish reason for the provider's."""
+        """Return our finish reason for the provider's finish."""
         ours = FINISHES.get(finish.lower(), "unknown")
         if self.refused and ours == "stop":
             return "content-filter"
@@ -264,7 +268,7 @@ class StreamJoiner:
             self._text_id = self._new_id("text")
             yield TextStarted(self._text_id)
         self.text.append(text)
-        self._said.append(text)
+        self._block_text.append(text)
         if self._calls.calls and text.strip():
             self._followed |= {call.id for call in self._calls.calls}
         yield TextDelta(self._text_id, text)
@@ -272,13 +276,13 @@ class StreamJoiner:
     def _end_text(self) -> Iterator[StreamEvent]:
         if self._text_id is not None:
             yield TextEnded(self._text_id, self._cited())
-            self._text_id, self._said = None, []
+            self._text_id, self._block_text = None, []
 
     def _cited(self) -> dict[str, Any] | None:
-        """Return the blocks of the text that ends, where they hold citations that must be sent back with it."""
+        """Return the blocks of the ending text, where their citations must be sent back."""
         blocks = self._ran.take_texts() if self._ran is not None else []
-        whole = "".join(block["text"] for block in blocks) == "".join(self._said)
-        if not whole or not any(block.get("citations") for block in blocks):
+        is_complete = "".join(block["text"] for block in blocks) == "".join(self._block_text)
+        if not is_complete or not any(block.get("citations") for block in blocks):
             return None
         return {DIALECT: "anthropic", NATIVE: [block for block in blocks if block["text"]]}
 
@@ -294,7 +298,7 @@ class StreamJoiner:
             self._think(dict(block))
 
     def _think(self, block: dict[str, Any]) -> None:
-        """Collect pieces of thinking until their signature comes, which comes last."""
+        """Collect pieces of thinking up to their signature, which comes last."""
         if block.get("type") != "thinking":
             self._open_thinking = None
             self._thinking.append(block)
@@ -311,8 +315,10 @@ class StreamJoiner:
         if self._reasoning_id is None:
             return
         blocks = [
-            {**one, "thinking": "".join(one["thinking"])} if one.get("type") == "thinking" else one
-            for one in self._thinking
+            {**block, "thinking": "".join(block["thinking"])}
+            if block.get("type") == "thinking"
+            else block
+            for block in self._thinking
         ]
         metadata = {"thinking_blocks": blocks, "family": self._family} if blocks else None
         yield ReasoningEnded(self._reasoning_id, metadata)

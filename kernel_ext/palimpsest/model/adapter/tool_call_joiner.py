@@ -1,9 +1,8 @@
 """Join the streamed pieces of tool calls, in the dialects that servers speak.
 
 A piece names a call by its index, by its id, by both or by neither; the rest of an input may come under
-another index, whole inputs may come again, and each chunk may hold all that was written so far. What a piece
-belongs to is decided when it comes; how the pieces of an input make one JSON value is decided at the end,
-when all of them are there.
+another index, whole inputs may come again, and each chunk may repeat all earlier text. A piece is assigned
+to its call at once; how the pieces of an input make one JSON value is decided at the end.
 """
 
 import json
@@ -16,7 +15,7 @@ from uuid import uuid4
 from palimpsest.model.interface import ToolCalled
 
 NO_INPUT = frozenset({"", "{}", "null"})
-"""What servers send for an input that is still to come, or that there is none of."""
+"""What servers send in place of an input that is empty or follows later."""
 
 
 @dataclass(slots=True)
@@ -26,12 +25,12 @@ class StreamedCall:
     id: str
     tool: str
     sent_id: str = ""
-    """The id that the server wrote, which may be that of another call too; empty where it wrote none."""
+    """The server's id, which another call may have too; empty where it sent none."""
     pieces: list[str] = field(default_factory=list)
     ended: bool = False
 
     def replace(self, whole: str) -> str:
-        """Take the whole input in place of its pieces; returns what it adds to them, for who reads along."""
+        """Replace the pieces by the whole input; returns the text that it adds to them, for display."""
         before, self.pieces = "".join(self.pieces), [whole] if whole else []
         return whole.removeprefix(before) if whole.startswith(before) else ""
 
@@ -42,7 +41,7 @@ class StreamedCall:
 
 @dataclass(frozen=True, slots=True)
 class JoinedPiece:
-    """What a piece changed: its call, whether that is new, and the new text of its input."""
+    """The effect of a piece: its call, whether that is new, and the new text of its input."""
 
     call: StreamedCall
     is_new: bool
@@ -60,7 +59,7 @@ class StreamedCalls:
     def join(self, piece: Any) -> JoinedPiece:
         """Add a piece of a provider's ``tool_calls`` to its call, or begin a new one.
 
-        A piece that ``is_whole`` is the input by the server's word, and takes the place of those before it.
+        A piece that ``is_whole`` is the complete input, and replaces the pieces before it.
         """
         function = getattr(piece, "function", None)
         name = json_text(getattr(function, "name", None))
@@ -68,14 +67,14 @@ class StreamedCalls:
         identifier = json_text(getattr(piece, "id", None))
         index = getattr(piece, "index", None)
         index = index if isinstance(index, int) else 0
-        call = self._continued(index, identifier, name, arguments)
+        call = self._continued_call(index, identifier, name, arguments)
         is_new = call is None
         if call is None:
             call = StreamedCall(self._free_id(identifier), name, identifier)
             self.calls.append(call)
             self._by_index[index] = call
         elif name and not any(call.pieces):
-            # The name is told again, told so far, or goes on.
+            # The name is repeated, repeated with more of it, or continued.
             call.tool = name if name.startswith(call.tool) else call.tool + name
         if identifier:
             self._by_id.setdefault(identifier, call)
@@ -85,25 +84,25 @@ class StreamedCalls:
             call.pieces.append(arguments)
         return JoinedPiece(call, is_new, arguments)
 
-    def _continued(
+    def _continued_call(
         self, index: int, identifier: str, name: str, arguments: str
     ) -> StreamedCall | None:
-        """Return the call that a piece goes on with; None where it begins one."""
+        """Return the call that a piece continues; None where it begins a new one."""
         at_index = self._by_index.get(index)
         known = self._by_id.get(identifier) if identifier else None
         if at_index is not None and identifier and at_index.sent_id == identifier:
             return at_index
-        # An index of its own and a name make another call, although some servers give equal ids to all.
+        # A new index with a name begins another call, even where a server gives all calls the same id.
         if known is not None and (at_index is not None or not name):
             return known
         if not name:
-            # Some servers make an id for each chunk; others count the index on, and send an id only at the beginning.
+            # Some servers make an id for each chunk; others raise the index, and send an id only at the beginning.
             newest = self.calls[-1] if self.calls and not identifier else None
             return at_index or newest
         if at_index is None or identifier:
             return None
-        is_complete = bool(at_index.pieces) and _parses(input_text(at_index.pieces))
-        begins_another = is_complete and not _repeats(at_index, name, arguments)
+        is_complete = bool(at_index.pieces) and _is_json(input_text(at_index.pieces))
+        begins_another = is_complete and not _repeats_call(at_index, name, arguments)
         return None if begins_another else at_index
 
     def _free_id(self, wanted: str) -> str:
@@ -112,44 +111,44 @@ class StreamedCalls:
 
 
 def input_text(pieces: Sequence[str]) -> str:
-    """Return the text of a call's input: the pieces joined, or what they say where joining them makes no JSON.
+    """Return the text of a call's input: the joined pieces, or another reading where these are not JSON.
 
     Servers send an empty input first, the whole input again at the end, or in each chunk all that was
-    written so far. Such a reading counts only where it is one JSON value; otherwise the pieces stay as they came.
+    written so far. Such a reading counts only where it is one JSON value; otherwise the pieces are just joined.
     """
     joined = "".join(pieces)
-    if _parses(joined):
+    if _is_json(joined):
         return joined
     for reading in (_last_of_equal(joined), _cumulative(pieces)):
-        if reading is not None and _parses(reading):
+        if reading is not None and _is_json(reading):
             return reading
     return joined
 
 
 def _last_of_equal(joined: str) -> str | None:
-    """Return the value of a text that holds it several times, or after empty ones."""
-    decoder, at, found = json.JSONDecoder(), 0, set()
+    """Return the only value in a text that repeats it, or has empty values before it."""
+    decoder, at, objects = json.JSONDecoder(), 0, set()
     text = joined.strip()
     while at < len(text):
         try:
             _, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             return None
-        found.add(text[at:end])
+        objects.add(text[at:end])
         at = end + len(text[end:]) - len(text[end:].lstrip())
-    told = found - NO_INPUT
-    return told.pop() if len(told) == 1 else None
+    inputs = objects - NO_INPUT
+    return inputs.pop() if len(inputs) == 1 else None
 
 
 def _cumulative(pieces: Sequence[str]) -> str | None:
-    """Return the last piece where each one begins with the one before."""
-    told = [piece for piece in pieces if piece.strip() not in NO_INPUT]
-    grows = all(later.startswith(before) for before, later in pairwise(told))
-    return told[-1] if told and grows else None
+    """Return the last piece, where each piece begins with the one before."""
+    pieces_with_input = [piece for piece in pieces if piece.strip() not in NO_INPUT]
+    grows = all(later.startswith(before) for before, later in pairwise(pieces_with_input))
+    return pieces_with_input[-1] if pieces_with_input and grows else None
 
 
-def _repeats(call: StreamedCall, name: str, arguments: str) -> bool:
-    """Tell whether a piece with a name, but without an id, tells a complete call again."""
+def _repeats_call(call: StreamedCall, name: str, arguments: str) -> bool:
+    """Return whether a piece with a name, but without an id, repeats a complete call."""
     if name != call.tool:
         return False
     # An empty input announced the call; the real one follows under the same name.
@@ -158,7 +157,7 @@ def _repeats(call: StreamedCall, name: str, arguments: str) -> bool:
     return not arguments or arguments == input_text(call.pieces)
 
 
-def _parses(text: str) -> bool:
+def _is_json(text: str) -> bool:
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -167,20 +166,20 @@ def _parses(text: str) -> bool:
 
 
 def json_text(value: Any) -> str:
-    """Return text; a value that is none (an input sent as an object) as JSON."""
+    """Return text unchanged, and any other value (an input sent as an object) as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
 
 
 def tool_called(identifier: str, tool: str, raw: str) -> ToolCalled:
-    """Parse the input of a complete call; what does not parse becomes a problem, not an error."""
+    """Parse the input of a complete call; input that cannot be parsed becomes a problem, not an error."""
     if not raw.strip():
         return ToolCalled(identifier, tool, {}, raw)
     try:
         value = json.loads(raw)
         if isinstance(value, str):
-            value = _unwrapped(value)
+            value = _unwrap_json(value)
         # Some servers send null for a call without input.
         value = {} if value is None else value
     except ValueError as error:
@@ -192,7 +191,7 @@ def tool_called(identifier: str, tool: str, raw: str) -> ToolCalled:
     return ToolCalled(identifier, tool, value, raw)
 
 
-def _unwrapped(value: str) -> Any:
+def _unwrap_json(value: str) -> Any:
     """Undo the second encoding that some local models add."""
     try:
         inner = json.loads(value)

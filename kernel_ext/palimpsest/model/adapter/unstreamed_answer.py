@@ -1,8 +1,8 @@
-"""Check that a response with status 200 is the stream that was asked for, or turn it into one.
+"""Check that a response with status 200 is the requested stream, or convert it to one.
 
 A stream passes unchanged. Some servers ignore ``stream`` and send the whole answer at once: it is
-rewritten as the events of a stream in the same format, so that litellm reads it as any other. An
-error, a web page or anything else is raised as ``NotAStream`` with the server's text.
+rewritten as the events of a stream in the same format for litellm. An error, a web page or anything else
+is raised as ``NotAStream`` with the server's text.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from palimpsest.model.errors.exception_details import NotAStream
 
 FIELDS = ("data", "event", "id", "retry", ":")
-"""How the lines of an event stream begin."""
+"""Beginnings of the lines of an event stream."""
 MARK = "\ufeff"
 """The byte order mark that some servers send first."""
 ENOUGH = 8
@@ -23,19 +23,19 @@ END = re.compile(rb"data: ?\[DONE\]\s*$")
 """The end marker of a stream that was not cut."""
 TAIL = 64
 UNREAD = (b":", b"id:", b"retry:")
-"""How lines begin that hold nothing of the answer."""
+"""Beginnings of lines without content of the answer."""
 LONGEST = 16_000_000
-"""Bytes of an unstreamed answer that are read at most."""
+"""Most bytes that are read of an unstreamed answer."""
 
 
 def is_stream(head: bytes) -> bool:
-    """Tell whether the first bytes of an answer are enough to show that it is an event stream."""
+    """Return whether the first bytes of an answer are enough to show that it is an event stream."""
     text = head.decode("utf-8", "ignore").lstrip(MARK).lstrip()
     return begins_stream(text) and (len(text) >= ENOUGH or "\n" in text)
 
 
 def begins_stream(text: str) -> bool:
-    """Tell whether a text is the beginning of an event stream.
+    """Return whether a text is the beginning of an event stream.
 
     >>> begins_stream("data: {"), begins_stream(": ping"), begins_stream('{"error": 1}')
     (True, True, False)
@@ -60,8 +60,8 @@ async def checked_bytes(
         head += piece
         passing = passing or is_stream(head)
         if passing:
-            whole, head = _lines(head)
-            yield whole
+            lines, head = _lines(head)
+            yield lines
         elif len(head) > LONGEST:
             break
     if passing:
@@ -77,11 +77,11 @@ def _lines(held: bytes) -> tuple[bytes, bytes]:
     """Return the complete lines, and the incomplete rest.
 
     Event ids, retry delays and comments are left out: after an id, OpenAI's client takes each empty
-    line for an event without data, and fails.
+    line as an event without data, and fails.
     """
     whole, end, rest = held.rpartition(b"\n")
-    kept = (line for line in whole.split(b"\n") if not line.startswith(UNREAD))
-    return (b"\n".join(kept) + end if end else b""), rest
+    lines = (line for line in whole.split(b"\n") if not line.startswith(UNREAD))
+    return (b"\n".join(lines) + end if end else b""), rest
 
 
 async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
@@ -111,8 +111,8 @@ def events(text: str, response: Any = None) -> Iterator[str]:
     if isinstance(value, dict) and isinstance(value.get("content"), list):
         return _anthropic(value)
     several = value if isinstance(value, list) else [value]
-    if several and all(isinstance(one, dict) and "candidates" in one for one in several):
-        return (line for one in several for line in _event(one))
+    if several and all(isinstance(answer, dict) and "candidates" in answer for answer in several):
+        return (line for answer in several for line in _event(answer))
     raise NotAStream(text, response)
 
 
@@ -124,7 +124,7 @@ def _json(text: str) -> Any:
 
 
 def _is_line_of_objects(line: str) -> bool:
-    """Tell whether a line belongs to a stream with one JSON object in each line, such as Ollama's."""
+    """Return whether a line belongs to a stream with one JSON object in each line, such as Ollama's."""
     value = _json(line)
     return isinstance(value, dict) and "done" in value and "error" not in value
 
@@ -176,8 +176,8 @@ def _block(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]
     """Return a block of an answer as its start and the deltas that are added to it."""
     match block.get("type"):
         case "text":
-            said = {"type": "text_delta", "text": block.get("text") or ""}
-            return {"type": "text", "text": ""}, [said]
+            delta = {"type": "text_delta", "text": block.get("text") or ""}
+            return {"type": "text", "text": ""}, [delta]
         case "thinking":
             thought = {"type": "thinking_delta", "thinking": block.get("thinking") or ""}
             signed = {"type": "signature_delta", "signature": block.get("signature") or ""}

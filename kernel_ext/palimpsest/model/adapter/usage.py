@@ -1,8 +1,8 @@
 """Normalise the token usage that a provider reported, or estimate it.
 
 Providers report the prompt with or without cached tokens, the answer with or without the
-thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. A report with a
-number that is impossible is not believed: what our own tokenizer counts holds, so that it lifts no limit.
+thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. A report with an
+impossible number is ignored in favour of our own tokenizer, since it could otherwise lift a spending limit.
 An unknown price makes the cost unknown, never zero.
 """
 
@@ -22,12 +22,12 @@ def field(value: Any, *path: str) -> Any:
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list; none where it is no list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    """Return the dicts of a list; empty for any other value."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 HOUR = ("prompt_tokens_details", "cache_creation_token_details", "ephemeral_1h_input_tokens")
-"""What of the tokens written to the cache it keeps for an hour."""
+"""Path of the tokens that were written to the cache for an hour."""
 PATHS = (
     ("prompt_tokens",),
     ("completion_tokens",),
@@ -41,11 +41,11 @@ PATHS = (
     HOUR,
     ("completion_tokens_details", "reasoning_tokens"),
 )
-"""Where a report has numbers of tokens."""
+"""Paths of the token counts in a report."""
 
 
 def is_possible(value: Any) -> bool:
-    """Tell whether a value is a number of tokens: whole or not, finite, not negative, below a billion."""
+    """Return whether a value is a possible number of tokens: finite, not negative, below a billion."""
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -57,33 +57,33 @@ def _count(value: Any) -> int:
     return int(value) if value is not None else 0
 
 
-def _first(report: Any, *paths: tuple[str, ...]) -> int:
+def _first_number(report: Any, *paths: tuple[str, ...]) -> int:
     for path in paths:
-        found = _count(field(report, *path))
-        if found:
-            return found
+        count = _count(field(report, *path))
+        if count:
+            return count
     return 0
 
 
-def normalise(report: Any) -> Usage | None:
+def normalise_usage(report: Any) -> Usage | None:
     """Convert litellm's report, whose prompt includes cached tokens, to a ``Usage``.
 
     None when nothing was reported, or only zeros, as some local servers do, or a number is impossible.
     """
-    given = [field(report, *path) for path in PATHS]
-    if not all(is_possible(value) for value in given if value is not None):
+    reported = [field(report, *path) for path in PATHS]
+    if not all(is_possible(value) for value in reported if value is not None):
         return None
     prompt = _count(field(report, "prompt_tokens"))
     completion = _count(field(report, "completion_tokens"))
     if not prompt and not completion:
         return None
-    read = _first(
+    read = _first_number(
         report,
         ("cache_read_input_tokens",),
         ("prompt_tokens_details", "cached_tokens"),
         ("prompt_cache_hit_tokens",),
     )
-    write = _first(
+    write = _first_number(
         report,
         ("cache_creation_input_tokens",),
         ("prompt_tokens_details", "cache_creation_tokens"),
@@ -124,11 +124,11 @@ def estimate(
     count: Callable[[str], int],
     reported: Usage | None = None,
 ) -> Usage:
-    """Count with our own tokenizer what a provider did not report: the prompt, the answer, or both."""
-    given = reported if reported is not None else Usage()
+    """Add our own token counts for the prompt, the answer, or both, where the provider reported none."""
+    usage = reported if reported is not None else Usage()
     update: dict[str, int | bool | None] = {"estimated": True}
-    if not given.prompt:
+    if not usage.prompt:
         update |= {"input": count(prompt), "total": None}
-    if not given.output + given.reasoning:
+    if not usage.output + usage.reasoning:
         update |= {"output": count(text), "reasoning": count(reasoning)}
-    return given.model_copy(update=update)
+    return usage.model_copy(update=update)

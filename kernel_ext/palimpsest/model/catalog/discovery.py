@@ -1,8 +1,8 @@
-"""Find the models that are available here, and choose a default one when the user named none.
+"""Find the available models, and choose a default when the user named none.
 
-Servers are queried for their models; keys are only checked for presence. A server that the user configured
-is never skipped: where it does not list its models, the choice fails with one sentence that names
-it, and no other provider, nor the rehearsal model, answers in its place.
+Servers are queried for their models; keys are only checked for presence. A configured server is never
+skipped: where it does not list its models, the choice fails with one sentence that names it, instead of
+falling back to another provider or the rehearsal model.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ SMALLEST_WINDOW = 16_000
 """Tokens; a local model with a smaller window has no room for an agent's tools and their outputs."""
 
 UNKNOWN_NAME = "unknown"
-"""Stands for the name of a model while its server was not asked for it."""
+"""Stands for a model's name before its server was queried for it."""
 
 Ollama = Callable[[Mapping[str, str]], LocalModels]
 """Queries the user's Ollama for its models."""
@@ -44,11 +44,11 @@ Ollama = Callable[[Mapping[str, str]], LocalModels]
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model that is available here."""
+    """An available model."""
 
     info: ModelInfo
     because: str
-    """Why it is available, as a few words for a person."""
+    """Why it is available, in a few words for the user."""
 
 
 def choose(
@@ -63,36 +63,36 @@ def choose(
     with a large enough window; without any of these, the rehearsal model, which needs nothing. Raises
     ConfigError where the server that would be chosen does not list its models.
     """
-    served = _served(environment)
+    served = _served_model(environment)
     if served is not None:
         return served
     expected = expected_model(environment, overrides)
     if expected is not None:
         return expected
-    found = ollama(environment)
-    usable = next((model for model in found.models if _is_enough(model)), None)
+    local_models = ollama(environment)
+    usable = next((model for model in local_models.models if _is_enough(model)), None)
     if usable is not None:
         return ModelRef(provider=local.PROVIDER, name=usable.name)
     if local.variable(environment) is not None:
-        raise ConfigError(_no_local_model(found, environment))
+        raise ConfigError(_no_local_model(local_models, environment))
     return REHEARSAL
 
 
 def expected_model(
     environment: Mapping[str, str], overrides: Overrides | None = None
 ) -> ModelRef | None:
-    """Return the model that ``choose`` will probably choose, as far as that is known without asking a server.
+    """Return the model that ``choose`` will probably choose, without querying a server.
 
-    None where an Ollama or the rehearsal model will answer. A server whose models are not known has one without a name
-    of its own.
+    None where an Ollama or the rehearsal model will answer. The model of a server with unknown models is named
+    ``UNKNOWN_NAME``.
     """
     if base_of(COMPATIBLE, environment) is not None:
-        named = environment.get(SERVED_MODEL_VARIABLE, "").strip()
-        return ModelRef(provider=COMPATIBLE, name=named or UNKNOWN_NAME)
+        model_name = environment.get(SERVED_MODEL_VARIABLE, "").strip()
+        return ModelRef(provider=COMPATIBLE, name=model_name or UNKNOWN_NAME)
     for provider, name in DEFAULT_MODELS.items():
         if has_key(provider, environment):
             return ModelRef(provider=provider, name=name)
-    return next(_placed(environment, overrides), None)
+    return next(_models_by_address(environment, overrides), None)
 
 
 def unresponsive_servers(
@@ -100,13 +100,13 @@ def unresponsive_servers(
 ) -> Iterator[str]:
     """Yield a sentence for each server of the environment that does not list a usable model."""
     try:
-        _served(environment)
+        _served_model(environment)
     except ConfigError as problem:
         yield str(problem)
     if local.variable(environment) is not None:
-        found = ollama(environment)
-        if not any(_is_enough(model) for model in found.models):
-            yield _no_local_model(found, environment)
+        local_models = ollama(environment)
+        if not any(_is_enough(model) for model in local_models.models):
+            yield _no_local_model(local_models, environment)
 
 
 def known_models(
@@ -114,12 +114,12 @@ def known_models(
     overrides: Overrides | None = None,
     ollama: Ollama = local.models,
 ) -> tuple[KnownModel, ...]:
-    """List the models that are available here: configured, with a key, local, and rehearsal."""
-    found: dict[str, KnownModel] = {}
+    """Return the available models: configured, with a key, local, and rehearsal."""
+    models: dict[str, KnownModel] = {}
 
     def add(model_id: str, because: str) -> None:
-        if model_id not in found:
-            found[model_id] = KnownModel(
+        if model_id not in models:
+            models[model_id] = KnownModel(
                 model_info(model_id, overrides, environment=environment), because
             )
 
@@ -127,7 +127,7 @@ def known_models(
         if "/" in model_id:
             add(model_id, "configured")
     base = base_of(COMPATIBLE, environment)
-    for name in local.served(base, environment).names if base is not None else ():
+    for name in local.served_models(base, environment).names if base is not None else ():
         add(f"{COMPATIBLE}/{name}", f"listed by {address(base)}")
     for provider in KEY_VARIABLES:
         if has_key(provider, environment) and base_of(provider, environment) is None:
@@ -138,14 +138,14 @@ def known_models(
     for model in ollama(environment).models:
         add(f"{local.PROVIDER}/{model.name}", "Ollama runs here")
     add(REHEARSAL.id, "always here, no key, no network")
-    return tuple(found.values())
+    return tuple(models.values())
 
 
 def _is_enough(model: LocalModel) -> bool:
     return model.tools and model.window > SMALLEST_WINDOW
 
 
-def _served(environment: Mapping[str, str]) -> ModelRef | None:
+def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
     """Return a model of the OpenAI-compatible server that ``OPENAI_BASE_URL`` names.
 
     The server is queried for its models, with its key, unless ``OPENAI_MODEL`` names one.
@@ -154,20 +154,24 @@ def _served(environment: Mapping[str, str]) -> ModelRef | None:
     base = base_of(COMPATIBLE, environment)
     if base is None:
         return None
-    named = environment.get(SERVED_MODEL_VARIABLE, "").strip()
-    if named:
-        return ModelRef(provider=COMPATIBLE, name=named)
-    listed = local.served(base, environment)
+    model_name = environment.get(SERVED_MODEL_VARIABLE, "").strip()
+    if model_name:
+        return ModelRef(provider=COMPATIBLE, name=model_name)
+    listed = local.served_models(base, environment)
     if listed.names:
         return ModelRef(provider=COMPATIBLE, name=listed.names[0])
-    what, do = _told(listed.missing, "Start it", f"Set {key_variable(COMPATIBLE)} to its key")
+    what, do = _missing_text(
+        listed.missing, "Start it", f"Set {key_variable(COMPATIBLE)} to its key"
+    )
     raise ConfigError(
         f"The server at {address(base)}, which {variable_of(COMPATIBLE, environment)} names, {what}. {do}, set "
         f"{SERVED_MODEL_VARIABLE} to the name of a model, or choose another model with --model."
     )
 
 
-def _placed(environment: Mapping[str, str], overrides: Overrides | None) -> Iterator[ModelRef]:
+def _models_by_address(
+    environment: Mapping[str, str], overrides: Overrides | None
+) -> Iterator[ModelRef]:
     """Yield models of servers that were configured by their addresses, which need not be queried."""
     for provider in BASE_VARIABLES:
         if provider != COMPATIBLE and base_of(provider, environment) is not None:
@@ -179,15 +183,15 @@ def _placed(environment: Mapping[str, str], overrides: Overrides | None) -> Iter
 
 def _address_in(settings: Any) -> str | None:
     given = settings if isinstance(settings, Mapping) else vars(settings)
-    found = given.get("api_base")
-    return str(found) if found else None
+    address = given.get("api_base")
+    return str(address) if address else None
 
 
-def _no_local_model(found: LocalModels, environment: Mapping[str, str]) -> str:
-    """Return why the Ollama that the environment names has no model for an agent, and what to do."""
+def _no_local_model(listed: LocalModels, environment: Mapping[str, str]) -> str:
+    """Return why the Ollama that the environment names has no model for an agent, with advice."""
     variable = local.variable(environment)
-    what, do = _told(found.missing, f"Start it, unset {variable}", "Set the key it wants")
-    if not found.missing:
+    what, do = _missing_text(listed.missing, f"Start it, unset {variable}", "Set the key it wants")
+    if not listed.missing:
         what = f"has no model that calls tools and reads more than {SMALLEST_WINDOW:,} tokens"
         do = "Pull one, such as with `ollama pull qwen3`"
     return (
@@ -196,8 +200,8 @@ def _no_local_model(found: LocalModels, environment: Mapping[str, str]) -> str:
     )
 
 
-def _told(missing: local.Missing, start: str, key: str) -> tuple[str, str]:
-    """Return why a server's models are not known, and the first thing to do, as parts of a sentence."""
+def _missing_text(missing: local.Missing, start: str, key: str) -> tuple[str, str]:
+    """Return why a server's models are not known, and the first advice, as parts of a sentence."""
     match missing:
         case "silent":
             return "does not answer", start

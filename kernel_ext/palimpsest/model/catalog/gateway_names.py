@@ -1,4 +1,4 @@
-"""Find the one model of litellm's list that a name behind a gateway means, such as ``inf-codex/gpt-5.4``.
+"""Find the model in litellm's list that a gateway's name means, such as ``inf-codex/gpt-5.4``.
 
 Only names that are not in the list themselves come here. What is found is an estimate: the gateway may ask another
 price or take less. So it is looked up by whole names alone, never by similar ones, and a name that several models could mean,
@@ -19,51 +19,51 @@ MAKERS = (
     "openai", "anthropic", "gemini", "vertex_ai-language-models", "xai", "mistral", "codestral", "deepseek", "cohere_chat",
     "cohere", "moonshot", "zai", "minimax", "dashscope", "amazon_nova", "ai21", "perplexity", "meta_llama", "inception",
 )  # fmt: skip
-"""Providers in litellm's list that sell models of their own, under names that mean these models anywhere."""
+"""Providers in litellm's list that sell their own models, under names that mean these models anywhere."""
 CLOSED = frozenset({"openai", "anthropic", "gemini", "vertex_ai-language-models", "xai"})
-"""Makers whose models nobody else runs: a server of this machine with such a name is a gateway, and with others it is not."""
+"""Makers whose models only they serve, so that a local server with such a model is a gateway."""
 VENDORS = {
     "google": "gemini", "x-ai": "xai", "mistralai": "mistral", "moonshotai": "moonshot", "z-ai": "zai", "zai-org": "zai",
     "deepseek-ai": "deepseek", "qwen": "dashscope", "alibaba": "dashscope", "amazon": "bedrock", "aws": "bedrock",
     "google-vertex": "vertex_ai", "vertex": "vertex_ai", "codex": "openai",
 }  # fmt: skip
-"""Words of gateways for a maker or a server, with the list's word for it."""
+"""Gateways' names of a maker or a server, with the list's name."""
 COPY_DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|20\d{6})$")
-"""The day of a dated copy of a model: it costs what the model costs."""
+"""The date of a dated copy of a model, which has the same price."""
 VERSION = re.compile(r":(?:latest|\d+)$")
-"""What may be left out behind a colon; other words there (``:free``, ``:online``) change the price."""
+"""Suffixes after a colon that may be dropped; others (``:free``, ``:online``) change the price."""
 WORD_END = re.compile(r"--|[-._:]")
-"""What joins a provider's name and a model's within one word: ``azure-gpt-4o``, ``anthropic--claude-opus-4-5``."""
+"""Separators of a provider's and a model's name within one word: ``azure-gpt-4o``, ``anthropic--claude-opus-4-5``."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeantModel:
-    """The model that a name behind a gateway means; no key where it is not known, or could be several."""
+    """The model that a gateway's name means; without a key where it is unknown or ambiguous."""
 
     key: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     """Its entry in litellm's list."""
     several: bool = False
-    """The list has the name, but of models with different prices or windows."""
+    """Whether the list has several models of this name with different prices or windows."""
 
 
 @cache
 def meant_model(ref: ModelRef) -> MeantModel:
-    """Return the model of litellm's list that a name means which is not in the list itself."""
-    found = next(_by_provider(ref.id.split("/")), None)
-    if found is not None:
-        return found
+    """Return the model in litellm's list that a name outside of the list means."""
+    meant = next(_by_provider(ref.id.split("/")), None)
+    if meant is not None:
+        return meant
     several = False
     for name in _spellings(ref.name.rpartition("/")[2]):
-        found = _of_makers(name) or _named_in_one_word(name)
-        if found is not None and found.key is not None:
-            return found
-        several = several or found is not None
+        meant = _of_makers(name) or _named_in_one_word(name)
+        if meant is not None and meant.key is not None:
+            return meant
+        several = several or meant is not None
     return MeantModel(several=several or bool(litellm_table.of_name(ref.name.rpartition("/")[2])))
 
 
 def remark(info: ModelInfo) -> str:
-    """Return from where limits and price of a model are that the list does not name; empty where it does, or has nothing."""
+    """Return a remark on the source of limits and price of a model outside of the list; empty for any other model."""
     if info.listed_as is not None:
         return f"limits and price are estimates (~), by the name {info.listed_as} of litellm's list"
     unknown = info.window_assumed and info.price.input is None
@@ -76,14 +76,14 @@ def remark(info: ModelInfo) -> str:
 
 
 def _by_provider(pieces: list[str]) -> Iterator[MeantModel]:
-    """Yield what a tail of the name means that begins with a provider's name: ``gw/groq/llama`` as ``groq/llama``."""
+    """Yield the models meant by tails of the name that begin with a provider: ``gw/groq/llama`` as ``groq/llama``."""
     for at in range(len(pieces) - 1):
         provider = VENDORS.get(pieces[at].lower(), pieces[at].lower())
         for name in _spellings("/".join(pieces[at + 1 :])):
             ref = ModelRef(provider=provider, name=name)
-            found = litellm_table.find_model(ref)
-            if found is not None and found.get("mode") in litellm_table.MODES:
-                yield MeantModel(_key(ref), found)
+            facts = litellm_table.find_model(ref)
+            if facts is not None and facts.get("mode") in litellm_table.MODES:
+                yield MeantModel(_key(ref), facts)
 
 
 def _key(ref: ModelRef) -> str:
@@ -92,7 +92,7 @@ def _key(ref: ModelRef) -> str:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """Yield a name as it stands, and without what makes no other model of it: capitals, a region, a version, a date."""
+    """Yield a name unchanged, and without capitals, region, version and date, which make no other model of it."""
     plain = litellm_table.REGION.sub("", name.lower())
     at_sign = plain.replace("@", "-")
     undated = COPY_DATE.sub("", VERSION.sub("", plain))
@@ -101,41 +101,43 @@ def _spellings(name: str) -> Iterator[str]:
 
 
 def _of_makers(name: str) -> MeantModel | None:
-    """Return the model that its maker, or nobody but one provider, sells under exactly this name."""
+    """Return the model that its maker, or a single provider, sells under exactly this name."""
     own = litellm_table.entry(name)
     if own is not None and own.get("mode") in litellm_table.MODES:
-        return MeantModel(name, litellm_table.completed(name, own))
-    sold = {key: one.get("litellm_provider") for key, one in litellm_table.of_name(name).items()}
+        return MeantModel(name, litellm_table.completed_entry(name, own))
+    sold = {
+        key: entry.get("litellm_provider") for key, entry in litellm_table.of_name(name).items()
+    }
     keys = [key for key, maker in sold.items() if maker in MAKERS and key.count("/") <= 1]
     return _one_of(sorted(keys, key=lambda key: (MAKERS.index(sold[key]), key)))
 
 
 def _named_in_one_word(name: str) -> MeantModel | None:
-    """Return what ``azure-gpt-4o`` means: a provider's name, and the whole name of a model of its."""
+    """Return the model meant by a name such as ``azure-gpt-4o``: a provider's name and the full name of its model."""
     for joint in WORD_END.finditer(name):
         word, rest = name[: joint.start()], name[joint.end() :]
         provider = VENDORS.get(word, word)
         if not rest or (provider not in _providers() and provider not in VENDORS):
             continue
         ref = ModelRef(provider=provider, name=rest)
-        found = litellm_table.find_model(ref)
-        if found is not None and found.get("mode") in litellm_table.MODES:
-            return MeantModel(_key(ref), found)
+        facts = litellm_table.find_model(ref)
+        if facts is not None and facts.get("mode") in litellm_table.MODES:
+            return MeantModel(_key(ref), facts)
         if (meant := _of_makers(rest)) is not None:
             return meant
     return None
 
 
 def _one_of(keys: Sequence[str]) -> MeantModel | None:
-    """Return the one model that keys mean: several mean one where price and window are the same."""
+    """Return the model that keys mean; several keys mean one model if price and window are the same."""
     if not keys:
         return None
     entries = [(key, litellm_table.entry(key) or {}) for key in keys]
-    kinds = {(litellm_table.price(one), one.get("max_input_tokens")) for _, one in entries}
+    kinds = {(litellm_table.price(entry), entry.get("max_input_tokens")) for _, entry in entries}
     if len(kinds) > 1:
         return MeantModel(several=True)
     key, facts = entries[0]
-    return MeantModel(key, litellm_table.completed(key, facts))
+    return MeantModel(key, litellm_table.completed_entry(key, facts))
 
 
 @cache

@@ -1,9 +1,8 @@
 """Query local model servers for their models and context windows.
 
-Ollama, and any OpenAI-compatible server that the environment names; with a short timeout. The kinds of
-failure are distinguished, since a person configured the server. Ollama silently cuts a prompt to its own
-small window unless the request asks for another, so the window we state is the one that the adapter asks
-for with every request.
+They are Ollama and any OpenAI-compatible server that the environment names; with a short timeout. The kinds of
+failure are distinguished, since the user configured the server. Ollama silently cuts a prompt to its own
+small window unless the request sets another, so the adapter sets our window with every request.
 """
 
 import json
@@ -29,7 +28,7 @@ UNLISTED = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeEr
 """Errors raised when the queried server is down, or is no model server."""
 TIMEOUT_SECONDS = 0.5
 REMOTE_SECONDS = 2.0
-"""For a server on another machine, which is queried only where the environment names it."""
+"""Timeout for a server on another machine, which is queried only where the environment names it."""
 WINDOW_CAP = 32_768
 """A longer window costs gigabytes of memory on the user's machine; config may raise it."""
 USUAL_WINDOW = 4_096
@@ -62,25 +61,26 @@ class ServedModels:
     """The models that an OpenAI-compatible server listed."""
 
     names: tuple[str, ...] = ()
-    """Those that can chat."""
+    """Names of the models that can chat."""
     missing: Missing = ""
 
 
 def variable(environment: Mapping[str, str]) -> str | None:
     """Return the environment variable with the address of an Ollama server; None if none is set."""
-    return next((one for one in VARIABLES if environment.get(one, "").strip()), None)
+    return next((name for name in VARIABLES if environment.get(name, "").strip()), None)
 
 
 def base(environment: Mapping[str, str]) -> str:
     """Return the address of the user's Ollama."""
     name = variable(environment)
-    named = environment[name].strip().rstrip("/") if name is not None else DEFAULT_BASE
-    if "://" not in named:
-        # As Ollama itself reads it: a host alone gets the default port, a port alone this machine.
-        host, colon, port = named.rpartition(":")
+    address = environment[name].strip().rstrip("/") if name is not None else DEFAULT_BASE
+    if "://" not in address:
+        # As in Ollama itself: a host alone gets the default port, a port alone this machine.
+        host, colon, port = address.rpartition(":")
         bare = not colon or "]" in port
-        named = f"http://{named}:{DEFAULT_PORT}" if bare else f"http://{host or LOCALHOST}:{port}"
-    return named.replace("//0.0.0.0", f"//{LOCALHOST}")
+        server = f"{address}:{DEFAULT_PORT}" if bare else f"{host or LOCALHOST}:{port}"
+        address = f"http://{server}"
+    return address.replace("//0.0.0.0", f"//{LOCALHOST}")
 
 
 def models(environment: Mapping[str, str]) -> LocalModels:
@@ -91,9 +91,9 @@ def models(environment: Mapping[str, str]) -> LocalModels:
         listed = _ask(f"{address}/api/tags", timeout=timeout)["models"] or ()
         names = [str(item["name"]) for item in listed]
     except UNLISTED as error:
-        return LocalModels(missing=_missing(error))
-    found = (_model(address, name, timeout) for name in names[:ASKED_MODELS])
-    return LocalModels(tuple(model for model in found if model is not None))
+        return LocalModels(missing=_missing_reason(error))
+    read_models = (_model(address, name, timeout) for name in names[:ASKED_MODELS])
+    return LocalModels(tuple(model for model in read_models if model is not None))
 
 
 NO_CHAT = re.compile(
@@ -105,7 +105,7 @@ NO_CHAT = re.compile(
 CHAT_TYPES = frozenset({"llm", "vlm", "chat", "language", "text-generation", "model"})
 
 
-def served(
+def served_models(
     base_url: str, environment: Mapping[str, str] | None = None, provider: str = "openai"
 ) -> ServedModels:
     """Return the models that an OpenAI-compatible server lists; it is queried with the provider's key."""
@@ -113,14 +113,16 @@ def served(
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
         listed = _ask(f"{base_url.rstrip('/')}/models", headers=headers, timeout=_timeout(base_url))
-        found = listed.get("data") or listed.get("models") or ()
-        names = tuple(str(one.get("id") or one["name"]) for one in found if _chats(one))
+        entries = listed.get("data") or listed.get("models") or ()
+        names = tuple(
+            str(model.get("id") or model["name"]) for model in entries if _is_chat_model(model)
+        )
     except UNLISTED as error:
-        return ServedModels(missing=_missing(error))
-    return ServedModels(names, missing="" if found else "other")
+        return ServedModels(missing=_missing_reason(error))
+    return ServedModels(names, missing="" if entries else "other")
 
 
-def _missing(error: Exception) -> Missing:
+def _missing_reason(error: Exception) -> Missing:
     """Return why a server did not list its models, from the error raised."""
     if isinstance(error, HTTPError):
         return "refused" if error.code in REFUSED else "other"
@@ -131,8 +133,8 @@ def _timeout(address: str) -> float:
     return TIMEOUT_SECONDS if is_loopback(address) else REMOTE_SECONDS
 
 
-def _chats(listed: dict[str, Any]) -> bool:
-    """Tell whether a listed model can chat, by its type where the server names one, else by its name."""
+def _is_chat_model(listed: dict[str, Any]) -> bool:
+    """Return whether a listed model can chat, by its type where the server names one, else by its name."""
     kind = listed.get("type")
     if isinstance(kind, str) and kind != "model":
         return kind in CHAT_TYPES
@@ -143,17 +145,17 @@ def _chats(listed: dict[str, Any]) -> bool:
 
 
 def _model(address: str, name: str, timeout: float) -> LocalModel | None:
-    """Return what Ollama reports about a model; None where that fails, so the others are still listed."""
+    """Return Ollama's facts about a model; None where the query fails, so that the others are still listed."""
     try:
-        shown = _ask(f"{address}/api/show", {"model": name}, timeout=timeout)
-        facts = dict(shown.get("model_info") or {})
+        details = _ask(f"{address}/api/show", {"model": name}, timeout=timeout)
+        facts = dict(details.get("model_info") or {})
     except UNLISTED:
         return None
-    told = (value for name, value in facts.items() if name.endswith(".context_length"))
+    stated_lengths = (value for name, value in facts.items() if name.endswith(".context_length"))
     # A window of 0 means no limit, which only the user may set.
-    lengths = [value for value in told if isinstance(value, int) and value > 0]
+    lengths = [value for value in stated_lengths if isinstance(value, int) and value > 0]
     window = min(max(lengths, default=USUAL_WINDOW), WINDOW_CAP)
-    return LocalModel(name, window, "tools" in (shown.get("capabilities") or ()))
+    return LocalModel(name, window, "tools" in (details.get("capabilities") or ()))
 
 
 def _ask(

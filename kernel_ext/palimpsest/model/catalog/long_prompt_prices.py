@@ -23,5 +23,5 @@ _KEYS = frozenset(
 
 
 def long_prompt_prices(key: str, provider: str) -> Mapping[str, float]:
-    """Return the prices of a model's long prompts, named as in the list; none where the list has them or they are not known."""
+    """Return the prices of a model's long prompts by the list's names; empty where the list has them or none are known."""
     return _SONNET if provider == "anthropic" and key in _KEYS else {}

@@ -1,16 +1,15 @@
 """Reject an unknown model name or reasoning effort from the user, and suggest the closest known one.
 
-The table of models is older than the newest model, so a name that it lacks is only rejected where it looks
-like a typing error: letters differ from a known name, and no digit does. A user's own server is queried.
+The table of models is older than the newest model, so a missing name is only rejected where it looks like a
+typing error: letters differ from a known name, but no digits. A user's own server is queried.
 """
 
 import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
+from palimpsest.import_guard import package_folder
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
 from palimpsest.model.catalog.gateway_names import meant_model
@@ -41,12 +40,12 @@ def check_effort(variant: str, ref: ModelRef | None = None) -> None:
 
     >>> check_effort("high")
     """
-    if _takes(variant, ref):
+    if _accepts_effort(variant, ref):
         return
-    known = [one for one in EFFORTS if _takes(one, ref)]
+    known = [effort for effort in EFFORTS if _accepts_effort(effort, ref)]
     of = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""
     raise ConfigError(
-        f"There is no variant {variant!r}{of}{_meant(variant, known)} The reasoning efforts are "
+        f"There is no variant {variant!r}{of}{_likely_name(variant, known)} The reasoning efforts are "
         f"{', '.join(known)}: choose one with --variant."
     )
 
@@ -56,12 +55,12 @@ def known_effort(variant: str | None) -> str | None:
     return variant if variant in EFFORTS else None
 
 
-def _takes(variant: str, ref: ModelRef | None) -> bool:
+def _accepts_effort(variant: str, ref: ModelRef | None) -> bool:
     if variant not in EFFORTS:
         return False
-    found = (litellm_table.find_model(ref) or meant_model(ref).facts) if ref is not None else {}
-    said = found.get(f"supports_{variant}_reasoning_effort")
-    return said is not False or variant not in UNUSUAL
+    facts = (litellm_table.find_model(ref) or meant_model(ref).facts) if ref is not None else {}
+    stated = facts.get(f"supports_{variant}_reasoning_effort")
+    return stated is not False or variant not in UNUSUAL
 
 
 def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> None:
@@ -77,7 +76,7 @@ def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> No
     if info.api_base is not None:
         known = listed(info)
         if known and ref.name not in known and f"{ref.name}:latest" not in known:
-            hint, offered = _meant(ref.name, known), ", ".join(known[:8])
+            hint, offered = _likely_name(ref.name, known), ", ".join(known[:8])
             raise ConfigError(
                 f"The server at {info.api_base} has no model {ref.name!r}{hint} It offers {offered}."
             )
@@ -91,34 +90,34 @@ def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> No
 
 
 def no_provider(ref: ModelRef) -> str:
-    """Return the error message for an unknown provider, with the one that may be meant."""
+    """Return the error message for an unknown provider, with the closest known one."""
     return (
-        f"There is no provider {ref.provider!r}{_meant(ref.provider, sorted(providers()))} Write the model as "
+        f"There is no provider {ref.provider!r}{_likely_name(ref.provider, sorted(providers()))} Write the model as "
         f"provider/name, or set models.{ref.id!r}.api_base to the address of its server."
     )
 
 
 def closest_name(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that was meant, if only letters differ.
+    """Return the known name closest to a misspelt one, if only letters differ.
 
     >>> closest_name("claude-sonet-4-5", ["claude-sonnet-4-5"]), closest_name("gpt-5.2", ["gpt-5.1"])
     ('claude-sonnet-4-5', None)
     """
-    for one in difflib.get_close_matches(name, known, 8, SLIP):
-        if DIGITS.findall(one) == DIGITS.findall(name):
-            return one
+    for candidate in difflib.get_close_matches(name, known, 8, SLIP):
+        if DIGITS.findall(candidate) == DIGITS.findall(name):
+            return candidate
     return None
 
 
 def listed_by(environment: Mapping[str, str]) -> Listed:
-    """Return a function that queries a model's own server for its models, with the key that belongs to it."""
+    """Return a function that queries a model's own server for its models, with that server's key."""
 
     def ask(info: ModelInfo) -> Sequence[str]:
         if info.ref.provider in local.PROVIDERS:
             return tuple(model.name for model in local.models(environment).models)
         if info.ref.name == environment.get(SERVED_MODEL_VARIABLE, "").strip():
             return ()
-        return local.served(info.api_base or "", environment, info.ref.provider).names
+        return local.served_models(info.api_base or "", environment, info.ref.provider).names
 
     return ask
 
@@ -126,18 +125,17 @@ def listed_by(environment: Mapping[str, str]) -> Listed:
 @cache
 def providers() -> frozenset[str]:
     """Return the names of all providers that litellm knows, read without importing it."""
-    found = {*KEY_VARIABLES, *LOCAL_PROVIDERS, *FAMILIES, "rehearsal"}
-    spec = find_spec("litellm")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        types = Path(folder, "types", "utils.py")
-        if types.is_file():
-            text = types.read_text(encoding="utf-8")
-            begin = text.find("class LlmProviders(")
-            end = text.find("\nclass ", begin + 1)
-            found |= set(PROVIDER_LINE.findall(text[begin:end])) if begin >= 0 else set()
-    return frozenset(found)
+    names = {*KEY_VARIABLES, *LOCAL_PROVIDERS, *FAMILIES, "rehearsal"}
+    folder = package_folder("litellm")
+    types = folder / "types" / "utils.py" if folder is not None else None
+    if types is not None and types.is_file():
+        text = types.read_text(encoding="utf-8")
+        begin = text.find("class LlmProviders(")
+        end = text.find("\nclass ", begin + 1)
+        names |= set(PROVIDER_LINE.findall(text[begin:end])) if begin >= 0 else set()
+    return frozenset(names)
 
 
-def _meant(given: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(given, known, 1)
+def _likely_name(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {close[0]!r}?" if close else "."

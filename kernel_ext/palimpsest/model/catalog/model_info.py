@@ -1,7 +1,8 @@
-"""Look up what is known about a model: its limits, abilities and price.
+"""Look up the limits, abilities and price of a model.
 
-Facts come from the user's configuration, then litellm's offline table, there by the model's own name or else by the name that
-it has behind a gateway, then defaults that are marked as assumed. An unknown price stays unknown. Keys are only checked for presence, never stored.
+Facts come from the user's configuration, then from litellm's offline table, by the model's own name or else by the model
+that a gateway's name means, then from defaults that are marked as assumed. An unknown price stays unknown. Keys are only
+checked for presence, never stored.
 """
 
 import difflib
@@ -36,16 +37,16 @@ Overrides = Mapping[str, Any]
 
 
 def parse(model_id: str, variant: str | None = None) -> ModelRef:
-    """Read ``provider/name``, or a bare name that the table knows."""
+    """Return the reference for ``provider/name``, or for a bare name that litellm's table has."""
     text = model_id.strip()
     if text == REHEARSAL.provider:
         return REHEARSAL
     provider, slash, name = text.partition("/")
     if slash and provider and name:
         return ModelRef(provider=provider, name=name, variant=variant)
-    found = litellm_table.provider_of(text) if text else None
-    if found is not None:
-        return ModelRef(provider=found, name=text, variant=variant)
+    known_provider = litellm_table.provider_of(text) if text else None
+    if known_provider is not None:
+        return ModelRef(provider=known_provider, name=text, variant=variant)
     close = difflib.get_close_matches(text, [*DEFAULT_MODELS.values(), "rehearsal"], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise ConfigError(
@@ -55,7 +56,7 @@ def parse(model_id: str, variant: str | None = None) -> ModelRef:
 
 
 ADDRESS = re.compile(r"https?:|://|^//", re.IGNORECASE)
-"""The part of a name that litellm would take for the address of a server, and send requests to."""
+"""The part of a name that litellm would take as a server's address for its requests."""
 NAMED_ADDRESS = (
     "The model {name!r} names the address of a server, and requests are sent there only if your own "
     'settings say so: give the model a plain name, and its address as models."provider/name".api_base.'
@@ -63,12 +64,12 @@ NAMED_ADDRESS = (
 
 
 def holds_address(model_id: str) -> bool:
-    """Tell whether a model's name holds an address to which requests would be sent.
+    """Return whether a model's name contains an address to which requests would be sent.
 
     >>> holds_address("oobabooga/http://127.0.0.1:5000"), holds_address("ollama/llama3:8b")
     (True, False)
     """
-    return any(ADDRESS.search(one) for one in (model_id, model_id.partition("/")[2]))
+    return any(ADDRESS.search(text) for text in (model_id, model_id.partition("/")[2]))
 
 
 def model_info(
@@ -79,9 +80,9 @@ def model_info(
     environment: Mapping[str, str] | None = None,
     vouched: Collection[str] = (),
 ) -> ModelInfo:
-    """Return what is known about a model; raises ConfigError for a name that cannot be one.
+    """Return the limits, abilities and price of a model; raises ConfigError for an invalid name.
 
-    A name that holds an address must be one of ``vouched``: those that a person's settings name.
+    A name with an address must be one of ``vouched``, the models that the user's settings name.
     """
     variables = os.environ if environment is None else environment
     ref = parse(model_id, variant)
@@ -111,16 +112,16 @@ def _facts(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> M
             caching=True,
         )
     if ref.provider in local.PROVIDERS:
-        return _local(ref, base, environment)
-    return _listed(ref, base)
+        return _local_info(ref, base, environment)
+    return _listed_info(ref, base)
 
 
 @lru_cache(maxsize=256)
-def _listed(ref: ModelRef, base: str | None) -> ModelInfo:
-    """Return what the list of prices says, which stays the same; every step of a turn asks for it."""
-    found = litellm_table.find_model(ref)
-    if found is not None:
-        return _from_table(ref, found, base)
+def _listed_info(ref: ModelRef, base: str | None) -> ModelInfo:
+    """Return the facts of litellm's table; cached, since every step of a turn needs them."""
+    facts = litellm_table.find_model(ref)
+    if facts is not None:
+        return _from_table(ref, facts, base)
     meant = meant_model(ref)
     if meant.key is not None and (
         meant.facts.get("litellm_provider") in CLOSED
@@ -136,7 +137,7 @@ def _listed(ref: ModelRef, base: str | None) -> ModelInfo:
     )
 
 
-def _local(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
+def _local_info(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
     models = {model.name: model for model in local.models(environment).models}
     model = models.get(ref.name) or models.get(f"{ref.name}:latest")
     window = model.window if model else local.WINDOW_CAP
@@ -151,37 +152,34 @@ def _local(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> M
     )
 
 
-def _from_table(ref: ModelRef, found: dict[str, Any], base: str | None) -> ModelInfo:
-    reads = _limit(found, "max_input_tokens", "max_tokens")
-    writes = _limit(found, "max_output_tokens") or ASSUMED_OUTPUT
+def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> ModelInfo:
+    reads = _limit(facts, "max_input_tokens", "max_tokens")
+    writes = _limit(facts, "max_output_tokens") or ASSUMED_OUTPUT
     window = reads or ASSUMED_WINDOW
-    apart = profile(ref).limits_apart and reads is not None and _is_remainder(reads, writes)
+    # OpenAI states an input limit that is a round window minus the output limit, such as 272,000 of 400,000.
+    is_remainder = reads is not None and reads % ROUND != 0 and (reads + writes) % ROUND == 0
+    apart = profile(ref).limits_apart and is_remainder
     return ModelInfo(
         ref=ref,
         window=window + writes if apart else window,
         window_assumed=reads is None,
         input_limit=window if apart else None,
         output_limit=min(writes, window // 2),
-        price=litellm_table.price(found),
-        tools=bool(found.get("supports_function_calling", True)),
-        vision=bool(found.get("supports_vision")),
-        reasoning=bool(found.get("supports_reasoning")),
-        caching=bool(found.get("supports_prompt_caching")),
+        price=litellm_table.price(facts),
+        tools=bool(facts.get("supports_function_calling", True)),
+        vision=bool(facts.get("supports_vision")),
+        reasoning=bool(facts.get("supports_reasoning")),
+        caching=bool(facts.get("supports_prompt_caching")),
         api_base=base,
     )
-
-
-def _is_remainder(reads: int, writes: int) -> bool:
-    """Tell whether an input limit is what OpenAI leaves of a round window: 272,000 of 400,000."""
-    return reads % ROUND != 0 and (reads + writes) % ROUND == 0
 
 
 ROUND = 10_000
 
 
-def _limit(found: Mapping[str, Any], *names: str) -> int | None:
+def _limit(facts: Mapping[str, Any], *names: str) -> int | None:
     for name in names:
-        value = found.get(name)
+        value = facts.get(name)
         if isinstance(value, int | float) and value > 0:
             return int(value)
     return None
@@ -199,7 +197,7 @@ def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, A
 
 
 def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
-    """Replace the facts that were found by configured values."""
+    """Return facts overridden by the configured values."""
     changes: dict[str, Any] = {}
     for ours, theirs in (
         ("window", "window"),
@@ -246,4 +244,4 @@ def _price(facts: ModelInfo, value: Any) -> Price:
 def variable_of(provider: str, environment: Mapping[str, str]) -> str | None:
     """Return the environment variable with the address of a provider's server; None if none is set."""
     variables = BASE_VARIABLES.get(provider, ())
-    return next((one for one in variables if environment.get(one, "").strip()), None)
+    return next((variable for variable in variables if environment.get(variable, "").strip()), None)

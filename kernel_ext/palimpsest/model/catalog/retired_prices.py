@@ -1,6 +1,6 @@
-"""Prices of models that litellm's list does not know any more, so that an old recording has its own.
+"""Prices of models that litellm's list no longer has, for old recordings.
 
-Each row says from where and of which day its prices are.
+The source and its date are in ``RETIRED_SOURCE``.
 """
 
 from palimpsest.transcript.values import Price, PriceTier, ServicePrice
@@ -54,7 +54,7 @@ def retired_price(name: str) -> Price | None:
 
 
 def dateless_name(name: str) -> str:
-    """Return a model's name without its provider, its date and what stands for the newest of its line."""
+    """Return a model's name without its provider, its date and a suffix ``-latest`` or ``-0``."""
     bare = name.rpartition("/")[2].removesuffix("-latest")
     head, _, date = bare.rpartition("-")
     if len(date) == len("20250514") and date.isdecimal():

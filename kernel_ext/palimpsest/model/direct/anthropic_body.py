@@ -1,8 +1,8 @@
 """Write the body of a request to a server with Anthropic's messages, from messages in OpenAI's shape.
 
-Messages of one side become one, results of calls stand in the user's, the thinking and the provider's own blocks as
-they came. A parameter that a model does not take is left out, as litellm does it with ``drop_params``;
-``tests/model/direct`` compares each body with litellm's. Border: pure; facts about a model are read from litellm's table.
+Consecutive messages of one side are merged, results of calls become part of user messages, and thinking and the
+provider's own blocks stay unchanged. Unsupported parameters are left out, as litellm does with ``drop_params``;
+``tests/model/direct`` compares each body with litellm's. Border: pure; facts about a model come from litellm's table.
 """
 
 import json
@@ -13,7 +13,7 @@ from palimpsest.model.direct.supported_models import is_denied, model_facts
 from palimpsest.model.direct.tool_rules import anthropic_tool
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.native_blocks import NATIVE_ITEM
-from palimpsest.model.wire.provider_messages import MARK, can_think, sendable
+from palimpsest.model.wire.provider_messages import MARK, can_think, sendable_messages
 from palimpsest.model.wire.tool_call_text import SIGNATURE
 from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.transcript.provider_profile.profile import as_words, profile
@@ -22,29 +22,29 @@ from palimpsest.transcript.values import ModelRef
 Body = dict[str, Any]
 
 EMPTY = "[System: Empty message content sanitised to satisfy protocol]"
-"""What stands for a text that is empty, which Anthropic refuses."""
+"""Replaces an empty text, which Anthropic refuses."""
 UNUSED_TOOL: Body = {
     "name": "dummy_tool",
     "input_schema": {"type": "object", "properties": {}},
     "type": "custom",
     "description": "This is a dummy tool call",
 }
-"""A tool to offer where calls are sent back and none is offered, which Anthropic refuses."""
+"""A tool that is offered where calls are sent back but no tool is offered, which Anthropic refuses."""
 THINKING_TOKENS = {"minimal": 1_024, "low": 1_024, "medium": 2_048, "high": 4_096, "xhigh": 8_192, "max": 16_384}  # fmt: skip
-"""Tokens of thinking by the effort, for the models that take no effort; litellm's numbers."""
+"""Tokens of thinking by effort, for models that accept no effort; litellm's numbers."""
 EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh", "max": "max"}  # fmt: skip
 WITHOUT_SAMPLING = ("fable", "opus-4-7", "opus_4_7", "opus-4.7", "opus-4-8", "opus_4_8", "opus-4.8")
-"""Pieces of the names of models that take no temperature, where the table does not say so."""
+"""Parts of the names of models that accept no temperature, where the table does not state it."""
 CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
 
 def anthropic_body(request: ModelRequest) -> Body:
-    """Return the body of a request, without what its model refuses."""
+    """Return the body of a request, without parameters that its model refuses."""
     ref = request.model.ref
-    messages = sendable(request.messages, request.model)
+    messages = sendable_messages(request.messages, request.model)
     body: Body = {
         "model": ref.name,
-        "messages": _merged([one for one in messages if one["role"] != "system"]),
+        "messages": _merged([message for message in messages if message["role"] != "system"]),
         "stream": True,
     }
     system = list(_system(messages))
@@ -52,7 +52,9 @@ def anthropic_body(request: ModelRequest) -> Body:
         body["system"] = system
     target = profile(ref)
     tools = [anthropic_tool(tool_definition(spec, target)) for spec in request.tools]
-    if not tools and any(one.get("tool_calls") or one["role"] == "tool" for one in messages):
+    if not tools and any(
+        message.get("tool_calls") or message["role"] == "tool" for message in messages
+    ):
         tools = [UNUSED_TOOL]
     if tools:
         body["tools"] = tools
@@ -62,21 +64,21 @@ def anthropic_body(request: ModelRequest) -> Body:
     return body | taken_parameters(ref, parameters)
 
 
-def taken_parameters(ref: ModelRef, given: Body) -> Body:
-    """Return the parameters that a model takes, in Anthropic's form; ``given`` are those of a request."""
-    taken: Body = {"max_tokens": given["max_tokens"]}
+def taken_parameters(ref: ModelRef, parameters: Body) -> Body:
+    """Return the request's parameters that a model accepts, in Anthropic's form."""
+    taken: Body = {"max_tokens": parameters["max_tokens"]}
     for name in ("temperature", "top_p"):
-        value = given.get(name)
+        value = parameters.get(name)
         is_free = not is_denied(ref.name, "supports_sampling_params")
-        is_free = is_free and not any(one in ref.name.lower() for one in WITHOUT_SAMPLING)
+        is_free = is_free and not any(series in ref.name.lower() for series in WITHOUT_SAMPLING)
         if value is not None and (is_free or (name == "temperature" and value == 1)):
             taken[name] = value
-    choice = _choice(given.get("tool_choice"))
+    choice = _choice(parameters.get("tool_choice"))
     if choice is not None:
         is_forced = choice["type"] in ("any", "tool")
         refused = is_forced and is_denied(ref.name, "supports_forced_tool_use")
         taken["tool_choice"] = {"type": "auto"} if refused else choice
-    effort = given.get("reasoning_effort")
+    effort = parameters.get("reasoning_effort")
     if effort in EFFORTS:
         if model_facts(ref).get("supports_adaptive_thinking") is True:
             # Without it Anthropic leaves the thinking out of the answer.
@@ -102,13 +104,13 @@ def _system(messages: Sequence[Body]) -> Iterator[Body]:
         if isinstance(content, str):
             yield _with_mark({"type": "text", "text": content}, message)
             continue
-        for one in content:
-            if one.get("text"):
-                yield _with_mark({"type": "text", "text": one["text"]}, one)
+        for block in content:
+            if block.get("text"):
+                yield _with_mark({"type": "text", "text": block["text"]}, block)
 
 
 def _merged(messages: Sequence[Body]) -> list[Body]:
-    """Return messages whose sides alternate."""
+    """Merge consecutive messages of one side, so that the sides alternate."""
     merged: list[Body] = []
     called: set[str] = set()
     for message in messages:
@@ -119,11 +121,11 @@ def _merged(messages: Sequence[Body]) -> list[Body]:
         merged[-1]["content"] += (
             _answer(message, called) if role == "assistant" else _question(message)
         )
-    merged = [one for one in merged if one["content"]]
+    merged = [turn for turn in merged if turn["content"]]
     if merged and merged[-1]["role"] == "assistant":
         merged[-1]["content"] = [
-            {**one, "text": one["text"].rstrip()} if one["type"] == "text" else one
-            for one in merged[-1]["content"]
+            {**block, "text": block["text"].rstrip()} if block["type"] == "text" else block
+            for block in merged[-1]["content"]
         ]
     return merged
 
@@ -134,15 +136,17 @@ def _question(message: Body) -> Iterator[Body]:
         result: Body = {
             "type": "tool_result",
             "tool_use_id": _id(message["tool_call_id"]),
-            "content": [_block(one) for one in content] if isinstance(content, list) else content,
+            "content": [_block(block) for block in content]
+            if isinstance(content, list)
+            else content,
         }
         yield _with_mark(result, message)
     elif isinstance(content, list):
-        for one in content:
+        for block in content:
             yield _block(
-                {**one, "text": one["text"] if one["text"].strip() else EMPTY}
-                if one["type"] == "text"
-                else one
+                {**block, "text": block["text"] if block["text"].strip() else EMPTY}
+                if block["type"] == "text"
+                else block
             )
     else:
         text = content if content and content.strip() else EMPTY
@@ -153,11 +157,11 @@ def _answer(message: Body, called: set[str]) -> Iterator[Body]:
     yield from message.get("thinking_blocks") or ()
     content = message.get("content")
     if isinstance(content, list):
-        for one in content:
-            if one["type"] == NATIVE_ITEM:
-                yield one["block"]
-            elif one.get("text"):
-                yield _block(one)
+        for block in content:
+            if block["type"] == NATIVE_ITEM:
+                yield block["block"]
+            elif block.get("text"):
+                yield _block(block)
     elif isinstance(content, str):
         text = content if content.strip() else EMPTY
         yield _with_mark({"type": "text", "text": text}, message)
@@ -167,12 +171,12 @@ def _answer(message: Body, called: set[str]) -> Iterator[Body]:
             continue
         called.add(identifier)
         function = call["function"]
-        given = function.get("arguments")
+        arguments = function.get("arguments")
         yield {
             "type": "tool_use",
             "id": identifier,
             "name": function["name"],
-            "input": json.loads(given) if given and given.strip() else {},
+            "input": json.loads(arguments) if arguments and arguments.strip() else {},
         }
 
 
@@ -184,17 +188,17 @@ def _block(item: Body) -> Body:
     """Return a text, a picture or a document as a block of Anthropic's."""
     match item["type"]:
         case "image_url":
-            kind, data = _opened(item["image_url"]["url"])
+            kind, data = _data_url(item["image_url"]["url"])
             is_document = not kind.startswith("image/")
             block = {"type": "document" if is_document else "image", "source": _source(kind, data)}
         case "file":
-            block = {"type": "document", "source": _source(*_opened(item["file"]["file_data"]))}
+            block = {"type": "document", "source": _source(*_data_url(item["file"]["file_data"]))}
         case _:
             block = {"type": "text", "text": item["text"]}
     return _with_mark(block, item)
 
 
-def _opened(url: str) -> tuple[str, str]:
+def _data_url(url: str) -> tuple[str, str]:
     head, _, data = url.partition(",")
     return head.removeprefix("data:").partition(";")[0], data
 

@@ -1,7 +1,7 @@
-"""Read the events of Anthropic's messages: text, thinking with its signature, calls by their block, usage, the end.
+"""Convert the events of Anthropic's messages to deltas: text, signed thinking, calls by their block, usage, the end.
 
-The provider's own calls are heard by ``adapter/provider_calls``, and are no deltas. Border: events in, deltas out,
-and what they say of the end into the tap.
+``adapter/provider_calls`` reads the provider's own calls, which are no deltas. Border: events in, deltas out; finish
+and usage go into the tap.
 """
 
 import json
@@ -13,7 +13,7 @@ from palimpsest.model.direct.deltas import CallPiece, Delta, Function
 from palimpsest.model.errors.exception_details import StreamedError
 
 NOTHING = Delta()
-"""A chunk that says nothing, but lets what the provider ran be told at once."""
+"""An empty delta, with which a tool run of the provider is reported at once."""
 TYPES = frozenset(
     {"message_start", "message_delta", "message_stop", "ping", "error"}
     | {"content_block_start", "content_block_delta", "content_block_stop"}
@@ -21,7 +21,7 @@ TYPES = frozenset(
 
 
 class AnthropicEvents:
-    """The state of one stream: which block is which call, and the usage reported so far."""
+    """The state of one stream: the call of each block, and the usage reported so far."""
 
     def __init__(self, tap: StreamTap) -> None:
         self._tap = tap
@@ -31,7 +31,7 @@ class AnthropicEvents:
         self._usage: dict[str, Any] = {}
 
     def delta(self, event: Any) -> Delta | None:
-        """Return what an event adds to the answer; None where it adds nothing.
+        """Return the delta that an event adds to the answer; None for an empty one.
 
         Raises StreamedError for an error that the server sent in its stream, and KeyError or TypeError for an event
         that is not in the format.
@@ -78,14 +78,14 @@ class AnthropicEvents:
         return _thinking(delta)
 
     def _start(self, index: Any, block: dict[str, Any]) -> Delta | None:
-        # A block of another kind under the same index ends what went on under it.
+        # A new block under the same index ends the earlier block.
         self._calls.pop(index, None)
         match block["type"]:
             case "text":
                 return Delta(block.get("text")) if block.get("text") else None
             case "tool_use":
-                given = block.get("input")
-                function = Function(block.get("name"), json.dumps(given) if given else "")
+                raw_input = block.get("input")
+                function = Function(block.get("name"), json.dumps(raw_input) if raw_input else "")
                 number, self._begun = self._begun, self._begun + 1
                 self._calls[index] = number
                 return Delta(tool_calls=[CallPiece(number, block.get("id"), "function", function)])
@@ -98,10 +98,10 @@ class AnthropicEvents:
                 return None
 
     def _report(self, usage: Any) -> None:
-        """Add a report to what was told before: the later ones leave out what has not changed."""
+        """Merge a usage report into the earlier reports, since later ones omit unchanged numbers."""
         if isinstance(usage, dict):
             self._usage = {**self._usage, **usage}
-            self._tap.usage = reported(self._usage)
+            self._tap.usage = usage_as_openai(self._usage)
 
 
 def _thinking(delta: dict[str, Any]) -> Delta | None:
@@ -117,18 +117,24 @@ def _thinking(delta: dict[str, Any]) -> Delta | None:
     return None
 
 
-def reported(usage: dict[str, Any]) -> dict[str, Any]:
-    """Return a report of Anthropic's in the form of OpenAI's, whose prompt includes what was cached."""
-    rounds = [one for one in usage.get("iterations") or () if isinstance(one, dict)]
+def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
+    """Return Anthropic's usage report in OpenAI's form, whose prompt includes cached tokens."""
+    rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)]
     read, write = (
         _sum(name, rounds or [usage])
         for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
     )
     prompt = _plus(_sum("input_tokens", rounds or [usage]), read, write)
     completion = _sum("output_tokens", rounds or [usage])
-    hours = [field(one, "cache_creation", "ephemeral_1h_input_tokens") for one in rounds or [usage]]
-    thoughts = [field(one, "output_tokens_details", "thinking_tokens") for one in rounds or [usage]]
-    known = [one for one in hours if one is not None]
+    hours = [
+        field(usage_round, "cache_creation", "ephemeral_1h_input_tokens")
+        for usage_round in rounds or [usage]
+    ]
+    thoughts = [
+        field(usage_round, "output_tokens_details", "thinking_tokens")
+        for usage_round in rounds or [usage]
+    ]
+    known = [count for count in hours if count is not None]
     hour = _plus(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
     thought = None if None in thoughts else _plus(*thoughts)
     if isinstance(thought, int) and isinstance(completion, int):
@@ -148,12 +154,12 @@ def reported(usage: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sum(name: str, rounds: list[dict[str, Any]]) -> Any:
-    return _plus(*(one.get(name) or 0 for one in rounds))
+    return _plus(*(usage_round.get(name) or 0 for usage_round in rounds))
 
 
 def _plus(*values: Any) -> Any:
-    """Return a sum; what is no number makes it none, and with it the whole report impossible."""
-    for one in values:
-        if isinstance(one, bool) or not isinstance(one, int | float):
+    """Return a sum; with any value that is no number, an impossible value that invalidates the whole report."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
             return "no number"
     return sum(values)

@@ -24,7 +24,7 @@ class CallPiece:
 
 @dataclass(slots=True, eq=False)
 class Delta:
-    """What one event adds to an answer."""
+    """The delta that one event adds to an answer."""
 
     content: Any = None
     _: KW_ONLY

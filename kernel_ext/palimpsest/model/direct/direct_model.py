@@ -1,9 +1,9 @@
-"""Ask a model's server directly, and leave every model that is not certain to litellm.
+"""Send requests directly to a model's server, and leave every unsupported model to litellm.
 
-The two formats that nearly all servers speak, OpenAI's chat completions and Anthropic's messages, are written and read
-here, over HTTP: a request costs a twentieth of the way through litellm, a delta a tenth, and litellm is not
-imported. Joining, usage, errors and retries are the adapter's, so an answer is the same on both ways.
-``supported_models`` says which way a request takes, and why. The setting ``direct = false`` sends all through litellm.
+The two formats of nearly all servers, OpenAI's chat completions and Anthropic's messages, are written and read here,
+over HTTP: a request costs a twentieth of litellm's time, a delta a tenth, and litellm is not imported. The adapter
+joins, counts, classifies errors and retries for both, so that answers are the same. ``supported_models`` chooses
+between both, with a reason. The setting ``direct = false`` sends all requests through litellm.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from urllib.parse import urlsplit, urlunsplit
 from palimpsest.model.adapter.answer_events import (
     PLACEHOLDER_KEY,
     answer_events,
-    breathing,
     read_timeout,
+    yielding_to_others,
 )
 from palimpsest.model.adapter.litellm_model import LitellmModel, no_provider
 from palimpsest.model.adapter.raw_stream import StreamTap
@@ -48,7 +48,7 @@ from palimpsest.transcript.values import ModelInfo
 CLIENTS = "palimpsest.model.direct.http_clients"
 COMMAND_LINE = "httpx._main"
 AGENT = "jupyter-palimpsest"
-"""How a server is told who asks."""
+"""The name of this program in the ``User-Agent`` header."""
 ANTHROPIC_VERSION = "2023-06-01"
 ENDPOINTS = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
 NAMED_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -62,7 +62,7 @@ NAMED_HEADERS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 class MissingKey(Exception):
-    """A provider wants a key, and the environment has none."""
+    """A provider requires a key, and the environment has none."""
 
 
 def preload() -> None:
@@ -72,13 +72,13 @@ def preload() -> None:
 
 
 def import_clients() -> ModuleType:
-    """Import the HTTP client, without the command line that httpx has where rich and click are installed.
+    """Import the HTTP client, without httpx's command line, which it has where rich and click are installed.
 
-    It is two thirds of httpx's import, and its ``main`` is for the program of that name, which is a process of its own.
+    The command line is two thirds of httpx's import, and only the separate program ``httpx`` uses it.
     """
     hidden = "httpx" not in sys.modules and COMMAND_LINE not in sys.modules
     if hidden:
-        sys.modules[COMMAND_LINE] = None  # type: ignore[assignment]  # the import says that it is not installed
+        sys.modules[COMMAND_LINE] = None  # type: ignore[assignment]  # makes its import fail
     try:
         with collection_paused():
             return importlib.import_module(CLIENTS)
@@ -90,7 +90,7 @@ def import_clients() -> ModuleType:
 class DirectModel:
     """Answers requests from the provider's own server, or through litellm; see ``model.interface.Model``.
 
-    ``litellm`` answers what is not asked directly; ``direct`` is asked at each request for the setting of that name.
+    ``litellm`` answers all other requests; ``direct`` returns the setting of that name, for each request.
     """
 
     def __init__(
@@ -111,13 +111,13 @@ class DirectModel:
         return litellm_reason(model.ref, model.api_base, direct=direct) or request_reason(request)
 
     def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
-        """Return what imports the client, or litellm; None where it is imported."""
+        """Return a coroutine that imports the client, or litellm; None where it is imported."""
         if litellm_reason(model.ref, model.api_base, direct=self._direct()) is not None:
             return self._litellm.loading(model)
-        return None if _loaded_clients() is not None else _load_clients()
+        return None if _loaded_clients() is not None else _clients()
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Send the request and yield what comes back."""
+        """Send the request and yield the events of its answer."""
         if self.reason(request) is not None:
             return self._litellm.stream(request)
         return answer_events(request, self._deltas)
@@ -132,7 +132,7 @@ class DirectModel:
         headers = request_headers(ref.provider, provider, request.model.api_base)
         body = anthropic_body(request) if provider.format == "anthropic" else openai_body(request)
         clients = await _clients()
-        posted = clients.posted(
+        posted = clients.post(
             endpoint(base, ENDPOINTS[provider.format]),
             headers,
             _encoded(body),
@@ -148,7 +148,7 @@ class DirectModel:
             begun = False
             values = stream_values(answer.pieces, answer.response, tap.mark_end)
             try:
-                async with aclosing(values), aclosing(breathing(values)) as paced:
+                async with aclosing(values), aclosing(yielding_to_others(values)) as paced:
                     async for value in paced:
                         delta = read(value)
                         if delta is not None:
@@ -166,21 +166,17 @@ class DirectModel:
 
 async def _clients() -> Any:
     """Return the module of HTTP clients, whose import takes 200 ms, without blocking the event loop."""
-    found = _loaded_clients()
-    if found is not None:
-        return found
+    clients = _loaded_clients()
+    if clients is not None:
+        return clients
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(None, import_clients)
 
 
 def _loaded_clients() -> Any:
     """Return the module of HTTP clients; None before it is imported to its end."""
-    found = sys.modules.get(CLIENTS)
-    return found if hasattr(found, "posted") else None
-
-
-async def _load_clients() -> None:
-    await _clients()
+    module = sys.modules.get(CLIENTS)
+    return module if hasattr(module, "posted") else None
 
 
 def endpoint(base: str, path: str) -> str:
@@ -194,14 +190,14 @@ def endpoint(base: str, path: str) -> str:
     except ValueError:
         return base.rstrip("/") + path
     folder = parts.path.rstrip("/")
-    whole = folder if folder.endswith(path) else folder + path
-    return urlunsplit(parts._replace(path=whole))
+    full_path = folder if folder.endswith(path) else folder + path
+    return urlunsplit(parts._replace(path=full_path))
 
 
 def request_headers(name: str, provider: DirectProvider, api_base: str | None) -> dict[str, str]:
-    """Return the headers of a request to a provider: its key, and what its format wants.
+    """Return the headers of a request to a provider: its key, and those of its format.
 
-    Raises MissingKey where the provider's own server is asked without one.
+    Raises MissingKey where the provider's own server requires a key and none is set.
     """
     key = key_of(name, os.environ)
     headers = {
@@ -216,9 +212,9 @@ def request_headers(name: str, provider: DirectProvider, api_base: str | None) -
             return headers | {"authorization": f"Bearer {token}"}
         return headers | {"x-api-key": _key(key, name, provider, api_base)}
     for header, names in NAMED_HEADERS.get(name, {}).items():
-        told = next((v for one in names if (v := os.environ.get(one, "").strip())), None)
-        if told is not None:
-            headers[header] = told
+        value = next((v for variable in names if (v := os.environ.get(variable, "").strip())), None)
+        if value is not None:
+            headers[header] = value
     return headers | {"authorization": f"Bearer {_key(key, name, provider, api_base)}"}
 
 

@@ -1,11 +1,10 @@
-"""Read the events of a streamed answer from its bytes, wherever these are cut.
+"""Decode the events of a streamed answer from its bytes, which may be cut anywhere.
 
-Lines end with LF, CRLF or CR; comments, ids and delays hold nothing of an answer; the data of one event may stand in
-several lines. Servers leave out the empty line between events, the space after the colon and the end marker, so an event
-is passed on as soon as its data is a whole JSON value. An answer that was sent at once is read as the events of a
-stream, and what is neither raises ``NotAStream``.
-
-Border: bytes in, JSON values out; what a value means is not known here.
+Lines end with LF, CRLF or CR; comments, ids and delays are ignored; the data of one event may take several lines.
+Servers omit the empty line between events, the space after the colon and the end marker, so an event is passed on as
+soon as its data is a whole JSON value. An answer that was sent at once is converted to the events of a stream, and
+anything else raises ``NotAStream``.
+Border: bytes in, JSON values out, without their meaning.
 """
 
 import json
@@ -21,7 +20,7 @@ BYTE_MARK = MARK.encode()
 
 
 class StreamTooLong(ValueError):
-    """An event has more bytes than are kept."""
+    """An event exceeds the limit of bytes."""
 
 
 class EventDecoder:
@@ -29,39 +28,39 @@ class EventDecoder:
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
-        """The beginning of a line whose end has not come."""
+        """The beginning of an incomplete line."""
         self._held = 0
         self._data: list[str] = []
-        """Lines of an event that is no JSON value yet."""
+        """Lines of an event that is not yet a JSON value."""
         self._name = ""
-        self._kept = 0
+        self._data_chars = 0
         self.done = False
-        """The end marker came."""
+        """Whether the end marker arrived."""
 
     def feed(self, piece: bytes) -> Iterator[Any]:
         """Yield the values that a piece completes; raises ValueError for an event that is no JSON."""
         if b"\n" not in piece and b"\r" not in piece:
-            self._hold(piece)
+            self._keep_piece(piece)
             return
-        whole = b"".join((*self._rest, piece)) if self._rest else piece
+        buffered = b"".join((*self._rest, piece)) if self._rest else piece
         self._rest, self._held = [], 0
-        if b"\r" in whole:
+        if b"\r" in buffered:
             # The LF of a CRLF may come with the next piece.
-            tail = b"\r" if whole.endswith(b"\r") else b""
-            lines = END_OF_LINE.split(whole[: len(whole) - len(tail)])
+            tail = b"\r" if buffered.endswith(b"\r") else b""
+            lines = END_OF_LINE.split(buffered[: len(buffered) - len(tail)])
             lines[-1] += tail
         else:
-            lines = whole.split(b"\n")
+            lines = buffered.split(b"\n")
         last = lines.pop()
         for line in lines:
             yield from self._line(line)
             if self.done:
                 return
         if last:
-            self._hold(last)
+            self._keep_piece(last)
 
     def end(self) -> Iterator[Any]:
-        """Yield what the end of the bytes completes; an event that was cut off is none."""
+        """Yield the event that the end of the bytes completes; an event that was cut off is dropped."""
         rest = b"".join(self._rest).rstrip(b"\r")
         self._rest = []
         if self.done:
@@ -72,7 +71,7 @@ class EventDecoder:
             return
         yield from values
 
-    def _hold(self, piece: bytes) -> None:
+    def _keep_piece(self, piece: bytes) -> None:
         self._held += len(piece)
         if self._held > LONGEST:
             raise StreamTooLong("An event of the stream is too long.")
@@ -92,42 +91,42 @@ class EventDecoder:
 
     def _add(self, text: str) -> Iterator[Any]:
         if self._data:
-            self._kept += len(text)
-            if self._kept > LONGEST:
+            self._data_chars += len(text)
+            if self._data_chars > LONGEST:
                 raise StreamTooLong("An event of the stream is too long.")
             self._data.append(text)
-            found = _value("\n".join(self._data)) if text.rstrip().endswith(("}", "]")) else None
+            value = _value("\n".join(self._data)) if text.rstrip().endswith(("}", "]")) else None
         elif not text.strip():
             return
         else:
-            found = _value(text)
-            if found is None:
-                self._data, self._kept = [text], len(text)
-        if found is not None:
+            value = _value(text)
+            if value is None:
+                self._data, self._data_chars = [text], len(text)
+        if value is not None:
             self._data = []
-            yield self._named(found[0])
+            yield self._error_by_name(value[0])
 
     def _dispatch(self) -> Iterator[Any]:
-        """End an event; its data is read again, now without a way out."""
+        """End an event; its data must now be JSON, else ValueError is raised."""
         data, self._data = self._data, []
         if data:
-            yield self._named(_whole("\n".join(data)))
+            yield self._error_by_name(_whole_json("\n".join(data)))
         self._name = ""
 
-    def _named(self, value: Any) -> Any:
-        """Return a value, or the error that only the name of its event says it is."""
+    def _error_by_name(self, value: Any) -> Any:
+        """Return a value, or an error where only the event's name marks it as one."""
         is_error = self._name == "error" and isinstance(value, dict)
         return {"error": value} if is_error and "error" not in value else value
 
 
 def _value(text: str) -> tuple[Any] | None:
     try:
-        return (_whole(text),)
+        return (_whole_json(text),)
     except ValueError:
         return None
 
 
-def _whole(text: str) -> Any:
+def _whole_json(text: str) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
@@ -154,8 +153,8 @@ async def stream_values(
             head = head.removeprefix(BYTE_MARK).lstrip() if passing else head
         if not passing:
             continue
-        whole, head = head, b""
-        for value in decoder.feed(whole):
+        complete, head = head, b""
+        for value in decoder.feed(complete):
             yield value
         if decoder.done:
             done()

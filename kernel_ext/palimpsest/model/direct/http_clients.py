@@ -1,12 +1,10 @@
-"""Send requests over HTTP, on connections that are kept for the next request.
+"""Send requests over HTTP, on connections that are reused by later requests.
 
-Each request has a client for itself while it runs, so that a request that is stopped closes its connection at once,
-whether the server speaks HTTP/1.1 or HTTP/2, and no other is touched; a client whose answer came to its end is kept for
-the next one of the same event loop. Proxies and certificates are those of the environment: HTTP_PROXY, HTTPS_PROXY,
-NO_PROXY, SSL_CERT_FILE, REQUESTS_CA_BUNDLE, SSL_CERT_DIR and SSL_VERIFY.
-
-Nothing is sent twice: whether a request is tried again is decided by the agent loop. A redirect to another server
-does not take the key along.
+Each running request has its own client, so that stopping it closes its connection at once and no other, under HTTP/1.1
+and HTTP/2 alike; after a complete answer the client is kept for the next request of the same event loop. Proxies and
+certificates come from the environment: HTTP_PROXY, HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, REQUESTS_CA_BUNDLE,
+SSL_CERT_DIR and SSL_VERIFY.
+No request is sent twice: the agent loop decides about retries. A redirect to another server does not receive the key.
 """
 
 import asyncio
@@ -22,16 +20,16 @@ from pathlib import Path
 import httpx
 
 MOST_KEPT = 4
-"""Clients that wait for the next request of one event loop."""
+"""Most idle clients of one event loop."""
 KEPT_SECONDS = 30.0
-"""A connection that nobody used for so long is closed: servers close theirs after a minute or more."""
+"""An idle connection is closed after this time; servers close theirs after a minute or more."""
 LONGEST_ERROR = 1_000_000
-"""Bytes of an error's body that are read at most."""
+"""Most bytes that are read of an error's body."""
 MOST_REDIRECTS = 10
 GRACE_SECONDS = 0.05
-"""After its end marker an answer's bytes end within this time, or its connection is not used again."""
+"""An answer's bytes must end within this time after its end marker; otherwise its connection is not reused."""
 KEYS = ("authorization", "x-api-key", "cookie")
-"""Headers that are for the server that was asked, and no other."""
+"""Headers for the requested server only, which a redirect removes."""
 VARIABLES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -51,10 +49,10 @@ class StreamedResponse:
         self.response = response
         self.pieces = response.aiter_bytes()
         self.is_whole = False
-        """All bytes were read, so the connection can be used again."""
+        """Whether all bytes were read, so that the connection can be reused."""
 
     async def read_rest(self) -> None:
-        """Read what follows the end marker, which is nothing but the end."""
+        """Read the end of the bytes after the end marker."""
         with suppress(Exception):
             async with asyncio.timeout(GRACE_SECONDS):
                 async for _ in self.pieces:
@@ -63,21 +61,21 @@ class StreamedResponse:
 
 
 class BorrowedClient:
-    """The client that one request has for itself."""
+    """The HTTP client of one running request."""
 
     def __init__(self, client: httpx.AsyncClient, *, secure: bool) -> None:
         self.client = client
         self.secure = secure
 
     async def renew(self) -> None:
-        """Take a client that checks certificates, where an address without them leads to one with them."""
+        """Replace the client by one that checks certificates, after a redirect from http to https."""
         await self.client.aclose()
         self.client, self.secure = await _client(secure=True), True
 
     async def end(self, *, is_whole: bool) -> None:
         """Keep the client for the next request, or close it with its connection."""
-        kept = _kept.setdefault(asyncio.get_running_loop(), {})
-        waiting = kept.setdefault(_place(secure=self.secure), [])
+        clients = _kept.setdefault(asyncio.get_running_loop(), {})
+        waiting = clients.setdefault(_client_key(secure=self.secure), [])
         if not is_whole or len(waiting) >= MOST_KEPT:
             await self.client.aclose()
             return
@@ -86,12 +84,12 @@ class BorrowedClient:
 
 
 @asynccontextmanager
-async def posted(
+async def post(
     url: str, headers: Mapping[str, str], content: bytes, seconds: float
 ) -> AsyncGenerator[StreamedResponse, None]:
-    """Send a request, and give its answer as it arrives; the connection is closed unless the answer ended.
+    """Send a request and yield its streamed answer; the connection is closed unless the answer ended.
 
-    Raises httpx's exceptions where no answer came, and HTTPStatusError for one that is an error, with its body.
+    Raises httpx's exceptions where no answer came, and HTTPStatusError with the body for an error response.
     """
     secure = url.lower().startswith("https:")
     lease = BorrowedClient(await _client(secure=secure), secure=secure)
@@ -100,7 +98,7 @@ async def posted(
         request = lease.client.build_request(
             "POST", _address(url), headers=dict(headers), content=content, timeout=seconds
         )
-        answer = StreamedResponse(await _sent(lease, request))
+        answer = StreamedResponse(await _send(lease, request))
         if answer.response.is_error:
             raise await _refusal(answer)
         yield answer
@@ -115,7 +113,7 @@ def _address(url: str) -> httpx.URL:
     return httpx.URL(url)
 
 
-async def _sent(lease: BorrowedClient, request: httpx.Request) -> httpx.Response:
+async def _send(lease: BorrowedClient, request: httpx.Request) -> httpx.Response:
     history: list[httpx.Response] = []
     while True:
         response = await lease.client.send(request, stream=True)
@@ -140,7 +138,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
-    """Return the exception of an error, with as much of its body as a person can be told."""
+    """Return the exception for an error response, with as much of its body as an error message can show."""
     body = b""
     async for piece in answer.pieces:
         body += piece
@@ -148,38 +146,42 @@ async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
             break
     else:
         answer.is_whole = True
-    got = answer.response
+    original = answer.response
     headers = [
         (name, value)
-        for name, value in got.headers.multi_items()
+        for name, value in original.headers.multi_items()
         if name.lower() not in ("content-encoding", "content-length", "transfer-encoding")
     ]
-    told = httpx.Response(got.status_code, headers=headers, content=body, request=got.request)
-    told.history = got.history
-    return httpx.HTTPStatusError(f"Status {got.status_code}", request=got.request, response=told)
+    response = httpx.Response(
+        original.status_code, headers=headers, content=body, request=original.request
+    )
+    response.history = original.history
+    return httpx.HTTPStatusError(
+        f"Status {original.status_code}", request=original.request, response=response
+    )
 
 
 async def _client(*, secure: bool) -> httpx.AsyncClient:
-    waiting = _kept.setdefault(asyncio.get_running_loop(), {}).get(_place(secure=secure))
+    waiting = _kept.setdefault(asyncio.get_running_loop(), {}).get(_client_key(secure=secure))
     if waiting:
         return waiting.pop()
     if not secure:
-        return _made(verify=False)
+        return _new_client(verify=False)
     # Reading all certificates takes 20 ms.
     loop = asyncio.get_running_loop()
-    verify = await loop.run_in_executor(None, _certificates, *_place(secure=True)[-4:])
-    return _made(verify=verify, http2=find_spec("h2") is not None)
+    verify = await loop.run_in_executor(None, _certificates, *_client_key(secure=True)[-4:])
+    return _new_client(verify=verify, http2=find_spec("h2") is not None)
 
 
-def _made(*, verify: ssl.SSLContext | bool, http2: bool = False) -> httpx.AsyncClient:
+def _new_client(*, verify: ssl.SSLContext | bool, http2: bool = False) -> httpx.AsyncClient:
     limits = httpx.Limits(
         max_connections=2, max_keepalive_connections=1, keepalive_expiry=KEPT_SECONDS
     )
     return httpx.AsyncClient(verify=verify, http2=http2, limits=limits)
 
 
-def _place(*, secure: bool) -> tuple[str | None, ...]:
-    """Return what tells the clients of one event loop apart; the certificates' variables stand last."""
+def _client_key(*, secure: bool) -> tuple[str | None, ...]:
+    """Return the key of a client within one event loop, with the certificates' variables last."""
     return (str(secure), *(os.environ.get(name) for name in VARIABLES))
 
 
@@ -191,20 +193,24 @@ class UnreadableCertificates(Exception):
 def _certificates(
     file: str | None, bundle: str | None, folder: str | None, verify: str | None
 ) -> ssl.SSLContext | bool:
-    """Return how a server's certificate is checked; raises UnreadableCertificates."""
+    """Return the ``verify`` setting for server certificates; raises UnreadableCertificates."""
     if verify is not None and verify.strip().lower() in NO:
         return False
-    named = next((one for one in (verify, file, bundle) if one and Path(one).is_file()), None)
-    kept = folder if folder and Path(folder).is_dir() else None
+    path_set = next(
+        (path for path in (verify, file, bundle) if path and Path(path).is_file()), None
+    )
+    existing = folder if folder and Path(folder).is_dir() else None
     try:
-        if named is not None:
-            return ssl.create_default_context(cafile=named)
-        return ssl.create_default_context(capath=kept) if kept else httpx.create_ssl_context()
+        if path_set is not None:
+            return ssl.create_default_context(cafile=path_set)
+        return (
+            ssl.create_default_context(capath=existing) if existing else httpx.create_ssl_context()
+        )
     except OSError as error:
-        told = str(error)
-    # Outside of the handler: what failed is a file, and no connection.
+        problem = str(error)
+    # Raised outside of the handler, whose OSError would count as a failed connection.
     message = (
-        f"The certificates in {named or kept} cannot be read ({told}). Set SSL_CERT_FILE to a file of certificates "
+        f"The certificates in {path_set or existing} cannot be read ({problem}). Set SSL_CERT_FILE to a file of certificates "
         "in PEM format before the kernel starts."
     )
     raise UnreadableCertificates(message)

@@ -1,9 +1,9 @@
 """Write the body of a request to a server with OpenAI's chat completions.
 
-The messages have that shape already (``model/wire``). What differs is what models and servers refuse: the parameters
-of OpenAI's thinking models, marks of caches, tools that a grammar does not know. A parameter that a model does not
-take is left out, as litellm does it with ``drop_params``; ``tests/model/direct`` compares each body with litellm's.
-Border: pure; facts about a model are read from litellm's table.
+The messages have that shape already (``model/wire``). Changes depend on the model and the server: the parameters of
+OpenAI's thinking models, cache marks, unsupported tool schemas. Unsupported parameters are left out, as litellm does
+with ``drop_params``; ``tests/model/direct`` compares each body with litellm's. Border: pure; facts about a model come
+from litellm's table.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,12 @@ from palimpsest.model.direct.tool_rules import (
     without_odd_patterns,
 )
 from palimpsest.model.interface import ModelRequest
-from palimpsest.model.wire.provider_messages import MARK, can_think, sendable, without_marks
+from palimpsest.model.wire.provider_messages import (
+    MARK,
+    can_think,
+    sendable_messages,
+    without_marks,
+)
 from palimpsest.model.wire.tool_call_text import SIGNATURE
 from palimpsest.model.wire.tool_schema import tool_definition
 from palimpsest.transcript.provider_profile.profile import profile
@@ -31,23 +36,25 @@ from palimpsest.transcript.values import ModelRef
 Body = dict[str, Any]
 
 MARKED_MODELS = ("claude", "gemini", "minimax", "glm", "z-ai")
-"""Pieces of the names of models for which OpenRouter takes marks of caches in the content."""
+"""Parts of the names of models for which OpenRouter accepts cache marks in the content."""
 THINKING_SERIES = ("gpt-5", "gpt-6")
 OPT_IN_EFFORTS = frozenset({"xhigh"})
-"""Efforts that a model takes only where the table says so; others, unless the table denies them."""
+"""Efforts that a model accepts only where the table states it; other efforts unless the table denies them."""
 FINE_TUNED = "ft:"
-"""How the name of a customer's own copy of a model begins."""
+"""Prefix of the name of a fine-tuned model."""
 ANY_EFFORT = frozenset({"max"})
 
 
 def openai_body(request: ModelRequest) -> Body:
-    """Return the body of a request, without what its model or server refuses."""
+    """Return the body of a request, without parameters and fields that its model or server refuses."""
     ref = request.model.ref
     row = direct_provider(ref.provider) or DirectProvider()
     is_openai_form = ref.provider == "openai" or ref.provider not in DIRECT_PROVIDERS
     body: Body = {
         "model": ref.name,
-        "messages": [_message(one, ref) for one in sendable(request.messages, request.model)],
+        "messages": [
+            _message(message, ref) for message in sendable_messages(request.messages, request.model)
+        ],
         "stream": True,
     }
     if row.asks_usage:
@@ -61,30 +68,36 @@ def openai_body(request: ModelRequest) -> Body:
     parameters = request.all_parameters
     if not can_think(request.messages, request.model) or not row.takes_effort:
         parameters.pop("reasoning_effort", None)
-    given = {name: value for name, value in parameters.items() if value is not None}
+    set_parameters = {name: value for name, value in parameters.items() if value is not None}
     if not tools:
-        given.pop("tool_choice", None)
-    body |= taken_parameters(ref.name, given) if is_openai_form else given
+        set_parameters.pop("tool_choice", None)
+    body |= taken_parameters(ref.name, set_parameters) if is_openai_form else set_parameters
     if ref.provider == "openrouter":
         if body.get("reasoning_effort") == "max":
             body["reasoning_effort"] = "xhigh"
-        # OpenRouter tells what an answer cost only where it is asked.
+        # OpenRouter reports an answer's cost only on request.
         body["usage"] = {"include": True}
-    if is_openai_form:
-        _demote(body, ref.name)
+    is_o_series = is_openai_form and _is_o_series(ref.name)
+    if is_o_series and _facts(ref.name).get("supports_system_messages") is not True:
+        body["messages"] = [
+            {"content": message["content"], "role": "user"}
+            if message["role"] == "system"
+            else message
+            for message in body["messages"]
+        ]
     if target.caches_by_session and request.model.api_base is None and request.session_id:
         body["prompt_cache_key"] = request.session_id
     return body
 
 
-def taken_parameters(name: str, given: Mapping[str, Any]) -> Body:
-    """Return the parameters that a model of OpenAI's takes, under the names that it takes them by.
+def taken_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
+    """Return the parameters that an OpenAI model accepts, under its names for them.
 
-    ``name`` is the model's, of OpenAI or of a server with its interface, and ``given`` are parameters with values.
+    ``name`` is the model's, of OpenAI or of a server with its interface, and ``parameters`` are parameters with values.
     """
     if is_thinking_series(name):
-        return _series_parameters(name, given)
-    taken = dict(given)
+        return _series_parameters(name, parameters)
+    taken = dict(parameters)
     if _is_o_series(name):
         taken["max_completion_tokens"] = taken.pop("max_tokens")
         taken.pop("top_p", None)
@@ -96,14 +109,17 @@ def taken_parameters(name: str, given: Mapping[str, Any]) -> Body:
 
 
 def is_thinking_series(name: str) -> bool:
-    """Tell whether a model is of the series of OpenAI's that always thinks."""
-    return any(one in name for one in THINKING_SERIES) and "gpt-5-chat" not in name.split("/")[-1]
+    """Return whether a model belongs to an OpenAI series that always thinks."""
+    return (
+        any(series in name for series in THINKING_SERIES)
+        and "gpt-5-chat" not in name.split("/")[-1]
+    )
 
 
 def is_listed(name: str) -> bool:
-    """Tell whether litellm's table lists a model as one of OpenAI's own."""
-    found = litellm_table.entry(name) or {}
-    return found.get("litellm_provider") == "openai" and not name.startswith(FINE_TUNED)
+    """Return whether litellm's table lists a model as one of OpenAI's own."""
+    facts = litellm_table.entry(name) or {}
+    return facts.get("litellm_provider") == "openai" and not name.startswith(FINE_TUNED)
 
 
 def _is_o_series(name: str) -> bool:
@@ -115,8 +131,8 @@ def _facts(name: str) -> dict[str, Any]:
     return model_facts(ModelRef(provider="openai", name=name))
 
 
-def _series_parameters(name: str, given: Mapping[str, Any]) -> Body:
-    facts, taken = _facts(name), dict(given)
+def _series_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
+    facts, taken = _facts(name), dict(parameters)
     taken["max_completion_tokens"] = taken.pop("max_tokens")
     if facts.get("supports_tool_choice") is not True:
         taken.pop("tool_choice", None)
@@ -136,24 +152,15 @@ def _series_parameters(name: str, given: Mapping[str, Any]) -> Body:
 def _is_refused(facts: Mapping[str, Any], effort: str) -> bool:
     if effort in ANY_EFFORT:
         return False
-    said = facts.get(f"supports_{effort}_reasoning_effort")
-    return said is not True if effort in OPT_IN_EFFORTS else said is False
-
-
-def _demote(body: Body, name: str) -> None:
-    """Send what is for the system as a user's words to the models that take no other."""
-    if _is_o_series(name) and _facts(name).get("supports_system_messages") is not True:
-        body["messages"] = [
-            {"content": one["content"], "role": "user"} if one["role"] == "system" else one
-            for one in body["messages"]
-        ]
+    stated = facts.get(f"supports_{effort}_reasoning_effort")
+    return stated is not True if effort in OPT_IN_EFFORTS else stated is False
 
 
 def _message(message: Body, ref: ModelRef) -> Body:
-    """Return a message with the marks of caches where its server takes them, and plain ids of calls."""
+    """Return a message with cache marks where its server accepts them, and plain ids of calls."""
     if MARK in message or isinstance(message.get("content"), list):
         takes_marks = ref.provider == "openrouter" and any(
-            one in ref.name.lower() for one in MARKED_MODELS
+            series in ref.name.lower() for series in MARKED_MODELS
         )
         message = _marked_inside(message) if takes_marks else without_marks(message)
     if message["role"] == "assistant":
@@ -166,8 +173,8 @@ def _message(message: Body, ref: ModelRef) -> Body:
 
 def _answer(message: Body) -> Body:
     calls = message.get("tool_calls")
-    if calls and any(SIGNATURE in one["id"] for one in calls):
-        plain = [{**one, "id": one["id"].partition(SIGNATURE)[0]} for one in calls]
+    if calls and any(SIGNATURE in call["id"] for call in calls):
+        plain = [{**call, "id": call["id"].partition(SIGNATURE)[0]} for call in calls]
         message = {**message, "tool_calls": plain}
     # Some servers refuse a field that is null.
     return {name: value for name, value in message.items() if value is not None}

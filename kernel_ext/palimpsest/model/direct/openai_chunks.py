@@ -1,7 +1,7 @@
 """Read the chunks of OpenAI's chat completions, in the dialects that servers speak.
 
-A chunk that is not in the format raises TypeError, which is told as a stream that cannot be read; unknown fields
-are passed over. Border: pure; chunks in, deltas out, and what they say of the end into the tap.
+A chunk that is not in the format raises TypeError, which is reported as an unreadable stream; unknown fields are
+ignored. Border: pure; chunks in, deltas out; finish and usage go into the tap.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from palimpsest.model.errors.exception_details import StreamedError
 
 
 def openai_delta(chunk: Any, tap: StreamTap) -> Delta | None:
-    """Return what a chunk adds to the answer; None where it adds nothing.
+    """Return the delta that a chunk adds to the answer; None for an empty one.
 
     Raises StreamedError for an error that the server sent in its stream.
     """
@@ -56,15 +56,15 @@ def _delta(delta: dict[str, Any]) -> Delta:
         content,
         reasoning_content=reasoning,
         thinking_blocks=_blocks(delta.get("thinking_blocks")),
-        tool_calls=[_piece(one) for one in _listed(calls)] if calls else None,
+        tool_calls=[_piece(call) for call in _as_list(calls)] if calls else None,
         function_call=_function(older) if isinstance(older, dict) else None,
         refusal=delta.get("refusal"),
     )
 
 
 def _parts(content: list[Any]) -> tuple[str, str]:
-    """Return the words and the thinking of a content that is a list of parts, as some servers send it."""
-    said, thought = [], []
+    """Return the text and the thinking in a content that some servers send as a list of parts."""
+    text, thought = [], []
     for part in content:
         if not isinstance(part, dict):
             continue
@@ -74,30 +74,30 @@ def _parts(content: list[Any]) -> tuple[str, str]:
         elif isinstance(inner, str):
             thought.append(inner)
         elif isinstance(part.get("text"), str):
-            said.append(part["text"])
-    return "".join(said), "".join(thought)
+            text.append(part["text"])
+    return "".join(text), "".join(thought)
 
 
-def _blocks(found: Any) -> Any:
-    """Return the signed thinking that a gateway before Claude passes on."""
-    listed = isinstance(found, list) and all(isinstance(one, dict) for one in found)
-    return found if listed else None
+def _blocks(blocks: Any) -> Any:
+    """Return the signed thinking that a gateway passes on from Claude."""
+    is_valid = isinstance(blocks, list) and all(isinstance(item, dict) for item in blocks)
+    return blocks if is_valid else None
 
 
-def _listed(calls: Any) -> list[Any]:
+def _as_list(calls: Any) -> list[Any]:
     if not isinstance(calls, list):
         raise TypeError("The calls of a chunk are no list.")
     return calls
 
 
-def _piece(one: Any) -> CallPiece:
-    index = one.get("index") if isinstance(one, dict) else "none"
+def _piece(call: Any) -> CallPiece:
+    index = call.get("index") if isinstance(call, dict) else "none"
     if index is not None and not isinstance(index, int):
         raise TypeError("A piece of a call cannot be read.")
-    function = one.get("function")
-    told = _function(function) if isinstance(function, dict) else None
-    return CallPiece(index, one.get("id"), one.get("type"), told)
+    function = call.get("function")
+    stated_function = _function(function) if isinstance(function, dict) else None
+    return CallPiece(index, call.get("id"), call.get("type"), stated_function)
 
 
-def _function(found: dict[str, Any]) -> Function:
-    return Function(found.get("name"), found.get("arguments"))
+def _function(function: dict[str, Any]) -> Function:
+    return Function(function.get("name"), function.get("arguments"))

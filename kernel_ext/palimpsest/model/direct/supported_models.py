@@ -1,8 +1,8 @@
-"""Which models are asked directly, and why another one is left to litellm.
+"""Decide which models receive requests directly, and give the reason where a model is left to litellm.
 
-A model is asked directly where its server certainly speaks OpenAI's chat completions or Anthropic's messages, and
-where nothing but the table below decides what litellm would write. Everything else stays with litellm, for a reason
-that is a sentence. Border: no network; litellm's table of models is read as data, and litellm is not imported.
+Requests are direct where the server certainly speaks OpenAI's chat completions or Anthropic's messages, and the table
+below determines all that litellm would change. All others stay with litellm, with a sentence about the reason.
+Border: no network; litellm's table of models is read as data, and litellm is not imported.
 """
 
 import os
@@ -22,23 +22,23 @@ Format = Literal["openai", "anthropic"]
 
 @dataclass(frozen=True, slots=True)
 class DirectProvider:
-    """A provider that is asked directly: where it is, and which parameters it takes."""
+    """A provider with direct requests: its address, and the parameters it accepts."""
 
     format: Format = "openai"
     base: str | None = None
-    """The address that is asked where none is configured; None where one must be."""
+    """The default address; None where one must be configured."""
     base_variables: tuple[str, ...] = ()
-    """Environment variables of the address, which hold before ``base``."""
+    """Environment variables that may hold the address; they win over ``base``."""
     needs_key: bool = True
     takes_effort: bool = True
-    """``reasoning_effort`` is sent as it is; else it is left out, as litellm does."""
+    """``reasoning_effort`` is sent unchanged; else it is left out, as litellm does."""
     effort_by_litellm: bool = False
-    """What ``reasoning_effort`` becomes depends on more of the model than is known here."""
+    """``reasoning_effort`` needs litellm's translation, which depends on further facts about the model."""
     asks_usage: bool = True
-    """``stream_options`` asks for the tokens; else the server tells them unasked."""
+    """``stream_options`` requests the token counts; else the server sends them anyway."""
 
 
-def _other(name: str, base: str | None = None, **options: Any) -> DirectProvider:
+def _other_provider(name: str, base: str | None = None, **options: Any) -> DirectProvider:
     """Return a provider of OpenAI's format whose address is in the usual variable."""
     return DirectProvider(base=base, base_variables=(f"{name}_API_BASE",), **options)
 
@@ -52,36 +52,40 @@ DIRECT_PROVIDERS: dict[str, DirectProvider] = {
         base="https://api.anthropic.com",
         base_variables=("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL"),
     ),
-    "openrouter": _other("OPENROUTER", "https://openrouter.ai/api/v1"),
-    "deepseek": _other("DEEPSEEK", "https://api.deepseek.com/beta", effort_by_litellm=True),
-    "groq": _other("GROQ", "https://api.groq.com/openai/v1", effort_by_litellm=True),
-    "cerebras": _other(
+    "openrouter": _other_provider("OPENROUTER", "https://openrouter.ai/api/v1"),
+    "deepseek": _other_provider(
+        "DEEPSEEK", "https://api.deepseek.com/beta", effort_by_litellm=True
+    ),
+    "groq": _other_provider("GROQ", "https://api.groq.com/openai/v1", effort_by_litellm=True),
+    "cerebras": _other_provider(
         "CEREBRAS", "https://api.cerebras.ai/v1", effort_by_litellm=True, asks_usage=False
     ),
-    "xai": _other("XAI", "https://api.x.ai/v1", effort_by_litellm=True),
-    "together_ai": _other("TOGETHER_AI", "https://api.together.ai/v1", effort_by_litellm=True),
-    "hosted_vllm": _other("HOSTED_VLLM", needs_key=False),
-    "lm_studio": _other("LM_STUDIO", needs_key=False, takes_effort=False),
-    "llamafile": _other(
+    "xai": _other_provider("XAI", "https://api.x.ai/v1", effort_by_litellm=True),
+    "together_ai": _other_provider(
+        "TOGETHER_AI", "https://api.together.ai/v1", effort_by_litellm=True
+    ),
+    "hosted_vllm": _other_provider("HOSTED_VLLM", needs_key=False),
+    "lm_studio": _other_provider("LM_STUDIO", needs_key=False, takes_effort=False),
+    "llamafile": _other_provider(
         "LLAMAFILE", "http://127.0.0.1:8080/v1", needs_key=False, takes_effort=False
     ),
 }
-"""The providers whose servers speak one of the two formats; a provider that litellm does not know is one of OpenAI's
-format, at the address that its settings name. Others of nearly OpenAI's format stay with litellm, which writes them anew: Mistral's
-wants other tools' schemas and messages, Moonshot's no lists, ``reasoning_content`` with each call and other temperatures,
-and which tools and parameters Fireworks' takes depends on the model."""
+"""The providers whose servers speak one of the two formats; a provider unknown to litellm has OpenAI's format, at its
+configured address. Providers of nearly OpenAI's format stay with litellm, which adapts requests: Mistral requires other
+tool schemas and messages, Moonshot no lists, ``reasoning_content`` with each call and other temperatures, and the tools
+and parameters of Fireworks depend on the model."""
 
 COMPATIBLE = DirectProvider(needs_key=False)
-"""A server with OpenAI's interface under a provider's name of the user's own."""
+"""A server with OpenAI's interface under a name that the user chose."""
 REHEARSAL = "rehearsal"
 PARAMETERS = frozenset({"temperature", "top_p", "max_tokens", "reasoning_effort", "tool_choice"})
-"""The parameters of a request that can be written here."""
+"""The request parameters that a direct request can hold."""
 SERIES = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[.-]|$)")
 """A name of OpenAI's series and its version."""
 WITH_RESPONSES = (5, 4)
 """From this version on, OpenAI's chat completions refuse tools while the model thinks."""
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-"""The names of tools that Anthropic takes."""
+"""The names of tools that Anthropic accepts."""
 DATE = re.compile(r"-\d{8}$")
 OAUTH_KEY = "sk-ant-oat"
 OTHER_ADDRESS = "LITELLM_ANTHROPIC_DISABLE_URL_SUFFIX"
@@ -90,17 +94,17 @@ OTHER_MODES = {
     "responses": "OpenAI serves it by its Responses API",
     "completion": "it completes texts and does not chat",
 }
-"""Modes of litellm's table that are no chat, and what that means."""
+"""Modes of litellm's table other than chat, each with the reason it gives."""
 
 
 def direct_provider(provider: str) -> DirectProvider | None:
-    """Return how a provider is asked directly; None where it is not."""
+    """Return the settings for direct requests to a provider; None where litellm sends them."""
     known = DIRECT_PROVIDERS.get(provider)
     return COMPATIBLE if known is None and provider not in providers() else known
 
 
 def needs_litellm(ref: ModelRef, api_base: str | None, direct: bool = True) -> bool:  # noqa: FBT001, FBT002 - a setting's value
-    """Tell whether litellm must be imported to ask a model; ``direct`` is the setting of that name."""
+    """Return whether requests to a model need litellm; ``direct`` is the setting of that name."""
     return ref.provider != REHEARSAL and litellm_reason(ref, api_base, direct=direct) is not None
 
 
@@ -111,7 +115,7 @@ def litellm_reason(
     direct: bool = True,
     environment: Mapping[str, str] | None = None,
 ) -> str | None:
-    """Return why a model is asked through litellm; None where it is asked directly.
+    """Return why requests to a model go through litellm; None where they are direct.
 
     >>> litellm_reason(ModelRef(provider="bedrock", name="nova"), None)
     "the wire format of 'bedrock' is left to litellm"
@@ -119,12 +123,12 @@ def litellm_reason(
     variables = os.environ if environment is None else environment
     if not direct:
         return "the setting 'direct' is off"
-    found = direct_provider(ref.provider)
-    if found is None:
+    provider = direct_provider(ref.provider)
+    if provider is None:
         return f"the wire format of {ref.provider!r} is left to litellm"
-    if ref.variant is not None and found.effort_by_litellm:
+    if ref.variant is not None and provider.effort_by_litellm:
         return f"what {ref.provider!r} makes of a reasoning effort is left to litellm"
-    if found.format == "anthropic":
+    if provider.format == "anthropic":
         return _anthropic_reason(ref, variables)
     if ref.name.startswith("responses/"):
         return OTHER_MODES["responses"]
@@ -132,25 +136,25 @@ def litellm_reason(
     facts = litellm_table.entry(f"{known_as}/{ref.name}") or litellm_table.entry(ref.name) or {}
     if (other := OTHER_MODES.get(str(facts.get("mode")))) is not None:
         return other
-    if ref.provider == "openai" or found is COMPATIBLE:
-        return _openai_reason(ref, base_url(found, api_base, variables))
+    if ref.provider == "openai" or provider is COMPATIBLE:
+        return _openai_reason(ref, base_url(provider, api_base, variables))
     if ref.provider == "together_ai" and facts.get("supports_function_calling") is False:
         return "it takes no tools, which litellm leaves out"
     return None
 
 
 def request_reason(request: ModelRequest) -> str | None:
-    """Return why one request to a model that is asked directly goes through litellm; None where it does not."""
-    odd = sorted(name for name in request.parameters if name not in PARAMETERS)
-    if odd:
-        return f"the parameter {odd[0]!r} is left to litellm"
+    """Return why one request to a model with direct requests goes through litellm; None where it does not."""
+    unknown = sorted(name for name in request.parameters if name not in PARAMETERS)
+    if unknown:
+        return f"the parameter {unknown[0]!r} is left to litellm"
     ref, effort = request.model.ref, request.parameters.get("reasoning_effort")
     if effort is not None:
-        asked = ref.model_copy(update={"variant": effort})
-        if (reason := litellm_reason(asked, request.model.api_base)) is not None:
+        with_effort = ref.model_copy(update={"variant": effort})
+        if (reason := litellm_reason(with_effort, request.model.api_base)) is not None:
             return reason
-    found = direct_provider(ref.provider)
-    if found is not None and found.format == "anthropic":
+    provider = direct_provider(ref.provider)
+    if provider is not None and provider.format == "anthropic":
         return _anthropic_request_reason(request)
     for message in request.messages:
         content = message.get("content")
@@ -158,13 +162,13 @@ def request_reason(request: ModelRequest) -> str | None:
             continue
         if ref.provider == "deepseek":
             return "what 'deepseek' takes of pictures is left to litellm"
-        if message["role"] == "tool" and any(one["type"] != "text" for one in content):
+        if message["role"] == "tool" and any(block["type"] != "text" for block in content):
             return "pictures in results are left to litellm"
     return None
 
 
 def _anthropic_request_reason(request: ModelRequest) -> str | None:
-    if not all(TOOL_NAME.fullmatch(one.name) for one in request.tools):
+    if not all(TOOL_NAME.fullmatch(tool.name) for tool in request.tools):
         return "a tool's name that Anthropic does not take is left to litellm"
     begun = False
     for message in request.messages:
@@ -178,8 +182,8 @@ def base_url(
     provider: DirectProvider, api_base: str | None, environment: Mapping[str, str]
 ) -> str | None:
     """Return the address of a provider's interface: configured, from the environment, or its own."""
-    named = (environment.get(variable, "").strip() for variable in provider.base_variables)
-    return api_base or next((one for one in named if one), None) or provider.base
+    values = (environment.get(variable, "").strip() for variable in provider.base_variables)
+    return api_base or next((name for name in values if name), None) or provider.base
 
 
 def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | None:
@@ -196,7 +200,7 @@ def _anthropic_reason(ref: ModelRef, environment: Mapping[str, str]) -> str | No
 
 
 def _takes_effort(ref: ModelRef) -> bool:
-    """Tell whether it is certain what a reasoning effort becomes: the model is listed, and wants no header for it."""
+    """Return whether a reasoning effort can be sent directly: for a listed model that needs no header for it."""
     is_listed = litellm_table.entry(ref.name) is not None
     return is_listed and "opus-4-5" not in ref.name and ref.variant in EFFORTS
 
@@ -205,15 +209,15 @@ def _openai_reason(ref: ModelRef, base: str | None) -> str | None:
     name = ref.name.rpartition("/")[2]
     if "audio" in name or "search" in name:
         return "models for audio and search are left to litellm"
-    found = SERIES.match(name)
-    version = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    match = SERIES.match(name)
+    version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
     if version >= WITH_RESPONSES and (is_openai(base) or ref.variant is not None):
         return "OpenAI takes tools of this model by its Responses API"
     return None
 
 
 def is_openai(base: str | None) -> bool:
-    """Tell whether an address is OpenAI's own.
+    """Return whether an address is OpenAI's own.
 
     >>> is_openai("https://eu.api.openai.com/v1"), is_openai("https://openai.com.example/v1"), is_openai(None)
     (True, False, True)
@@ -223,17 +227,17 @@ def is_openai(base: str | None) -> bool:
 
 
 def model_facts(ref: ModelRef) -> dict[str, Any]:
-    """Return what litellm's table says of a model by its name, with what it says of the whole family."""
-    return litellm_table.find_model(ref) or litellm_table.completed(
+    """Return the entry of litellm's table for a model, completed by the entry of its family."""
+    return litellm_table.find_model(ref) or litellm_table.completed_entry(
         ref.name, {"litellm_provider": ref.provider}
     )
 
 
 def is_denied(name: str, ability: str) -> bool:
-    """Tell whether the table denies an ability of a model, by its name without a date or with dashes for dots."""
+    """Return whether the table denies an ability of a model, by its name without a date or with dashes for dots."""
     undated = DATE.sub("", name)
-    for one in (name, undated, name.replace(".", "-"), undated.replace(".", "-")):
-        said = (litellm_table.entry(one) or {}).get(ability)
-        if isinstance(said, bool):
-            return not said
+    for candidate in (name, undated, name.replace(".", "-"), undated.replace(".", "-")):
+        stated = (litellm_table.entry(candidate) or {}).get(ability)
+        if isinstance(stated, bool):
+            return not stated
     return False

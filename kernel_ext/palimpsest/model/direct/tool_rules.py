@@ -1,6 +1,6 @@
-"""What a server of OpenAI's or Anthropic's format does not take in the definition of a tool.
+"""Remove from tool definitions what servers of OpenAI's or Anthropic's format reject.
 
-Border: pure; definitions in OpenAI's format in, as ``wire/tool_schema`` writes them, the changed ones out.
+Border: pure; definitions in OpenAI's format in, as ``wire/tool_schema`` writes them, changed definitions out.
 """
 
 import re
@@ -14,9 +14,9 @@ Json = dict[str, Any]
 
 NAMED_SCHEMAS = NAMED | {"$defs", "definitions"}
 SCHEMAS = ONE_SCHEMA | LISTS
-"""Where a schema holds schemas, one or a list of them."""
+"""Keywords whose value is a schema or a list of schemas."""
 ANTHROPIC_FIELDS = ("type", "properties", "additionalProperties", "required", "$defs", "strict")
-"""The fields of the schema of a whole input that Anthropic takes."""
+"""The fields that Anthropic accepts at the top of an input's schema."""
 
 
 def with_parameters(tool: Json, change: Callable[[Any], Any]) -> Json:
@@ -26,29 +26,29 @@ def with_parameters(tool: Json, change: Callable[[Any], Any]) -> Json:
 
 
 def without_odd_patterns(schema: Any) -> Any:
-    """Return a schema without the regular expressions that Python cannot compile, for which OpenAI refuses a request."""
+    """Return a schema without the regular expressions that Python cannot compile; OpenAI would refuse the request."""
     if isinstance(schema, list):
-        return [without_odd_patterns(one) for one in schema]
+        return [without_odd_patterns(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found: Json = {}
+    changed: Json = {}
     for key, value in schema.items():
-        if key == "pattern" and isinstance(value, str) and not _compiles(value):
+        if key == "pattern" and isinstance(value, str) and not _is_pattern(value):
             continue
         if key in NAMED_SCHEMAS and isinstance(value, dict):
             names = key == "patternProperties"
-            found[key] = {
-                name: without_odd_patterns(one)
-                for name, one in value.items()
-                if not names or _compiles(name)
+            changed[key] = {
+                name: without_odd_patterns(inner)
+                for name, inner in value.items()
+                if not names or _is_pattern(name)
             }
         else:
-            found[key] = without_odd_patterns(value) if key in SCHEMAS else value
-    return found
+            changed[key] = without_odd_patterns(value) if key in SCHEMAS else value
+    return changed
 
 
 @lru_cache(maxsize=512)
-def _compiles(pattern: str) -> bool:
+def _is_pattern(pattern: str) -> bool:
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
@@ -57,9 +57,9 @@ def _compiles(pattern: str) -> bool:
 
 
 def without_closed_objects(schema: Any) -> Any:
-    """Return a schema without ``additionalProperties: false``, which some servers' grammars do not know."""
+    """Return a schema without ``additionalProperties: false``, which some servers' grammars lack."""
     if isinstance(schema, list):
-        return [without_closed_objects(one) for one in schema]
+        return [without_closed_objects(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
@@ -72,7 +72,9 @@ def without_closed_objects(schema: Any) -> Any:
 def anthropic_tool(tool: Json) -> Json:
     """Return the definition of a tool in Anthropic's format."""
     function = tool["function"]
-    schema = {key: one for key, one in function["parameters"].items() if key in ANTHROPIC_FIELDS}
+    schema = {
+        key: value for key, value in function["parameters"].items() if key in ANTHROPIC_FIELDS
+    }
     return {
         "name": function["name"],
         "input_schema": schema,

@@ -1,7 +1,7 @@
 """Convert any exception of a model call to one of the transcript's error values.
 
 The classes that litellm raises are only hints, so the server's real answer decides, which
-``exception_details`` reads; ``connection_failures`` finds why there was no answer, and ``explanations``
+``exception_details`` reads; ``connection_failures`` finds the reason for no answer, and ``explanations``
 writes the message.
 """
 
@@ -19,9 +19,9 @@ from palimpsest.model.errors.explanations import (
     auth_sentence,
     broken_off,
     money_sentence,
-    place,
-    refused,
+    refusal_text,
     sentence,
+    server_name,
     silent_sentence,
     unreadable_sentence,
 )
@@ -32,7 +32,7 @@ from palimpsest.model.errors.overflow_detection import (
     is_rate_limit,
     observed_tokens,
 )
-from palimpsest.model.errors.retry import HOPELESS_CODES, NO_CREDIT, SERVER_ERROR, passes
+from palimpsest.model.errors.retry import HOPELESS_CODES, NO_CREDIT, SERVER_ERROR, is_transient
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.errors import (
     AbortedError,
@@ -55,12 +55,12 @@ AUTH_CODES = frozenset(
         "InvalidSignatureException",
         "ExpiredTokenException",
         "MissingAuthenticationTokenException",
-        # A litellm proxy without a database knows one key, and fails when it looks up another.
+        # A litellm proxy without a database has one key, and fails when it looks up another.
         "no_db_connection",
         "IncompleteSignatureException",
     }
 )
-"""Error codes that mean a missing or wrong key, whatever status they come with."""
+"""Error codes that mean a missing or wrong key, with any status."""
 FILTER_CODES = frozenset(
     {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
 )
@@ -91,46 +91,48 @@ def classify(
     *,
     refusals: Refusals = "union",
 ) -> ErrorValue:
-    """Return the error value that says what happened and what to do about it.
+    """Return the error value of an exception, with a message about the failure and its remedy.
 
     ``refusals`` names the table of messages that mean that a request was too long.
     """
-    seen = read_exception(exception)
+    details = read_exception(exception)
     if type(exception).__name__ in {"CancelledError", "AbortError"}:
         return AbortedError()
-    url = seen.url or api_base
-    where = place(provider, url)
-    if seen.led_from is not None:
-        where = f"{address(seen.led_from)} leads to {where}, which"
+    url = details.url or api_base
+    where = server_name(provider, url)
+    if details.led_from is not None:
+        where = f"{address(details.led_from)} leads to {where}, which"
     reason = (
-        None if seen.answered else connection_failure(seen.causes, where, address(api_base), url)
+        None
+        if details.answered
+        else connection_failure(details.causes, where, address(api_base), url)
     )
-    if reason is not None and not (reason.begun and seen.mid_stream):
+    if reason is not None and not (reason.begun and details.mid_stream):
         return ApiError(
             message=reason.message,
             retryable=reason.passing,
-            response_body=seen.message,
+            response_body=details.message,
             metadata={"code": reason.code},
         )
     # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
-    guessed = refusals == "union" and "ContextWindowExceededError" in seen.classes
-    if guessed or is_overflow(seen.message, seen.code, seen.status, refusals):
-        return overflow_error(seen.message, refusals, seen.body)
-    if _is_auth(seen):
-        said = auth_sentence(provider, seen.message, address(url))
-        return AuthError(provider=provider, message=said)
-    if seen.code in FILTER_CODES or "ContentPolicyViolationError" in seen.classes:
+    guessed = refusals == "union" and "ContextWindowExceededError" in details.classes
+    if guessed or is_overflow(details.message, details.code, details.status, refusals):
+        return overflow_error(details.message, refusals, details.body)
+    if _is_auth(details):
+        sentence = auth_sentence(provider, details.message, address(url))
+        return AuthError(provider=provider, message=sentence)
+    if details.code in FILTER_CODES or "ContentPolicyViolationError" in details.classes:
         return ContentFilterError()
-    if seen.status is None and not _is_connection(seen) and not passes(seen.message):
-        return UnknownError(message=seen.message)
-    code = refusal_code(seen.message, seen.code, refusals)
-    passing = _is_retryable(seen, code, refusals)
+    if details.status is None and not _is_connection(details) and not is_transient(details.message):
+        return UnknownError(message=details.message)
+    code = refusal_code(details.message, details.code, refusals)
+    passing = _is_retryable(details, code, refusals)
     return ApiError(
-        message=_spoken(seen, provider, where, code, passing=passing),
-        status=seen.status,
+        message=_error_text(details, provider, where, code, passing=passing),
+        status=details.status,
         retryable=passing,
-        headers=seen.headers or None,
-        response_body=seen.message if seen.unreadable else seen.body,
+        headers=details.headers or None,
+        response_body=details.message if details.unreadable else details.body,
         metadata={"code": code} if code else None,
     )
 
@@ -145,7 +147,7 @@ def refusal_code(message: str, code: str | None, refusals: Refusals = "union") -
 def overflow_error(
     message: str, refusals: Refusals = "union", body: str | None = None
 ) -> ContextOverflowError:
-    """Return the error of a request that a provider found too long, with the tokens it counted."""
+    """Return the error of a request that a provider refused as too long, with the tokens it counted."""
     return ContextOverflowError(
         message=message,
         tokens=observed_tokens(message, refusals),
@@ -161,24 +163,24 @@ def ended_early(where: str | None = None) -> ApiError:
     return ApiError(message=message, retryable=True)
 
 
-def ended_badly(where: str, finish: str, told: str) -> ApiError:
+def ended_badly(where: str, finish: str, detail: str) -> ApiError:
     """Return the error of an answer that the provider itself reported as failed."""
-    said = f"{finish!r}: {told}" if told else repr(finish)
-    message = f"{sentence(f'{where} ended the answer with {said}')} {WAIT}"
+    reason = f"{finish!r}: {detail}" if detail else repr(finish)
+    message = f"{sentence(f'{where} ended the answer with {reason}')} {WAIT}"
     return ApiError(message=message, retryable=True)
 
 
-def _is_auth(seen: ExceptionDetails) -> bool:
-    if seen.status in AUTH_STATUS or seen.code in AUTH_CODES:
+def _is_auth(details: ExceptionDetails) -> bool:
+    if details.status in AUTH_STATUS or details.code in AUTH_CODES:
         return True
-    if any(type(one).__name__ in CREDENTIAL_CLASSES for one in seen.causes):
+    if any(type(cause).__name__ in CREDENTIAL_CLASSES for cause in details.causes):
         return True
-    if seen.answered:
+    if details.answered:
         return False
-    return "AuthenticationError" in seen.classes or bool(MISSING_KEY.search(seen.message))
+    return "AuthenticationError" in details.classes or bool(MISSING_KEY.search(details.message))
 
 
-def _is_connection(seen: ExceptionDetails) -> bool:
+def _is_connection(details: ExceptionDetails) -> bool:
     names = {
         "APIConnectionError",
         "ConnectionError",
@@ -190,29 +192,31 @@ def _is_connection(seen: ExceptionDetails) -> bool:
         "APITimeoutError",
         "DecodingError",
     }
-    return seen.answered or seen.streamed or bool(seen.classes & names)
+    return details.answered or details.streamed or bool(details.classes & names)
 
 
-def _is_retryable(seen: ExceptionDetails, code: str | None, refusals: Refusals) -> bool:
+def _is_retryable(details: ExceptionDetails, code: str | None, refusals: Refusals) -> bool:
     if code in HOPELESS_CODES:
         return False
-    status = seen.status
-    if not seen.answered and _is_connection(seen):
+    status = details.status
+    if not details.answered and _is_connection(details):
         return status is None or status in RETRYABLE_STATUS or status >= SERVER_ERROR
     if status is not None and (status in RETRYABLE_STATUS or status >= SERVER_ERROR):
         return True
-    return passes(seen.message) or is_rate_limit(seen.message, refusals)
+    return is_transient(details.message) or is_rate_limit(details.message, refusals)
 
 
-def _spoken(
-    seen: ExceptionDetails, provider: str, where: str, code: str | None, *, passing: bool
+def _error_text(
+    details: ExceptionDetails, provider: str, where: str, code: str | None, *, passing: bool
 ) -> str:
-    if seen.silent and not seen.answered:
+    if details.silent and not details.answered:
         return silent_sentence(provider, where)
     if code in {"insufficient_quota", "budget_exceeded", NO_CREDIT}:
-        return money_sentence(provider, where, seen.message, code)
-    if seen.unreadable:
+        return money_sentence(provider, where, details.message, code)
+    if details.unreadable:
         return unreadable_sentence(provider, where)
-    if seen.mid_stream and seen.status is None:
-        return broken_off(where, seen.message, connection=seen.broken)
-    return refused(where, seen.status, seen.message, seen.code, page=seen.page, passing=passing)
+    if details.mid_stream and details.status is None:
+        return broken_off(where, details.message, connection=details.broken)
+    return refusal_text(
+        where, details.status, details.message, details.code, page=details.page, passing=passing
+    )

@@ -1,7 +1,7 @@
-"""Find out why a server gave no answer, by the classes of the exceptions, not by their messages.
+"""Find the reason why a server gave no answer, by the classes of the exceptions, not by their messages.
 
-Clients wrap what went wrong several times; the operating system's or the protocol's own exception is
-at the bottom. Names of the HTTP client's classes are compared as text, since nothing here imports it.
+Clients wrap an exception several times; the operating system's or the protocol's own exception is at the
+bottom. Names of the HTTP client's classes are compared as text, since this module does not import it.
 """
 
 import errno
@@ -25,32 +25,32 @@ CLOSED_CLASSES = frozenset(
     }
 )
 TLS_RECORD = r"bytearray(b'\x15\x03"
-"""How the HTTP client quotes a server's TLS alert that happens to contain the end of a line."""
+"""The HTTP client's quotation of a server's TLS alert that happens to contain a line end."""
 NO_TEXT = "illegal request line"
-"""The HTTP client's message for an answer that begins with no letter, such as any other TLS alert."""
+"""The HTTP client's message for an answer that does not begin with a letter, such as other TLS alerts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFailure:
-    """Why no answer came."""
+    """The reason why no answer came."""
 
     code: str
     message: str
     passing: bool
-    """The same request may be answered later."""
+    """Whether the same request may succeed later."""
     begun: bool = False
-    """It may have happened in the middle of an answer."""
+    """Whether it may have happened in the middle of an answer."""
 
 
 def causes_of(exception: BaseException) -> Iterator[BaseException]:
     """Yield an exception and all its causes, contexts and wrapped exceptions, the outermost first."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting: list[BaseException | None] = [exception]
     while waiting:
         current = waiting.pop(0)
-        if current is None or id(current) in seen:
+        if current is None or id(current) in visited:
             continue
-        seen.add(id(current))
+        visited.add(id(current))
         yield current
         inner = getattr(current, "original_exception", None)
         waiting.append(inner if isinstance(inner, BaseException) else None)
@@ -62,24 +62,24 @@ def causes_of(exception: BaseException) -> Iterator[BaseException]:
 def connection_failure(
     causes: Sequence[BaseException], where: str, base: str | None, url: str | None
 ) -> ConnectionFailure | None:
-    """Return why no answer came; None where something else failed.
+    """Return the reason why no answer came; None for any other failure.
 
-    ``where`` is the address as messages name it, ``base`` the one that the user configured.
+    ``where`` is the address for messages, ``base`` the configured address.
     """
-    names = {base.__name__ for one in causes for base in type(one).__mro__}
+    names = {base.__name__ for cause in causes for base in type(cause).__mro__}
     reason = _tls(causes, names, where, url) or _address(names, base or where)
     if reason is not None:
         return reason
-    if any(isinstance(one, socket.gaierror) for one in causes):
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
         host = urlsplit(url or "").hostname
         message = (
             f"The server {host or where!r} of {where} was not found. Check the network, and the address "
             "for a slip of the pen."
         )
         return ConnectionFailure("unknown_host", message, passing=True)
-    if any(isinstance(one, ConnectionRefusedError) for one in causes):
-        return _refused(base or where, url)
-    if any(isinstance(one, OSError) and one.errno in NO_NETWORK for one in causes):
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return _refused_connection(base or where, url)
+    if any(isinstance(cause, OSError) and cause.errno in NO_NETWORK for cause in causes):
         message = (
             f"There is no way to {where} from here. Check the network, or a VPN that it needs."
         )
@@ -93,7 +93,9 @@ def connection_failure(
 def _tls(
     causes: Sequence[BaseException], names: set[str], where: str, url: str | None
 ) -> ConnectionFailure | None:
-    failed = next((one for one in causes if isinstance(one, ssl.SSLCertVerificationError)), None)
+    failed = next(
+        (cause for cause in causes if isinstance(cause, ssl.SSLCertVerificationError)), None
+    )
     if failed is not None:
         message = (
             f"The certificate of {where} is not trusted ({failed.verify_message}). Set SSL_CERT_FILE to the file "
@@ -101,12 +103,14 @@ def _tls(
         )
         return ConnectionFailure("certificate", message, passing=False)
     waits = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-    broken = any(isinstance(one, ssl.SSLError) and not isinstance(one, waits) for one in causes)
+    broken = any(
+        isinstance(cause, ssl.SSLError) and not isinstance(cause, waits) for cause in causes
+    )
     hung = "ConnectTimeout" in names and any(
-        isinstance(one, ssl.SSLWantReadError) for one in causes
+        isinstance(cause, ssl.SSLWantReadError) for cause in causes
     )
     cut = (url or "").startswith("https:") and any(
-        isinstance(one, ssl.SSLEOFError) for one in causes
+        isinstance(cause, ssl.SSLEOFError) for cause in causes
     )
     if broken or hung or cut:
         message = f"{where} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
@@ -127,7 +131,7 @@ def _address(names: set[str], where: str) -> ConnectionFailure | None:
     return None
 
 
-def _refused(where: str, url: str | None) -> ConnectionFailure:
+def _refused_connection(where: str, url: str | None) -> ConnectionFailure:
     if is_loopback(url):
         message = (
             f"The model server at {where} is not running. Start it ({HOW_TO_START}), or choose "
@@ -144,13 +148,13 @@ def _closed(
     if "ConnectTimeout" in names:
         message = f"{where} did not take the connection in time. Check the network, and its address and port."
         return ConnectionFailure("connect_timeout", message, passing=True)
-    reset = any(isinstance(one, ConnectionError) for one in causes)
+    reset = any(isinstance(cause, ConnectionError) for cause in causes)
     if not reset and not names & CLOSED_CLASSES:
         return None
-    if any(TLS_RECORD in str(one) for one in causes):
+    if any(TLS_RECORD in str(cause) for cause in causes):
         message = f"{where} speaks TLS. Write its address with https://."
         return ConnectionFailure("tls", message, passing=False)
-    if any(str(one) == NO_TEXT for one in causes):
+    if any(str(cause) == NO_TEXT for cause in causes):
         message = f"{where} answered, but not in HTTP; a server that speaks TLS does so. Write its address with https://."
         return ConnectionFailure("tls", message, passing=False)
     message = (

@@ -1,8 +1,8 @@
-"""Extract from a model call's exception what the server really answered, or why there was no answer.
+"""Extract the server's real answer from a model call's exception, or the reason why there was none.
 
 litellm reports a refused connection as status 500, hides retry-after outside the response, and wraps
-failures in mid-stream (spec/model-and-store.md A4). So an exception is unwrapped down to those of the HTTP
-client and of the system. Nothing here imports litellm; names of classes are compared as text.
+failures in mid-stream (spec/model-and-store.md A4). So exceptions are unwrapped down to those of the HTTP
+client and of the system. litellm is not imported; names of classes are compared as text.
 """
 
 import json
@@ -26,7 +26,7 @@ MASKED_KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-*]{12,}|\bAIza[A-Za-z0-9_\-*]{20,}"
     r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}"
 )
-"""A wrong key as providers repeat it: its beginning and end, with asterisks between."""
+"""A wrong key in a provider's message: its beginning and end, with asterisks between."""
 LONGEST_BODY = 2_000
 
 SILENT_CLASSES = frozenset(
@@ -56,13 +56,13 @@ UNREADABLE_CLASSES = frozenset(
 """Exceptions raised by parsing an event of a stream that is not in the expected format."""
 NETWORK_MODULES = frozenset({"httpx", "httpcore", "h11", "h2", "aiohttp"})
 CLIENT_ERROR, LAST_STATUS = 400, 600
-"""The first status of an error, and what all are below."""
+"""The first status of an error, and the first number above all statuses."""
 INVENTED_STATUS = 500
-"""The status that litellm gives to a failure that has none from a server."""
+"""litellm's status for a failure without a server's status."""
 
 
 class NotAStream(Exception):
-    """A server answered with status 200 but no stream; ``text`` is what it sent."""
+    """A server answered with status 200 but no stream; ``text`` is its answer."""
 
     def __init__(self, text: str, response: Any = None) -> None:
         super().__init__(text[:LONGEST_BODY])
@@ -71,7 +71,7 @@ class NotAStream(Exception):
 
 
 class StreamedError(Exception):
-    """A server reported an error inside its stream; ``body`` is what it sent of it."""
+    """A server reported an error inside its stream; ``body`` is the error."""
 
     def __init__(self, body: Any) -> None:
         self.body = body if isinstance(body, dict) else {"message": str(body)}
@@ -83,7 +83,7 @@ class StreamedError(Exception):
 
 
 class AnswerInterrupted(Exception):
-    """The stream of an answer failed; ``original_exception`` says how."""
+    """The stream of an answer failed, with the reason in ``original_exception``."""
 
     def __init__(self, original: Exception, *, is_pre_first_chunk: bool) -> None:
         super().__init__(str(original))
@@ -92,23 +92,23 @@ class AnswerInterrupted(Exception):
 
 
 INTERRUPTED_CLASSES = frozenset({"AnswerInterrupted", "MidStreamFallbackError"})
-"""Exceptions around what failed while an answer was read: ours, and litellm's."""
+"""Exceptions that wrap a failure while an answer was read: ours, and litellm's."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExceptionDetails:
-    """What could be read from an exception."""
+    """The details read from an exception."""
 
     classes: frozenset[str]
-    """Names of the exception's classes and of those it came from."""
+    """Names of the classes of the exception and of those that it wraps."""
     causes: tuple[BaseException, ...]
     """The exception and all its causes."""
     answered: bool
-    """A server answered, whatever it said."""
+    """Whether a server answered at all."""
     url: str | None
-    """The address to which the request really went."""
+    """The address that the request reached."""
     led_from: str | None
-    """The address of the first request, when it redirected to another."""
+    """The address of the first request, if it was redirected."""
     message: str
     """The server's message, or the client's where no server answered."""
     status: int | None
@@ -116,32 +116,34 @@ class ExceptionDetails:
     headers: dict[str, str]
     body: str | None
     page: bool
-    """The answer was a web page, or something else that no model server sends."""
+    """Whether the answer was a web page, or anything else that no model server sends."""
     streamed: bool
-    """It was raised while the answer was read, perhaps before its first token."""
+    """Whether it was raised while the answer was read, perhaps before its first token."""
     mid_stream: bool
     unreadable: bool
-    """An event of the stream could not be read."""
+    """Whether an event of the stream could not be read."""
     broken: bool
-    """The connection broke, at any point."""
+    """Whether the connection broke, at any point."""
     silent: bool
-    """No data arrived within the timeout."""
+    """Whether no data arrived within the timeout."""
 
 
 def read_exception(exception: BaseException) -> ExceptionDetails:
-    """Read status, code, message and headers from an exception and those inside it."""
+    """Read status, code, message and headers from an exception and its causes."""
     causes = tuple(causes_of(exception))
-    wrapped = tuple(_wrapped(exception))
+    wrapped = tuple(_wrapped_errors(exception))
     core = wrapped[-1] if type(exception).__name__ in INTERRUPTED_CLASSES else exception
     mid_stream = core is not exception and not getattr(exception, "is_pre_first_chunk", False)
     response = _response(causes)
-    otherwise = next((one for one in causes if isinstance(one, NotAStream)), None)
-    found = _said(core, response, otherwise)
-    status = getattr(response, "status_code", None) if otherwise is None else _told_status(found)
-    if response is None and otherwise is None:
+    not_a_stream = next((cause for cause in causes if isinstance(cause, NotAStream)), None)
+    body = _error_body(core, response, not_a_stream)
+    status = (
+        getattr(response, "status_code", None) if not_a_stream is None else _status_in_body(body)
+    )
+    if response is None and not_a_stream is None:
         status = _status(core)
         status = None if core is not exception and status == INVENTED_STATUS else status
-    message = scrub(found.message)
+    message = scrub(body.message)
     history = getattr(response, "history", None)
     nameless = "" if response is not None else type(core).__name__
     return ExceptionDetails(
@@ -149,65 +151,67 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
             base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
         ),
         causes=causes,
-        answered=response is not None or otherwise is not None,
+        answered=response is not None or not_a_stream is not None,
         url=_url(causes, response),
         led_from=str(history[0].url) if history else None,
         message=message or nameless,
         status=status,
-        code=found.code,
+        code=body.code,
         headers=_headers(causes),
-        body=scrub(json.dumps(found.value))[:LONGEST_BODY] if found.value else None,
-        page=found.page or (otherwise is not None and found.value is None),
+        body=scrub(json.dumps(body.value))[:LONGEST_BODY] if body.value else None,
+        page=body.page or (not_a_stream is not None and body.value is None),
         streamed=core is not exception,
-        mid_stream=mid_stream and otherwise is None,
-        unreadable=core is not exception and otherwise is None and _is_unreadable(causes),
-        broken=any(_is_of_network(one) for one in causes),
+        mid_stream=mid_stream and not_a_stream is None,
+        unreadable=core is not exception and not_a_stream is None and _is_unreadable(causes),
+        broken=any(_is_of_network(cause) for cause in causes),
         silent=_is_silent(causes),
     )
 
 
 def scrub(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """Remove everything that looks like a key, and every key of the environment."""
+    """Return text without everything that looks like a key, and without the environment's keys."""
     variables = os.environ if environment is None else environment
     return MASKED_KEY.sub(REDACTED, without_secrets(text, secret_values(variables)))
 
 
-def _wrapped(exception: BaseException) -> list[BaseException]:
-    """Return the exception and, for a break in mid-stream, what it wraps."""
-    found: list[BaseException] = []
+def _wrapped_errors(exception: BaseException) -> list[BaseException]:
+    """Return the exception and those that it wraps."""
+    errors: list[BaseException] = []
     current: BaseException | None = exception
-    while current is not None and current not in found:
-        found.append(current)
+    while current is not None and current not in errors:
+        errors.append(current)
         inner = getattr(current, "original_exception", None)
         current = inner if isinstance(inner, BaseException) else None
-    return found
+    return errors
 
 
 def _response(causes: Sequence[BaseException]) -> Any:
     """Return a server's real response; litellm's own exceptions carry made-up ones."""
-    for one in reversed(causes):
-        names = {base.__name__ for base in type(one).__mro__}
+    for cause in reversed(causes):
+        names = {base.__name__ for base in type(cause).__mro__}
         if names & {"HTTPStatusError", "NotAStream"}:
-            return getattr(one, "response", None)
+            return getattr(cause, "response", None)
     return None
 
 
 def _url(causes: Sequence[BaseException], response: Any) -> str | None:
-    asked = getattr(response, "url", None)
-    if asked is not None:
-        return str(asked)
-    for one in reversed(causes):
-        if type(one).__module__.partition(".")[0] == "httpx":
+    url = getattr(response, "url", None)
+    if url is not None:
+        return str(url)
+    for cause in reversed(causes):
+        if type(cause).__module__.partition(".")[0] == "httpx":
             # A property that raises where no request is known.
             with suppress(RuntimeError):
-                return str(one.request.url)  # type: ignore[attr-defined]
+                return str(cause.request.url)  # type: ignore[attr-defined]
     return None
 
 
-def _said(exception: BaseException, response: Any, otherwise: NotAStream | None) -> ErrorBody:
-    """Return the body of the server's error, wherever litellm left it."""
-    if otherwise is not None:
-        return read_body(otherwise.text)
+def _error_body(
+    exception: BaseException, response: Any, not_a_stream: NotAStream | None
+) -> ErrorBody:
+    """Return the body of the server's error, from any place where litellm puts it."""
+    if not_a_stream is not None:
+        return read_body(not_a_stream.text)
     text: str | None = None
     if response is not None:
         # The body of a stream that was not read is lost.
@@ -217,14 +221,14 @@ def _said(exception: BaseException, response: Any, otherwise: NotAStream | None)
         return read_body(text) if text.strip() else ErrorBody("")
     body = getattr(exception, "body", None)
     if isinstance(body, dict):
-        told = read_body(json.dumps(body, default=str))
-        if told.message:
-            return told
+        parsed = read_body(json.dumps(body, default=str))
+        if parsed.message:
+            return parsed
     return read_body(str(getattr(exception, "message", "") or exception))
 
 
-def _told_status(found: ErrorBody) -> int | None:
-    value = (found.value or {}).get("code")
+def _status_in_body(body: ErrorBody) -> int | None:
+    value = (body.value or {}).get("code")
     number = int(value) if isinstance(value, int | str) and str(value).isdigit() else 0
     return number if number in RETRYABLE_STATUS or SERVER_ERROR <= number < 600 else None
 
@@ -240,16 +244,16 @@ def _status(exception: BaseException) -> int | None:
 def _headers(causes: Sequence[BaseException]) -> dict[str, str]:
     for item in reversed(causes):
         for name in ("litellm_response_headers", "headers"):
-            found = _kept(getattr(item, name, None))
-            if found:
-                return found
-        found = _kept(getattr(getattr(item, "response", None), "headers", None))
-        if found:
-            return found
+            headers = _kept_headers(getattr(item, name, None))
+            if headers:
+                return headers
+        headers = _kept_headers(getattr(getattr(item, "response", None), "headers", None))
+        if headers:
+            return headers
     return {}
 
 
-def _kept(headers: Any) -> dict[str, str]:
+def _kept_headers(headers: Any) -> dict[str, str]:
     if not hasattr(headers, "items"):
         return {}
     return {str(k).lower(): str(v) for k, v in headers.items() if KEPT_HEADERS.search(str(k))}
@@ -261,12 +265,12 @@ def _is_of_network(exception: BaseException) -> bool:
 
 
 def _is_unreadable(causes: Sequence[BaseException]) -> bool:
-    if any(_is_of_network(one) for one in causes):
+    if any(_is_of_network(cause) for cause in causes):
         return False
-    return any(type(one).__name__ in UNREADABLE_CLASSES for one in causes)
+    return any(type(cause).__name__ in UNREADABLE_CLASSES for cause in causes)
 
 
 def _is_silent(causes: Sequence[BaseException]) -> bool:
-    """Tell whether a read timeout is among the causes; litellm renames it on the outside."""
-    names = {type(one).__name__ for one in causes}
+    """Return whether a read timeout is among the causes; litellm renames it on the outside."""
+    names = {type(cause).__name__ for cause in causes}
     return bool(names & SILENT_CLASSES) and "ConnectTimeout" not in names

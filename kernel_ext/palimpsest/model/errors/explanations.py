@@ -1,4 +1,4 @@
-"""Write error messages: one sentence on which address answered what, and another on what to do about it.
+"""Write error messages: a sentence about which address answered what, and a sentence of advice.
 
 Pure; ``classification`` decides what kind of failure it is.
 """
@@ -7,7 +7,7 @@ import re
 from urllib.parse import urlsplit, urlunsplit
 
 from palimpsest.model.errors.retry import NO_CREDIT, SERVER_ERROR
-from palimpsest.model.providers import credentials
+from palimpsest.model.providers import wanted_credentials
 
 FORBIDDEN, BUSY = 403, 429
 UNKNOWN_MODEL_CODES = frozenset(
@@ -22,7 +22,7 @@ SENTENCE_ENDS = (".", "!", "?", "…", ")")
 
 
 def address(url: str | None) -> str | None:
-    """Return an address without what may hold a key: user name, password and query.
+    """Return an address without the parts that may contain a key: user name, password and query.
 
     >>> address("http://me:secret@host:1/v1/chat?key=x")
     'http://host:1/v1/chat'
@@ -33,35 +33,35 @@ def address(url: str | None) -> str | None:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def place(provider: str, url: str | None) -> str:
-    """Return how a sentence names the server."""
+def server_name(provider: str, url: str | None) -> str:
+    """Return the server's name for use in a sentence."""
     return address(url) or f"The provider {provider!r}"
 
 
 def sentence(text: str) -> str:
-    """Return a text with a full stop at its end, unless it ends as a sentence already."""
+    """Return a text with a full stop at its end, unless it already ends like a sentence."""
     text = text.strip().rstrip(" :")
     return text if not text or text.endswith(SENTENCE_ENDS) else f"{text}."
 
 
-def refused(
+def refusal_text(
     where: str,
     status: int | None,
-    said: str,
+    server_message: str,
     code: str | None,
     *,
     page: bool,
     passing: bool = False,
 ) -> str:
-    """Return that a server refused a request, and what to do; ``passing`` where waiting may help."""
+    """Return the sentences about a refused request; ``passing`` where waiting may help."""
     heading = f"{where} answered {status}" if status is not None else f"{where} answered"
-    unknown = code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(said) is not None
-    do = WAIT if passing and status is None else advice(status, page=page, unknown=unknown)
-    return f"{sentence(f'{heading}: {said}' if said else heading)} {do}"
+    unknown = code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(server_message) is not None
+    do = WAIT if passing and status is None else refusal_advice(status, page=page, unknown=unknown)
+    return f"{sentence(f'{heading}: {server_message}' if server_message else heading)} {do}"
 
 
-def advice(status: int | None, *, page: bool = False, unknown: bool = False) -> str:
-    """Return the one thing to do about a refusal; ``unknown`` where the model is not known there."""
+def refusal_advice(status: int | None, *, page: bool = False, unknown: bool = False) -> str:
+    """Return the advice about a refusal; ``unknown`` where the server lacks the model."""
     busy = status is not None and (status == BUSY or status >= SERVER_ERROR)
     if page and not busy and status != FORBIDDEN:
         return "Check the address in api_base, which ends in /v1 for most servers: no model server answers there."
@@ -84,39 +84,39 @@ UNKNOWN_MODEL = "Check the model's name: %agent models lists what can be used."
 
 
 def auth_sentence(provider: str, detail: str = "", where: str | None = None) -> str:
-    """Return that a provider's credentials are missing or wrong, and which environment variables to set."""
-    said = f" ({where or provider} said: {detail})" if detail else ""
-    return f"The provider {provider!r} wants {credentials(provider)} before the kernel starts, and restart the kernel.{said}"
+    """Return the sentence about missing or wrong credentials, with the environment variables to set."""
+    server_said = f" ({where or provider} said: {detail})" if detail else ""
+    return f"The provider {provider!r} wants {wanted_credentials(provider)} before the kernel starts, and restart the kernel.{server_said}"
 
 
-def money_sentence(provider: str, where: str, said: str, code: str | None) -> str:
-    """Return that an account has no credit or quota left."""
+def money_sentence(provider: str, where: str, server_message: str, code: str | None) -> str:
+    """Return the sentence about an account without credit or quota."""
     if code == NO_CREDIT:
         return (
             f"The account at {provider!r} has no credit left. Add some there, or choose another model"
-            f" with --model. ({where} said: {said})"
+            f" with --model. ({where} said: {server_message})"
         )
     return (
         f"The account at {provider!r} has no quota left. Raise it there, or choose another model with --model. "
-        f"({where} said: {said})"
+        f"({where} said: {server_message})"
     )
 
 
 def silent_sentence(provider: str, where: str) -> str:
-    """Return that no data arrived within the timeout."""
-    named = where if "://" in where else f"The provider {provider!r}"
-    return f"{named} said nothing for too long, so the request was given up. {WAIT}"
+    """Return the sentence about a request without any data within the timeout."""
+    server = where if "://" in where else f"The provider {provider!r}"
+    return f"{server} said nothing for too long, so the request was given up. {WAIT}"
 
 
-def broken_off(where: str, said: str, *, connection: bool) -> str:
-    """Return that an answer had begun and did not end: the connection broke, or the server gave up."""
+def broken_off(where: str, server_message: str, *, connection: bool) -> str:
+    """Return the sentence about an incomplete answer: the connection broke, or the server stopped."""
     if connection:
-        return f"{sentence(f'The connection to {where} broke in the middle of the answer: {said}')} {WAIT}"
-    return f"{sentence(f'{where} broke the answer off: {said}')} {WAIT}"
+        return f"{sentence(f'The connection to {where} broke in the middle of the answer: {server_message}')} {WAIT}"
+    return f"{sentence(f'{where} broke the answer off: {server_message}')} {WAIT}"
 
 
 def unreadable_sentence(provider: str, where: str) -> str:
-    """Return that a stream came in another format."""
+    """Return the sentence about a stream in another format."""
     return (
         f"{where} sent a stream that cannot be read as one of {provider!r}. Check that the server at this address speaks "
         "that format, or choose another model with --model."

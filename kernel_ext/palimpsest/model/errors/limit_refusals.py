@@ -1,8 +1,8 @@
-"""Recognise a provider's error that names what a request holds too much of: pictures, pixels, bytes or tools.
+"""Recognise a provider's error about a limit of a request: on pictures, pixels, bytes or tools.
 
-Pure. There are as many wordings as servers, so this reads words and units and knows no sentences: an error must be about
-pictures (or the list of tools, or the size of the request), and about a measure. What is about a picture that is damaged,
-of a type that is not taken, too small, or not allowed, is another matter, and so is a limit that passes with time.
+Pure. There are as many wordings as servers, so this matches words and units instead of sentences: an error must be about
+pictures (or the list of tools, or the size of the request), and about a measure. Errors about a damaged picture, an
+unsupported type, a picture that is too small or not allowed, and limits that pass with time, are excluded.
 Only real error fields may be passed in, as for ``overflow_detection``.
 """
 
@@ -14,31 +14,31 @@ from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.errors.overflow_detection import LONGEST, is_about_something_else
 
 LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_bytes", "tools"]
-"""What there is too much of; all but ``tools`` are fields of ``RequestLimits``."""
+"""The kind of limit that was exceeded; all but ``tools`` are fields of ``RequestLimits``."""
 
 OTHER_STATUS = frozenset({401, 402, 403, 404, 408, 409, 425, 429})
-"""Statuses of refusals that are not about what a request holds."""
+"""Statuses of refusals that are not about a request's content."""
 TOO_LARGE = 413
 NO_WORDS = lazy_pattern(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
-"""A refusal with this status is about the size of the request, whatever it says."""
+"""A refusal with this status is about the size of the request, regardless of its text."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedLimit:
-    """What a provider refused, and the numbers that it may have named as the most that it takes."""
+    """A refused limit, and the numbers in the refusal that may be its maximum."""
 
     kind: LimitKind
     numbers: tuple[int, ...] = ()
-    """The ones that stand behind a word such as ``at most`` first, in the unit of the kind."""
+    """In the unit of the kind; first those behind a word such as ``at most``."""
     stated: int = 0
-    """How many of them do."""
+    """Number of those behind such a word."""
 
     def most(self, sent: int) -> int:
-        """Return the most that is taken, where ``sent`` was too much: the number that was named, or half of what was sent."""
-        stated = [one for one in self.numbers[: self.stated] if 0 < one < sent]
+        """Return the maximum where ``sent`` was too much: the named number, or else half of ``sent``."""
+        stated = [number for number in self.numbers[: self.stated] if 0 < number < sent]
         if stated:
             return min(stated)
-        below = [one for one in self.numbers if 0 < one < sent]
+        below = [number for number in self.numbers if 0 < number < sent]
         return max(below) if below else max(1, sent // 2)
 
 
@@ -56,7 +56,7 @@ ABOUT_KIND = lazy_pattern(
     r"|\btokens?\b|context (?:length|window)|too small|\bminimum\b|smaller than|must be (?:larger|greater|at least)|per (?:minute|hour|day|second)",
     _I,
 )
-"""Errors about a picture that are not about how much there is."""
+"""Errors about a picture that are not about an amount."""
 MEASURE = lazy_pattern(
     r"exceed|\bmax(?:imum)?\b|\blimit|\btoo (?:many|much|large|big|long|wide|high)|at most|more than|up to"
     r"|larger than|greater than|\bonly\b|allowed|>|≤|<=|超|最多|过大",
@@ -91,11 +91,11 @@ TOOLS = lazy_pattern(
     _I | re.DOTALL,
 )
 ONE_TOOL = lazy_pattern(r"tools?[\[.]\d|functions?[\[.]\d|\bschema\b|description", _I)
-"""Errors about one of the tools."""
+"""Errors about a single tool."""
 PLACE = lazy_pattern(
     r"\b(?:messages|contents?|tools|parts|input|items)(?:\.\d+|\[\d+\])(?:\.\w+|\[\d+\])*", _I
 )
-"""Where something stands in the request, which holds numbers, too."""
+"""A path into the request, whose numbers are no limits."""
 NUMBER = lazy_pattern(
     r"(?<![\w.])(\d[\d,_]{0,20}(?:\.\d{1,9})?)\s*(k|ki?b|mi?b|gi?b|mp|mega-?pixels?)?(?![\w-]{0,40}\d)",
     _I,
@@ -106,51 +106,51 @@ STATED = lazy_pattern(
     _I,
 )
 BEHIND = 80
-"""Characters before a number in which a word says that it is the most that is taken."""
+"""Characters before a number that are searched for a word that marks it as a maximum."""
 UNITS = {"k": 1_000, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000, "mp": 1_000_000}
 UNITS |= {"kib": 1_024, "mib": 1_048_576, "gib": 1_073_741_824}
 
 
 def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
-    """Return what an error says that a request holds too much of; None for every other error."""
+    """Return the limit that an error names as exceeded; None for any other error."""
     if status in OTHER_STATUS:
         return None
-    told = PLACE.sub(" ", message[:LONGEST])
-    kind = None if is_about_something_else(told) else _kind(told, message[:LONGEST])
-    if kind is None and (status == TOO_LARGE or NO_WORDS.search(told)):
+    text = PLACE.sub(" ", message[:LONGEST])
+    kind = None if is_about_something_else(text) else _kind(text, message[:LONGEST])
+    if kind is None and (status == TOO_LARGE or NO_WORDS.search(text)):
         kind = "request_bytes"
     if kind is None:
         return None
-    stated, others = _numbers(told)
+    stated, others = _numbers(text)
     return NamedLimit(kind, (*stated, *others), len(stated))
 
 
-def _kind(told: str, whole: str) -> LimitKind | None:
-    if TOOLS.search(told) and not ONE_TOOL.search(whole):
+def _kind(text: str, whole: str) -> LimitKind | None:
+    if TOOLS.search(text) and not ONE_TOOL.search(whole):
         return "tools"
     if PICTURE.search(whole) is None:
-        return "request_bytes" if WHOLE_REQUEST.search(told) and MEASURE.search(told) else None
-    if MEASURE.search(told) is None or ABOUT_KIND.search(told):
+        return "request_bytes" if WHOLE_REQUEST.search(text) and MEASURE.search(text) else None
+    if MEASURE.search(text) is None or ABOUT_KIND.search(text):
         return None
-    if PIXELS.search(told):
+    if PIXELS.search(text):
         return "pixels"
-    if SIDE.search(told):
+    if SIDE.search(text):
         return "side"
-    if WHOLE_REQUEST.search(told) and BYTES.search(told):
+    if WHOLE_REQUEST.search(text) and BYTES.search(text):
         return "request_bytes"
-    if re.search(r"\d ?[kmg]i?b\b|\bbytes\b", told, _I) is None and COUNT.search(told):
+    if re.search(r"\d ?[kmg]i?b\b|\bbytes\b", text, _I) is None and COUNT.search(text):
         return "pictures"
-    return "picture_bytes" if BYTES.search(told) else None
+    return "picture_bytes" if BYTES.search(text) else None
 
 
-def _numbers(told: str) -> tuple[list[int], list[int]]:
+def _numbers(text: str) -> tuple[list[int], list[int]]:
     """Return the numbers behind a word that states a limit, and the others."""
     stated: list[int] = []
     others: list[int] = []
-    for found in NUMBER.finditer(told):
-        value = float(found[1].replace(",", "").replace("_", ""))
-        unit = (found[2] or "").lower().replace("-", "")
+    for match in NUMBER.finditer(text):
+        value = float(match[1].replace(",", "").replace("_", ""))
+        unit = (match[2] or "").lower().replace("-", "")
         number = round(value * UNITS.get("mp" if unit.startswith("mega") else unit, 1))
-        before = told[max(0, found.start() - BEHIND) : found.start()]
+        before = text[max(0, match.start() - BEHIND) : match.start()]
         (stated if STATED.search(before) else others).append(number)
     return stated, others

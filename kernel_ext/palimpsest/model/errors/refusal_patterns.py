@@ -1,8 +1,8 @@
 """Patterns that classify providers' error messages: request too long, rate limit, billing.
 
 Data only; ``model/errors/overflow_detection.py`` reads it. Providers agree on neither status nor wording,
-so each table lists the patterns of one recorded agent, and ``UNION`` is ours: what any of them knows for
-sure, without their guesses from words that merely stand near each other (spec/context-stability.md 1.9,
+so each table lists the patterns of one recorded agent, and ``UNION`` is ours: the certain patterns of all,
+without their guesses from words that merely occur near each other (spec/context-stability.md 1.9,
 spec/session-engine.md 1.9).
 """
 
@@ -19,7 +19,7 @@ def phrase_patterns(*patterns: str) -> Words:
 
 
 def adjacent_words(*pieces: str) -> str:
-    """Return a pattern for texts that hold all pieces, in any order."""
+    """Return a pattern for texts that contain all pieces, in any order."""
     return r"\A" + "".join(f"(?=.*{re.escape(piece)})" for piece in pieces)
 
 
@@ -31,7 +31,7 @@ class BillingPatterns:
     status: Words = ()
     """Status 402 in the text; in a long text only this counts."""
     head: Words = ()
-    """How a message about billing begins, when ``tail`` is in it too."""
+    """Beginnings of a message about billing, if ``tail`` matches it too."""
     tail: Words = ()
     longest: int = 512
 
@@ -40,32 +40,32 @@ class BillingPatterns:
 class RefusalPatterns:
     """The patterns by which one agent recognises that a request was too long.
 
-    A message means it when none of ``first`` and ``never`` and one of ``sure`` matches; or else, when none
-    of ``unlike`` and one of ``likely`` does.
+    It matches when none of ``first`` and ``never`` and one of ``sure`` matches; or else, when none of ``unlike``
+    and one of ``likely`` matches.
     """
 
     sure: Words = ()
-    """These are certain, unless one of ``first`` matches too."""
+    """Patterns that are certain, unless one of ``first`` matches too."""
     first: Words = ()
     never: Words = ()
     likely: tuple[Words, ...] = ()
-    """Each matches where its patterns match in this order in one line."""
+    """Each group of patterns must match in this order in one line."""
     unlike: Words = ()
     rate: Words = ()
-    """The request came too often."""
+    """Patterns of rate limits."""
     bills: BillingPatterns = BillingPatterns()
     heeds_bills: bool = False
-    """A message about billing never means that the request was too long."""
+    """Whether a message about billing excludes that the request was too long."""
     compaction: Words = ()
-    """An overflow error that also matches one of these is about a compaction that failed."""
+    """Patterns by which an overflow error is about a failed compaction."""
     tokens: Words = ()
-    """How many tokens the request had; several groups are added up."""
+    """Patterns for the request's tokens; several groups are added up."""
     codes: frozenset[str] = frozenset()
-    """Error codes that settle it."""
+    """Error codes that certainly mean an overflow."""
     statuses: frozenset[int] = frozenset()
-    """HTTP statuses that settle it, unless the message is about something else."""
+    """HTTP statuses that mean an overflow, unless the message is about something else."""
     reads_code: bool = True
-    """Status and code are matched as part of the text, as agents do that look at the whole error."""
+    """Whether status and code are matched as part of the text, as by agents that match the whole error."""
 
 
 TOKENS_PER_MINUTE = (r"\btpm\b", "tokens per minute")
@@ -79,7 +79,7 @@ REASONING = (
 )
 
 GUARD = "context window.*(?:too small|minimum is)"
-"""The message of our own check of the window: a compaction does not enlarge one that is too small."""
+"""The message of our own window check, since a compaction does not enlarge a window."""
 
 PAID = (
     r"[\"']?(?:status|code)[\"']?\s*[:=]\s*402\b|\bhttp\s*402\b|\berror(?:\s+code)?\s*[:=]?\s*402\b"
@@ -170,7 +170,7 @@ OPENCLAW_2026_2 = RefusalPatterns(
     bills=billing_patterns(*BILLING),
     compaction=phrase_patterns(*COMPACTION),
 )
-"""The oldest recorded version of OpenClaw; it does not exclude billing errors, nor reads token numbers."""
+"""The oldest recorded version of OpenClaw, which neither excludes billing errors nor reads token numbers."""
 
 PROVIDERS_2026_9 = (
     r"\binput token count exceeds the maximum number of input tokens\b",
@@ -279,10 +279,10 @@ OPENCODE = RefusalPatterns(
 )
 
 NO_REFUSALS = RefusalPatterns(reads_code=False)
-"""OpenCode 1.1 recognises none: an overflow is an error like any other."""
+"""OpenCode 1.1 recognises no overflows."""
 
 OURS = (
-    # What litellm takes for a request that is too long, beside the words above.
+    # Further patterns by which litellm recognises a request that is too long.
     r"string too long\. expected a string with maximum length",
     "model's maximum context limit",
     "`inputs` tokens \\+ `max_new_tokens` must be",
@@ -316,7 +316,7 @@ RATE_OURS = (
     "exceeded your current quota|quota exceeded",
     *TOKENS_PER_MINUTE,
 )
-"""Limits that pass after a short wait; a plan's usage limit and its daily tokens last for hours."""
+"""Limits that pass after a short wait, unlike a plan's usage limit and its daily tokens."""
 
 UNION = RefusalPatterns(
     sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *OURS),

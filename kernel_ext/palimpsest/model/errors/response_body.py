@@ -1,8 +1,7 @@
 """Extract a message for the user and an error code from the body of an error response.
 
-Pure. Every kind of server has a shape of its own, several wrap another server's error as text, and
-proxies in between often answer with a web page. Neither HTML nor the repr of a Python value is
-returned as the message.
+Pure. Every kind of server has its own shape, some wrap another server's error as text, and proxies
+often answer with a web page. Neither HTML nor the repr of a Python value is returned as the message.
 """
 
 import ast
@@ -15,9 +14,9 @@ from typing import Any
 from palimpsest.lazy_patterns import lazy_pattern
 
 LONGEST_SENTENCE = 700
-"""Characters of an error that the user is shown; some servers send the whole request back."""
+"""Most characters of an error for the user; some servers send the whole request back."""
 DEEPEST = 6
-"""How many errors may be wrapped in each other."""
+"""Most levels of nested errors that are read."""
 
 MESSAGES = ("message", "Message", "error_message", "errorMessage", "msg", "detail", "details")
 """Fields that hold the message, the most reliable first."""
@@ -28,7 +27,7 @@ VAGUE = lazy_pattern(
     r"|internal server error|request failed.{0,30})\.?$",
     re.IGNORECASE,
 )
-"""Messages of a gateway that only say that the server behind it failed."""
+"""Messages of a gateway about a failure of the server behind it, without the reason."""
 
 PAGE = lazy_pattern(
     r"^\s*(?:<!--.*?-->\s*)?<(?:!doctype|html|head|body|\?xml|center|h1|pre)\b",
@@ -50,55 +49,55 @@ ADVICE = lazy_pattern(
 OBJECT = lazy_pattern(
     r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>|(?<=\w): <\w+(?:Error|Exception|Timeout)[:( ][^<>]{0,2000}>"
 )
-"""Python's default repr of an object, and aiohttp's of an exception after the sentence that it caused."""
+"""Python's default repr of an object, and the repr of an exception that aiohttp appends to a sentence."""
 BYTES = lazy_pattern(r"^b(['\"])(.*)\1$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What was read from a body."""
+    """The message and code read from a body."""
 
     message: str
-    """The message; empty where the body holds none."""
+    """Empty where the body has no message."""
     code: str | None = None
     page: bool = False
-    """It was a web page, so another kind of server answered."""
+    """Whether it was a web page, from another kind of server."""
     value: dict[str, Any] | None = None
 
 
 def read_body(text: str) -> ErrorBody:
-    """Read a body as it came, or the text of an exception that holds one.
+    """Return the message and code in a response body, or in an exception's text that contains a body.
 
     >>> read_body('{"error": {"message": "No such model.", "code": "model_not_found"}}').message
     'No such model.'
     >>> read_body("<html><title>502 Bad Gateway</title></html>").message
     'a web page with the title "502 Bad Gateway"'
     """
-    found = _read(text, 0)
-    if not found.message and not found.page and parsed(text) is not None:
-        # It holds no message, so it is shown as it came.
-        return replace(found, message=_short(text.strip()))
-    return found
+    body = _read(text, 0)
+    if not body.message and not body.page and parse_object(text) is not None:
+        # Without a message the whole body is shown.
+        return replace(body, message=_excerpt(text.strip()))
+    return body
 
 
 def _read(text: str, depth: int) -> ErrorBody:
     # JSON is parsed before any prefix is stripped from the text.
-    whole = parsed(text) if text.lstrip().startswith(("{", "[")) else None
-    if whole is not None and depth <= DEEPEST:
-        return _from_value(whole, depth)
-    text = unwrapped(text)
+    parsed = parse_object(text) if text.lstrip().startswith(("{", "[")) else None
+    if parsed is not None and depth <= DEEPEST:
+        return _from_value(parsed, depth)
+    text = unwrap_message(text)
     if depth > DEEPEST:
-        return ErrorBody(_short(text))
+        return ErrorBody(_excerpt(text))
     if PAGE.search(text):
         return _page(text)
-    value = parsed(text)
+    value = parse_object(text)
     if value is not None:
         return _from_value(value, depth)
-    return ErrorBody(_short(TAG.sub(" ", text)))
+    return ErrorBody(_excerpt(TAG.sub(" ", text)))
 
 
-def unwrapped(text: str) -> str:
-    """Strip what litellm and SDKs put around a server's own message."""
+def unwrap_message(text: str) -> str:
+    """Return a server's own message without the text that litellm and SDKs add around it."""
     text = text.strip()
     before = None
     while before != text:
@@ -106,18 +105,18 @@ def unwrapped(text: str) -> str:
         for prefix in (CLASS_PREFIX, PROVIDER_PREFIX, STATUS_PREFIX):
             text = prefix.sub("", text)
     text = OBJECT.sub("", ADVICE.sub("", text)).strip()
-    found = BYTES.match(text)
-    if found:
+    match = BYTES.match(text)
+    if match:
         try:
             text = ast.literal_eval(text).decode("utf-8", "replace")
         except (ValueError, SyntaxError, AttributeError):
-            text = found[2]
+            text = match[2]
     return text.strip()
 
 
-def parsed(text: str) -> dict[str, Any] | None:
-    """Return the object in a text: JSON, a line of a stream, or the repr of a Python dict."""
-    for start in sorted({place for one in ("{", "[{") if (place := text.find(one)) >= 0}):
+def parse_object(text: str) -> dict[str, Any] | None:
+    """Return the first object in a text, written as JSON, as a line of a stream or as a Python dict; else None."""
+    for start in sorted({place for opener in ("{", "[{") if (place := text.find(opener)) >= 0}):
         value: Any = None
         try:
             value, _ = json.JSONDecoder().raw_decode(text, start)
@@ -127,7 +126,7 @@ def parsed(text: str) -> dict[str, Any] | None:
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 continue
         if isinstance(value, list):
-            value = next((one for one in value if isinstance(one, dict)), None)
+            value = next((item for item in value if isinstance(item, dict)), None)
         if isinstance(value, dict):
             return value
     return None
@@ -136,14 +135,14 @@ def parsed(text: str) -> dict[str, Any] | None:
 def _from_value(value: dict[str, Any], depth: int) -> ErrorBody:
     inner = value.get("error", value.get("fault"))
     if isinstance(inner, list):
-        inner = next((one for one in inner if isinstance(one, dict)), inner)
+        inner = next((item for item in inner if isinstance(item, dict)), inner)
     if isinstance(inner, dict) and inner:
-        found = _from_object(inner, depth)
+        inner_body = _from_object(inner, depth)
         outer = _code(value)
         return (
-            found
-            if found.code or outer == "error"
-            else ErrorBody(found.message, outer, value=found.value)
+            inner_body
+            if inner_body.code or outer == "error"
+            else ErrorBody(inner_body.message, outer, value=inner_body.value)
         )
     return _from_object(value, depth)
 
@@ -151,21 +150,21 @@ def _from_value(value: dict[str, Any], depth: int) -> ErrorBody:
 def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
     code = _code(value)
     message = _sentence(value, depth)
-    behind = _behind(value, depth)
-    if behind is not None and behind.message and (not message or VAGUE.match(message)):
-        return ErrorBody(behind.message, behind.code or code, value=behind.value or value)
-    message = unwrapped(message)
-    nested = parsed(message) if message.startswith(("{", "[{")) else None
+    upstream = _upstream_error(value, depth)
+    if upstream is not None and upstream.message and (not message or VAGUE.match(message)):
+        return ErrorBody(upstream.message, upstream.code or code, value=upstream.value or value)
+    message = unwrap_message(message)
+    nested = parse_object(message) if message.startswith(("{", "[{")) else None
     if nested is not None and depth < DEEPEST:
-        found = _from_value(nested, depth + 1)
-        return ErrorBody(found.message or message, found.code or code, value=value)
+        nested_body = _from_value(nested, depth + 1)
+        return ErrorBody(nested_body.message or message, nested_body.code or code, value=value)
     if PAGE.search(message):
         return ErrorBody(_page(message).message, code, value=value)
-    return ErrorBody(_short(message), code, value=value)
+    return ErrorBody(_excerpt(message), code, value=value)
 
 
-def _behind(value: dict[str, Any], depth: int) -> ErrorBody | None:
-    """Return the error of the server behind a gateway, which OpenRouter keeps as text."""
+def _upstream_error(value: dict[str, Any], depth: int) -> ErrorBody | None:
+    """Return the error of the server behind a gateway, which OpenRouter includes as text."""
     metadata = value.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     return _read(raw, depth + 1) if isinstance(raw, str) and raw.strip() else None
@@ -173,38 +172,38 @@ def _behind(value: dict[str, Any], depth: int) -> ErrorBody | None:
 
 def _sentence(value: dict[str, Any], depth: int) -> str:
     for name in (*MESSAGES, *MORE_MESSAGES):
-        said = _words(value.get(name), depth)
-        if said:
-            return said
+        text = _field_text(value.get(name), depth)
+        if text:
+            return text
     return ""
 
 
-def _words(value: Any, depth: int) -> str:
+def _field_text(value: Any, depth: int) -> str:
     """Return the text of a field, which may be a validator's list of errors."""
     if isinstance(value, str):
         return value.strip()
     if depth > DEEPEST:
         return ""
     if isinstance(value, dict):
-        return _located(value, _sentence(value, depth + 1))
+        return _with_field_name(value, _sentence(value, depth + 1))
     if isinstance(value, list):
-        found = [_words(one, depth + 1) for one in value[:3]]
-        return "; ".join(one for one in found if one)
+        texts = [_field_text(item, depth + 1) for item in value[:3]]
+        return "; ".join(text for text in texts if text)
     return ""
 
 
-def _located(value: dict[str, Any], said: str) -> str:
-    """Put the name of the field that a validator's message is about before it."""
+def _with_field_name(value: dict[str, Any], message: str) -> str:
+    """Return a validator's message with the name of the field before it."""
     place = value.get("loc")
-    if not said or not isinstance(place, list):
-        return said
-    return f"{'.'.join(str(step) for step in place)}: {said}"
+    if not message or not isinstance(place, list):
+        return message
+    return f"{'.'.join(str(step) for step in place)}: {message}"
 
 
 def _code(value: dict[str, Any]) -> str | None:
     details = value.get("details")
     for detail in details if isinstance(details, list) else ():
-        # Google's code says no more than the status; the reason is in its details.
+        # Google's code only repeats the status; the reason is in its details.
         if isinstance(detail, dict) and isinstance(detail.get("reason"), str):
             return str(detail["reason"])
     for name in CODES:
@@ -217,18 +216,20 @@ def _code(value: dict[str, Any]) -> str | None:
 def _page(text: str) -> ErrorBody:
     sentence = XML_SENTENCE.search(text)
     if sentence:
-        return ErrorBody(_short(html.unescape(sentence[1])))
-    title = next((plain for _, inside in TITLE.findall(text) if (plain := _plain(inside))), "")
+        return ErrorBody(_excerpt(html.unescape(sentence[1])))
+    title = next((plain for _, inside in TITLE.findall(text) if (plain := _plain_text(inside))), "")
     if title:
-        return ErrorBody(f'a web page with the title "{_short(title, 120)}"', page=True)
-    shown = _short(_plain(UNSEEN.sub(" ", text)), 120)
-    return ErrorBody(f'a web page that says "{shown}"' if shown else "an empty web page", page=True)
+        return ErrorBody(f'a web page with the title "{_excerpt(title, 120)}"', page=True)
+    excerpt = _excerpt(_plain_text(UNSEEN.sub(" ", text)), 120)
+    return ErrorBody(
+        f'a web page that says "{excerpt}"' if excerpt else "an empty web page", page=True
+    )
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     return " ".join(html.unescape(TAG.sub(" ", text)).split())
 
 
-def _short(text: str, longest: int = LONGEST_SENTENCE) -> str:
+def _excerpt(text: str, longest: int = LONGEST_SENTENCE) -> str:
     text = text.strip()
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

@@ -17,14 +17,14 @@ FIRST_DELAY_SECONDS = 2.0
 FACTOR = 2.0
 CAP_SECONDS = 30.0
 JITTER_SHARE = 0.25
-"""At most this share is added to a delay of our own, so that many kernels do not retry at the same time."""
+"""Most of this share is added to our own delays, so that many kernels do not retry at the same time."""
 LONGEST_SECONDS = 2_147_483.647
-"""What a signed 32-bit count of milliseconds can hold; no provider asks for more than that."""
+"""The largest signed 32-bit count of milliseconds; no provider requests a longer wait."""
 
 LONGEST_RESET_SECONDS = 600.0
-"""A limit that is full again later than this says nothing about when a request may be tried again."""
+"""Rate limits that reset later than this are ignored when the wait is computed."""
 FIRST_POINT = 1_000_000_000.0
-"""A number from here on is a point in time, in seconds or milliseconds since 1970, and no duration: that would be 31 years."""
+"""A number from this one on is a point in time, in seconds or milliseconds since 1970: a duration of 31 years is none."""
 RESET = lazy_pattern(r"\breset\b")
 DURATION_PART = lazy_pattern(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.IGNORECASE)
 DURATION = lazy_pattern(rf"(?:{DURATION_PART.pattern}\s*)+", re.IGNORECASE)
@@ -32,7 +32,7 @@ UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0}
 
 SERVER_ERROR = 500
 NO_CREDIT = "no_credit"
-"""Our own code for an error about billing, whatever code and status it came with."""
+"""Our own code for an error about billing, with any code and status."""
 
 HOPELESS_CODES = frozenset(
     {
@@ -50,7 +50,7 @@ HOPELESS_CODES = frozenset(
         "proxy",
     }
 )
-"""Codes that mean that a retry would fail again, whatever the message says."""
+"""Codes that mean that a retry would fail again, regardless of the message."""
 
 PASSING = lazy_pattern(
     r"overloaded|service.unavailable|server.(?:is.)?(?:busy|unavailable)|provider returned error"
@@ -68,27 +68,26 @@ PASSING = lazy_pattern(
 
 
 SILENT = lazy_pattern(r"\W*time-?out\W*", re.IGNORECASE)
-"""A message that is only this word means that no answer came; inside a sentence it may be the name of a
-parameter."""
+"""A whole message that means a missing answer; inside a sentence the word may be a parameter's name."""
 
 
 def retryable(error: ErrorValue) -> bool:
-    """Tell whether sending the same request again may help; a too long one stays too long."""
+    """Return whether sending the same request again may help, which is not so for one that is too long."""
     match error:
         case ApiError():
             if (error.metadata or {}).get("code") in HOPELESS_CODES:
                 return False
             server = error.status is not None and error.status >= SERVER_ERROR
-            told = f"{error.message}\n{error.response_body or ''}"
-            return error.retryable or server or passes(told)
+            text = f"{error.message}\n{error.response_body or ''}"
+            return error.retryable or server or is_transient(text)
         case UnknownError(explained=None):
-            return passes(error.message) or SILENT.fullmatch(error.message) is not None
+            return is_transient(error.message) or SILENT.fullmatch(error.message) is not None
         case _:
             return False
 
 
-def passes(words: str) -> bool:
-    """Tell whether the text of an error means that it is transient."""
+def is_transient(words: str) -> bool:
+    """Return whether the text of an error means that it is transient."""
     return bool(PASSING.search(words))
 
 
@@ -100,29 +99,28 @@ def delay_seconds(
 ) -> float:
     """Return the seconds to wait after failed attempt ``attempt``, counted from 1.
 
-    What the provider asks for is obeyed as sent; without it the delay doubles from two seconds
-    to thirty.
+    A wait that the provider requests is obeyed; else the delay doubles from two seconds to thirty.
 
     Args:
         attempt: How many attempts have failed.
         headers: The headers of the error response; names in any case.
-        jitter: A number from 0 to 1 that spreads delays of our own.
+        jitter: A number from 0 to 1 that spreads our own delays.
         now: Seconds since 1970, to understand a date.
     """
-    asked = asked_seconds(headers or {}, now)
-    if asked is not None:
-        return min(asked, LONGEST_SECONDS)
+    requested = asked_seconds(headers or {}, now)
+    if requested is not None:
+        return min(requested, LONGEST_SECONDS)
     backoff = FIRST_DELAY_SECONDS * FACTOR ** (attempt - 1) * (1 + JITTER_SHARE * jitter)
     return min(backoff, CAP_SECONDS)
 
 
 def asked_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Return how long a provider asks to wait, or None where it does not say so.
+    """Return the wait that a provider requests; None if it requests none.
 
-    ``retry-after-ms`` and ``retry-after`` are orders, however long: a number of seconds, a duration such as
-    ``1m30s``, a date or a point in time. A limit's reset (``x-ratelimit-reset...``) only says when the limit is
-    full again, so it counts where nothing else is said, for the limits that are used up, and up to ten minutes.
-    ``now`` is in seconds since 1970; without it points in time are not understood.
+    ``retry-after-ms`` and ``retry-after`` are obeyed at any length: a number of seconds, a duration such as
+    ``1m30s``, a date or a point in time. A limit's reset (``x-ratelimit-reset...``) is only when the limit is
+    full again, so it counts only without those headers, for exhausted limits, and up to ten minutes.
+    ``now`` is in seconds since 1970; without it points in time are ignored.
     """
     lower = {name.lower(): value for name, value in headers.items()}
     milliseconds = _number(lower.get("retry-after-ms"))
@@ -133,21 +131,21 @@ def asked_seconds(headers: Mapping[str, str], now: float | None = None) -> float
 
 
 def _reset_seconds(headers: Mapping[str, str], now: float | None) -> float | None:
-    """Return when the limits that are used up are full again; None where that is not known or too far away."""
-    found = []
+    """Return the seconds until exhausted limits are full again; None where unknown or too far away."""
+    resets = []
     for name, value in headers.items():
         if RESET.search(name) is None:
             continue
-        left = _number(headers.get(RESET.sub("remaining", name)))
+        remaining = _number(headers.get(RESET.sub("remaining", name)))
         seconds = _seconds(value, now)
-        if seconds is not None and not left:
-            found.append(seconds)
-    wait = max(found, default=None)
+        if seconds is not None and not remaining:
+            resets.append(seconds)
+    wait = max(resets, default=None)
     return wait if wait is not None and wait <= LONGEST_RESET_SECONDS else None
 
 
 def _seconds(text: str | None, now: float | None) -> float | None:
-    """Return the seconds that a header's value means: a number, a duration, a date or a point in time."""
+    """Parse a header's value as seconds: a number, a duration, a date or a point in time."""
     if text is None:
         return None
     value = _number(text)
@@ -159,7 +157,7 @@ def _seconds(text: str | None, now: float | None) -> float | None:
     if DURATION.fullmatch(text.strip()):
         parts = DURATION_PART.findall(text.lower())
         return sum(float(number) * UNIT_SECONDS[unit] for number, unit in parts)
-    return _until(text, now) if now is not None else None
+    return _wait_until(text, now) if now is not None else None
 
 
 def _number(text: str | None) -> float | None:
@@ -170,7 +168,7 @@ def _number(text: str | None) -> float | None:
     return value if 0 <= value < float("inf") else None
 
 
-def _until(text: str, now: float) -> float | None:
+def _wait_until(text: str, now: float) -> float | None:
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:

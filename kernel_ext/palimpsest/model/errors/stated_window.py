@@ -1,7 +1,7 @@
-"""Read from a provider's refusal how many tokens it takes at most.
+"""Find the maximum number of tokens in a provider's refusal.
 
-Providers word it in many ways, so what is looked for is a number beside a word for a limit: "context length is only 32768
-tokens", "208310 tokens > 200000 maximum", ``"n_ctx": 4096``. Only the error of a request that was too long may be read so.
+Providers word it in many ways, so a number beside a word for a limit is searched: "context length is only 32768 tokens",
+"208310 tokens > 200000 maximum", ``"n_ctx": 4096``. Only the error of a request that was too long may be passed in.
 """
 
 import re
@@ -20,30 +20,30 @@ NUMBER_FIRST = lazy_pattern(
     NUMBER + r"[ -]*(?:tokens?)?[ -]*(?:max(?:imum)?\b|limit\b|context\b|at most\b)", re.IGNORECASE
 )
 ANSWER = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
-"""What stands in a limit that is about the answer, or just before it."""
+"""Words in or just before a limit on the answer."""
 BEFORE = 20
-"""Characters before a limit that are looked at."""
+"""Characters before a limit that are searched for such words."""
 LEAST, MOST = 512, 100_000_000
 """Tokens; numbers out of these bounds are codes, versions or counts of something else."""
 
 
 def stated_window(text: str, tokens: int) -> int | None:
-    """Return the tokens that a provider says it takes; None where it says no such number.
+    """Return the most tokens that a provider's refusal states; None without such a number.
 
-    ``tokens`` is what the refused request took by our own estimate, which may be too low by a half.
+    ``tokens`` is our estimate of the refused request, which may be too low by a half.
 
     >>> stated_window("prompt is too long: 208310 tokens > 200000 maximum", 190_000)
     200000
     """
-    found = [
+    windows = [
         number
         for pattern in (LIMIT_FIRST, NUMBER_FIRST)
         for match in pattern.finditer(text[:LONGEST])
         if not ANSWER.search(text[max(match.start() - BEFORE, 0) : match.end()])
         and LEAST <= (number := _number(match)) <= MOST
     ]
-    # A request that was too long takes more than the limit; of two numbers the greater is the request's.
-    return min((one for one in found if one <= 2 * tokens), default=None)
+    # The request exceeded the limit, so the greater of two numbers is the request's.
+    return min((window for window in windows if window <= 2 * tokens), default=None)
 
 
 def _number(match: re.Match[str]) -> int:

@@ -1,8 +1,7 @@
 """Write an attached file in the form that a provider accepts, or a text in its place.
 
-Pure. Providers decode what they are sent: a picture that is damaged, of a type they do not know,
-or labelled with a wrong type is refused, and with it every later request of the session. So the bytes
-are checked, and not only the label.
+Pure. Providers decode pictures: a damaged one, an unknown type or a wrong label is refused, and with it
+every later request of the session. So the bytes are checked, and not only the label.
 """
 
 import binascii
@@ -15,7 +14,7 @@ from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelInfo
 
 PDF_HEAD = 1024
-"""Bytes in which a PDF's header must stand; other bytes may come before it."""
+"""First bytes that must contain a PDF's header; other bytes may precede it."""
 
 _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", lambda content: content.startswith(b"\x89PNG\r\n\x1a\n")),
@@ -29,11 +28,11 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 
 
 def media(block: MediaBlock, model: ModelInfo, target: ProviderProfile) -> dict[str, Any]:
-    """Return an image or document, or a text in its place where the model cannot read it."""
+    """Return an image or document, or a text that replaces it where the model cannot read it."""
     name = block.filename or "file"
-    label, data = _opened(block.url)
+    label, data = _parsed_data_url(block.url)
     if not data:
-        return _words(f"[{name} ({block.mime}) was empty or could not be sent.]")
+        return _text_block(f"[{name} ({block.mime}) was empty or could not be sent.]")
     declared = label or block.mime
     if model.vision and declared in target.pictures | target.documents:
         content = _content(data)
@@ -43,16 +42,16 @@ def media(block: MediaBlock, model: ModelInfo, target: ProviderProfile) -> dict[
         if kind in target.documents:
             return {"type": "file", "file": {"filename": name, "file_data": _url(kind, data)}}
         if kind is None:
-            return _words(f"[{name} ({declared}) is damaged and was left out. Tell the user.]")
+            return _text_block(f"[{name} ({declared}) is damaged and was left out. Tell the user.]")
     note = f"[{name} ({block.mime}) was left out: {model.ref.id} cannot read it. Tell the user.]"
-    return _words(note)
+    return _text_block(note)
 
 
-def _words(text: str) -> dict[str, Any]:
+def _text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _opened(url: str) -> tuple[str, str]:
+def _parsed_data_url(url: str) -> tuple[str, str]:
     """Return the media type of a ``data:`` url, and its base64 data in one line."""
     if not url.startswith("data:"):
         return "", ""

@@ -1,8 +1,8 @@
-"""Write the blocks of calls that a provider ran itself into the answer that held them, as they came.
+"""Write the blocks of calls that a provider ran itself back into their answer, unchanged.
 
-A provider takes them back only whole: a call with its result, the citations with their text, all in their
-order between the thinking. What was separated from its other half, by a reduction or by the end of an answer, is sent
-as text. Border: pure; the adapter carries the blocks past litellm.
+A provider accepts them only complete: a call with its result, citations with their text, all in their order between
+the thinking. A block whose other half is missing, after a reduction or the end of an answer, is sent as text.
+Border: pure; the adapter carries the blocks through litellm.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates
 Body = dict[str, Any]
 
 NATIVE_ITEM = "native"
-"""The type of an item of a message's content that holds a provider's own block."""
+"""The type of an item of a message's content with a provider's own block."""
 
 
 def is_native(block: Any) -> TypeGuard[TextBlock]:
@@ -31,20 +31,24 @@ def is_native(block: Any) -> TypeGuard[TextBlock]:
 
 
 def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
-    """Return messages in which only those blocks are the provider's own that this server takes back."""
+    """Return messages with only those native blocks that this server accepts back."""
     pending = _pending(messages)
     called = _ids(messages, "id")
     answered = _ids(messages, "tool_use_id")
 
-    def kept(block: TextBlock, *, newest: bool) -> bool:
+    def is_accepted(block: TextBlock, *, newest: bool) -> bool:
         natives = native_of(block.metadata)
         if (block.metadata or {}).get(DIALECT) != target.wire:
             return False
-        # A block that no JSON can carry unchanged cannot be sent back as it came.
-        if any(json_value(one) != one for one in natives):
+        # A block that JSON would change cannot be sent back.
+        if any(json_value(native) != native for native in natives):
             return False
-        uses = {one["id"] for one in natives if isinstance(one.get("id"), str)}
-        results = {one["tool_use_id"] for one in natives if isinstance(one.get("tool_use_id"), str)}
+        uses = {native["id"] for native in natives if isinstance(native.get("id"), str)}
+        results = {
+            native["tool_use_id"]
+            for native in natives
+            if isinstance(native.get("tool_use_id"), str)
+        }
         return (newest or uses <= answered) and results <= called
 
     return tuple(
@@ -54,7 +58,7 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
             update={
                 "blocks": tuple(
                     block
-                    if not is_native(block) or kept(block, newest=at == pending)
+                    if not is_native(block) or is_accepted(block, newest=at == pending)
                     else block.model_copy(update={"metadata": without_native(block.metadata)})
                     for block in message.blocks
                 )
@@ -65,12 +69,12 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
 
 
 def are_paired(messages: NeutralMessages) -> bool:
-    """Return whether each call of a provider's own has its result among these messages, and each result its call."""
+    """Return whether each call that a provider ran has its result in these messages, and each result its call."""
     return _ids(messages, "id") == _ids(messages, "tool_use_id")
 
 
 def _pending(messages: NeutralMessages) -> int:
-    """Return the position of the answer that the provider goes on with, whose calls it may still run; else -1."""
+    """Return the position of the answer that the provider will continue, whose calls it may still run; else -1."""
     for at in range(len(messages) - 1, -1, -1):
         if messages[at].role == "assistant":
             return at
@@ -81,22 +85,22 @@ def _pending(messages: NeutralMessages) -> int:
 
 def _ids(messages: NeutralMessages, name: str) -> set[str]:
     return {
-        one[name]
+        native[name]
         for message in messages
         for block in message.blocks
         if is_native(block)
-        for one in native_of(getattr(block, "metadata", None))
-        if isinstance(one.get(name), str)
+        for native in native_of(getattr(block, "metadata", None))
+        if isinstance(native.get(name), str)
     }
 
 
 def native_content(
     message: NeutralMessage, target: ProviderProfile, signed: list[Body]
 ) -> list[Body]:
-    """Return the content of an answer that holds blocks of the provider's own, in their order.
+    """Return the content of an answer with the provider's own blocks, in their order.
 
     ``signed`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
-    stand where they came.
+    keep their place.
     """
     inline = target.wire == "anthropic"
     return [item for block in message.blocks for item in _items(block, signed if inline else [])]
@@ -104,20 +108,20 @@ def native_content(
 
 def _items(block: Any, signed: list[Body]) -> Iterator[Body]:
     if isinstance(block, ReasoningBlock):
-        for one in (block.metadata or {}).get("thinking_blocks", ()):
-            if one in signed:
-                yield {"type": NATIVE_ITEM, "block": one}
+        for thinking in (block.metadata or {}).get("thinking_blocks", ()):
+            if thinking in signed:
+                yield {"type": NATIVE_ITEM, "block": thinking}
     elif is_native(block):
-        for one in native_of(block.metadata):
-            yield {"type": NATIVE_ITEM, "block": one}
+        for native in native_of(block.metadata):
+            yield {"type": NATIVE_ITEM, "block": native}
     elif isinstance(block, TextBlock) and block.text.strip():
         yield {"type": "text", "text": joined_surrogates(block.text)}
 
 
 def has_native(body: Body) -> bool:
-    """Return whether a message holds blocks of the provider's own."""
+    """Return whether a message contains the provider's own blocks."""
     content = body.get("content")
-    return isinstance(content, list) and any(one.get("type") == NATIVE_ITEM for one in content)
+    return isinstance(content, list) and any(item.get("type") == NATIVE_ITEM for item in content)
 
 
 def holds_thinking(body: Body) -> bool:
@@ -125,6 +129,6 @@ def holds_thinking(body: Body) -> bool:
     if body.get("thinking_blocks"):
         return True
     return has_native(body) and any(
-        one.get("block", {}).get("type") in {"thinking", "redacted_thinking"}
-        for one in body["content"]
+        item.get("block", {}).get("type") in {"thinking", "redacted_thinking"}
+        for item in body["content"]
     )

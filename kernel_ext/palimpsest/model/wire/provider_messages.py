@@ -1,9 +1,9 @@
-"""Write neutral messages in the shape a provider accepts, and hash what was written.
+"""Write neutral messages in the shape a provider accepts, and hash the result.
 
-Pure. Each provider has rules of its own, which its profile states: which ids a tool call may have,
-where images may stand, which thinking may be sent back. The result has OpenAI's shape,
-which litellm translates further; the same input always gives the same bytes, since prompt
-caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
+Pure. Each provider has its own rules, which its profile states: the ids of tool calls, the places of
+images, the thinking that may be sent back. The result has OpenAI's shape, which litellm translates
+further; the same input always gives the same bytes, since prompt caches and the recorded hashes
+depend on it (spec/session-engine.md 1.11).
 """
 
 import hashlib
@@ -45,7 +45,7 @@ SEPARATOR = "\n\n"
 MARK = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
 MARKED_FOR = CACHE_MARK.get("ttl", "")
-"""How long a mark asks a provider to keep a prompt, in its words such as ``1h``; empty for the provider's default."""
+"""The cache lifetime that a mark requests, such as ``1h``; empty for the provider's default."""
 MEDIA_NOTICE = "Attached media from tool result:"
 BETWEEN = "Done."
 """Text of an assistant message put where a user message may not directly follow a tool result."""
@@ -61,7 +61,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ProviderMessage:
-    """One provider message and where it came from."""
+    """One provider message and its source."""
 
     body: Body
     message_id: str | None
@@ -78,7 +78,7 @@ def to_provider(
 def convert(
     messages: NeutralMessages, model: ModelInfo, target: ProviderProfile | None = None
 ) -> tuple[ProviderMessage, ...]:
-    """Return provider messages, each with the message and parts it came from.
+    """Return provider messages, each with the message and parts of its source.
 
     ``target`` is the profile of an older projection, when a request of that projection is rebuilt.
     """
@@ -113,11 +113,11 @@ class _WireWriter:
                 case "tool":
                     self._results(message)
         self._release_media()
-        if self._out and all(one.body["role"] == "system" for one in self._out):
+        if self._out and all(sent.body["role"] == "system" for sent in self._out):
             self._out.append(ProviderMessage({"role": "user", "content": NOBODY_ASKED}, None, ()))
         return self._out
 
-    def _put(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
+    def _put_message(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
         parts = tuple([b.part_id for b in blocks if b.part_id is not None])
         if len(parts) > 1:
             parts = tuple(dict.fromkeys(parts))
@@ -138,15 +138,15 @@ class _WireWriter:
             parts = tuple(b.part_id for b in message.blocks if b.part_id is not None)
             self._out[-1] = ProviderMessage(body, last.message_id, last.part_ids + parts)
             return
-        self._put({"role": "system", "content": text}, message, message.blocks)
+        self._put_message({"role": "system", "content": text}, message, message.blocks)
 
     def _user(self, message: NeutralMessage) -> None:
         content = self._content(message.blocks)
         if not content:
             return
         if self._target.answers_results and self._out and self._out[-1].body["role"] == "tool":
-            self._put({"role": "assistant", "content": BETWEEN}, message, ())
-        self._put({"role": "user", "content": content}, message, message.blocks)
+            self._put_message({"role": "assistant", "content": BETWEEN}, message, ())
+        self._put_message({"role": "user", "content": content}, message, message.blocks)
 
     def _content(self, blocks: Iterable[Any]) -> str | list[Body]:
         """Return plain text where possible, since strict servers accept nothing else."""
@@ -173,7 +173,7 @@ class _WireWriter:
             body["content"] = native_content(message, self._target, signed)
             thought = thought if self._target.wire != "anthropic" else {}
         body |= thought
-        self._put(body, message, message.blocks)
+        self._put_message(body, message, message.blocks)
 
     def _call(self, block: CallBlock) -> Body:
         return {
@@ -196,7 +196,7 @@ class _WireWriter:
                 }
                 if self._target.results_named:
                     body["name"] = tool_name(block.tool, self._target)
-                self._put(body, message, (block,))
+                self._put_message(body, message, (block,))
 
     def _result_content(self, block: ResultBlock, message: NeutralMessage) -> str | list[Body]:
         text = joined_surrogates(block.text)
@@ -204,22 +204,22 @@ class _WireWriter:
             text = uninterpreted_text(text)
         if not block.media:
             return text
-        inside = [item for item in block.media if self._stays(item)]
+        inside = [item for item in block.media if self._may_stay(item)]
         self._held_media.extend((item, message) for item in block.media if item not in inside)
         if not inside:
             return text
         first = [{"type": "text", "text": text}] if text.strip() else []
         return [*first, *map(self._media, inside)]
 
-    def _stays(self, block: MediaBlock) -> bool:
-        """Tell whether a file may stand inside a result."""
+    def _may_stay(self, block: MediaBlock) -> bool:
+        """Return whether a file may stay inside a result."""
         taken = self._target.media_in_results
         return taken == "all" or (taken == "images" and block.mime.startswith("image/"))
 
     def _media(self, block: MediaBlock) -> Body:
-        # A file's name may hold anything, also lone surrogates.
-        named = block.model_copy(update={"filename": joined_surrogates(block.filename or "")})
-        return media(named, self._model, self._target)
+        # A file's name may contain lone surrogates.
+        repaired = block.model_copy(update={"filename": joined_surrogates(block.filename or "")})
+        return media(repaired, self._model, self._target)
 
     def _release_media(self) -> None:
         """Send images of tool results as a user message after the last of the results."""
@@ -235,14 +235,14 @@ class _WireWriter:
 
 
 def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
-    """Return the thinking to send back, which only the family of models that produced it may get."""
+    """Return the thinking to send back, only to the family of models that produced it."""
     if target.thinking_field is None and not target.keeps_signatures:
         return {}
     blocks = [block for block in message.blocks if block.type == "reasoning"]
     if target.thinking_field is not None:
         text = joined_surrogates(SEPARATOR.join(block.text for block in blocks if block.text))
-        wanted = any((block.metadata or {}).get("field") for block in blocks)
-        return {target.thinking_field: text} if text or wanted else {}
+        has_field = any((block.metadata or {}).get("field") for block in blocks)
+        return {target.thinking_field: text} if text or has_field else {}
     signed = [
         item
         for block in blocks
@@ -256,10 +256,10 @@ def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
 
 
 def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
-    """Tell whether thinking may be enabled for this request.
+    """Return whether thinking may be enabled for this request.
 
-    Some models cannot start thinking in the middle of a turn: the calls that are being answered must have
-    come after thinking, and have not where another model made them, or thinking was off.
+    Some models cannot start thinking in the middle of a turn: thinking must have preceded the calls that the
+    request answers, which is not so where another model made them, or thinking was off.
     """
     if not profile(model.ref).thinks_before_calls:
         return True
@@ -285,11 +285,11 @@ def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ..
     marked = list(messages)
     for at in set(marks):
         if 0 <= at < len(marked):
-            marked[at] = _marked(marked[at])
+            marked[at] = _with_cache_mark(marked[at])
     return tuple(marked)
 
 
-def _marked(message: Body) -> Body:
+def _with_cache_mark(message: Body) -> Body:
     content = message.get("content")
     if isinstance(content, list) and content:
         return {
@@ -300,7 +300,7 @@ def _marked(message: Body) -> Body:
 
 
 def without_marks(message: Body) -> Body:
-    """Return the message as it is without a cache mark."""
+    """Return the message without its cache mark."""
     content = message.get("content")
     if not isinstance(content, list) and MARK not in message:
         return message
@@ -312,8 +312,8 @@ def without_marks(message: Body) -> Body:
     return bare
 
 
-def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
-    """Remove the fields that this model's servers refuse, and give cache marks the name they expect."""
+def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
+    """Remove the fields that this model's servers refuse, and rename cache marks as they expect."""
     target = profile(model.ref)
     refused = set() if target.keeps_signatures else {"thinking_blocks"}
     if target.thinking_field != THINKING_FIELD:
@@ -328,7 +328,7 @@ def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
 
 
 def _marked_for(message: Body, field: CacheMarks) -> Body:
-    """Return a message with its cache mark as the server names it, or without."""
+    """Return a message with its cache mark under the server's name, or without the mark."""
     if field == MARK:
         return message
     bare = without_marks(message)
@@ -341,15 +341,15 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 
 def canonical(value: Any) -> bytes:
     """Return the canonical JSON of a value, as UTF-8."""
-    # Most values are messages of nothing but text, which are written twice as fast by hand.
-    text = (_saying(value) if type(value) is dict else None) or _CANONICAL.encode(value)
+    # Most values are messages with text only, which this writes twice as fast.
+    text = (_text_form(value) if type(value) is dict else None) or _CANONICAL.encode(value)
     try:
         return text.encode()
     except UnicodeEncodeError:
         return joined_surrogates(text).encode()
 
 
-def _saying(value: dict[str, Any]) -> str | None:
+def _text_form(value: dict[str, Any]) -> str | None:
     """Return the same JSON for a message with text only, by a role or as the result of a call."""
     role, content, call = value.get("role"), value.get("content"), value.get("tool_call_id")
     if type(role) is not str or type(content) is not str:
@@ -374,7 +374,7 @@ def request_hash(hashes: Iterable[str]) -> str:
 
 
 def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str:
-    """Return everything the model reads as one text, to count its tokens; images excluded."""
+    """Return all text for the model as one, to count its tokens; images excluded."""
     pieces: list[str] = []
     for message in messages:
         pieces.append(str(message.get("role", "")))

@@ -1,10 +1,9 @@
-"""Repair the JSON schema of a tool's input, where every provider would refuse the request for it.
+"""Repair the JSON schemas of tool inputs that every provider would reject.
 
-MCP servers write schemas in older drafts, in the words of programming languages, or only in part, and providers
-answer a request that holds one such schema with an error for all tools. What is meant is clear in most of them. What
-is repaired here is only what the model sees; a call's input is validated against the schema as the server wrote it.
-
-Border: pure and total; a schema in which nothing is wrong is returned unchanged.
+MCP servers write schemas in older drafts, with types of programming languages, or only in part, and providers refuse a
+whole request because of one such schema, although its meaning is mostly clear. The repair only affects what the model
+sees; a call's input is validated against the server's own schema.
+Border: pure and total; a valid schema is returned unchanged.
 """
 
 import json
@@ -24,7 +23,7 @@ MEANT: Mapping[str, str] = {
     "bool": "boolean", "dict": "object", "map": "object", "struct": "object",
     "list": "array", "tuple": "array", "set": "array", "none": "null", "nil": "null",
 }  # fmt: skip
-"""Types as programming languages call them."""
+"""Type names of programming languages, with the JSON type that each means."""
 TEXTS = frozenset({"title", "description", "format", "pattern", "$comment"})
 NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 COUNTS = frozenset(
@@ -39,7 +38,7 @@ ONE_SCHEMA = frozenset(
 LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 NOT_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else")
-"""What no provider accepts beside ``type: object`` of a whole input."""
+"""Keywords that no provider accepts at the top of an input's schema, beside ``type: object``."""
 DROPPED = frozenset(
     {
         "$ref",
@@ -53,19 +52,19 @@ DROPPED = frozenset(
         "$vocabulary",
     }
 )
-"""A reference was replaced before by what it names; the rest says nothing to a model."""
+"""Keywords without meaning for a model; references were replaced by their targets before."""
 MOST_CHOICES = 500
-"""Values of one enumeration; providers refuse more, at a number between this one and a thousand."""
+"""Most values of one enumeration; providers' limits are between this number and a thousand."""
 LONGEST_CHOICES = 15_000
-"""Characters of all values of one enumeration, as OpenAI documents."""
+"""Most characters of all values of one enumeration, as OpenAI documents."""
 NAMED_CHOICES = 5
 
 
-def repaired(schema: Mapping[str, Any]) -> Schema:
-    """Return the schema of a whole input in a form that all providers accept: one object."""
-    found = _schema(dict(schema))
-    top = found if isinstance(found, dict) else {}
-    branches = [one for key in ("allOf", "anyOf", "oneOf") for one in top.get(key, ())]
+def repaired_schema(schema: Mapping[str, Any]) -> Schema:
+    """Return the schema of a whole input as one object, which all providers accept."""
+    repaired = _schema(dict(schema))
+    top = repaired if isinstance(repaired, dict) else {}
+    branches = [branch for key in ("allOf", "anyOf", "oneOf") for branch in top.get(key, ())]
     if any(key in top for key in NOT_AT_TOP):
         top = _one_object(top, branches)
     if top.get("type") != "object" or not isinstance(top.get("properties"), dict):
@@ -74,54 +73,72 @@ def repaired(schema: Mapping[str, Any]) -> Schema:
 
 
 def is_repaired(spec: ToolSpec) -> bool:
-    """Return whether a model is shown another schema of a tool than the one that was written."""
-    return repaired(spec.parameters) != spec.parameters
+    """Return whether the schema for a model differs from that of the tool's author."""
+    return repaired_schema(spec.parameters) != spec.parameters
 
 
 def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
-    """Return a schema in which the properties of other ``names`` are only mentioned in its description.
+    """Return a schema without the properties whose names do not match ``names``; its description mentions them.
 
     A provider would refuse them as keys of the schema, and a model may still write them in an input.
     """
     if isinstance(schema, list):
-        return [with_plain_names(one, names) for one in schema]
+        return [with_plain_names(item, names) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    # A keyword that nobody knows holds anything, also what looks like a schema and is none.
-    named = {key: one for key, one in schema.items() if key in NAMED and isinstance(one, dict)}
-    found = {
-        key: one
+    # The value of an unknown keyword may only look like a schema.
+    named = {
+        key: inner for key, inner in schema.items() if key in NAMED and isinstance(inner, dict)
+    }
+    renamed = {
+        key: inner
         if key in ("enum", "const", "default", "examples")
-        else with_plain_names(one, names)
-        for key, one in schema.items()
+        else with_plain_names(inner, names)
+        for key, inner in schema.items()
         if key not in named
     }
-    for key, each in named.items():
-        found[key] = {name: with_plain_names(one, names) for name, one in each.items()}
-    odd = [one for one in named.get("properties", ()) if not names.fullmatch(one)]
-    if odd:
-        for one in odd:
-            del found["properties"][one]
-        needed = found.pop("required", ())
-        kept = (
-            [one for one in needed if one in found["properties"]]
-            if isinstance(needed, list)
+    for key, schemas in named.items():
+        renamed[key] = {name: with_plain_names(inner, names) for name, inner in schemas.items()}
+    refused_names = [
+        property_name
+        for property_name in named.get("properties", ())
+        if not names.fullmatch(property_name)
+    ]
+    if refused_names:
+        for property_name in refused_names:
+            del renamed["properties"][property_name]
+        required_names = renamed.pop("required", ())
+        required = (
+            [
+                property_name
+                for property_name in required_names
+                if property_name in renamed["properties"]
+            ]
+            if isinstance(required_names, list)
             else []
         )
-        found |= {"required": kept} if kept else {}
-        told = ", ".join(json.dumps(one, ensure_ascii=False) for one in odd)
-        found["description"] = f"{found.get('description', '')} It also takes {told}.".strip()
-    return {key: found[key] for key in sorted(found, key=[*schema, *found].index)}
+        renamed |= {"required": required} if required else {}
+        names_text = ", ".join(
+            json.dumps(property_name, ensure_ascii=False) for property_name in refused_names
+        )
+        renamed["description"] = (
+            f"{renamed.get('description', '')} It also takes {names_text}.".strip()
+        )
+    return {key: renamed[key] for key in sorted(renamed, key=[*schema, *renamed].index)}
 
 
 def _one_object(top: Schema, branches: list[Any]) -> Schema:
-    """Return an object with the properties of all alternatives; required is what each of them requires."""
+    """Return an object schema with the properties of all alternatives; required if each alternative requires them."""
     properties = dict(top.get("properties") or {})
-    for name, each in ((n, e) for one in branches for n, e in _properties(one).items()):
-        properties.setdefault(name, each)
-    needed = set(_required(top)) | {name for one in top.get("allOf", ()) for name in _required(one)}
+    for name, property_schema in (
+        (n, e) for branch in branches for n, e in _properties(branch).items()
+    ):
+        properties.setdefault(name, property_schema)
+    needed = set(_required(top)) | {
+        name for branch in top.get("allOf", ()) for name in _required(branch)
+    }
     for key in ("anyOf", "oneOf"):
-        choices = [set(_required(one)) for one in top.get(key, ())]
+        choices = [set(_required(branch)) for branch in top.get(key, ())]
         needed |= set.intersection(*choices) if choices else set()
     merged = {key: value for key, value in top.items() if key not in NOT_AT_TOP}
     merged |= {"type": "object", "properties": properties}
@@ -133,11 +150,11 @@ def _one_object(top: Schema, branches: list[Any]) -> Schema:
 def _properties(schema: Any) -> Schema:
     if not isinstance(schema, dict):
         return {}
-    found = dict(schema.get("properties") or {})
+    properties = dict(schema.get("properties") or {})
     for key in ("allOf", "anyOf", "oneOf"):
-        for one in schema.get(key, ()):
-            found = _properties(one) | found
-    return found
+        for branch in schema.get(key, ()):
+            properties = _properties(branch) | properties
+    return properties
 
 
 def _required(schema: Any) -> list[str]:
@@ -145,74 +162,76 @@ def _required(schema: Any) -> list[str]:
 
 
 def _schema(value: Any) -> Any:
-    """Return one schema repaired: a mapping or a boolean; anything else says nothing."""
+    """Return one repaired schema, a mapping or a boolean; empty for any other value."""
     if isinstance(value, bool):
         return value
     if not isinstance(value, Mapping):
         # Some servers write only the name of a type.
-        kind = _known(value) if isinstance(value, str) else ""
+        kind = _known_type(value) if isinstance(value, str) else ""
         return _schema({"type": kind}) if kind else {}
-    found: Schema = {}
-    for key, one in value.items():
+    repaired: Schema = {}
+    for key, inner in value.items():
         if not isinstance(key, str) or key in DROPPED:
             continue
-        kept = _keyword(key, one)
-        if kept is not None:
-            found[key] = kept
-    _limits(value, found)
-    _choices(found)
-    if "required" in found and "properties" in found:
-        found["required"] = [one for one in found["required"] if one in found["properties"]]
-        if not found["required"]:
-            del found["required"]
-    _array(value, found)
-    return found
+        keyword_value = _keyword(key, inner)
+        if keyword_value is not None:
+            repaired[key] = keyword_value
+    _limits(value, repaired)
+    _choices(repaired)
+    if "required" in repaired and "properties" in repaired:
+        repaired["required"] = [
+            name for name in repaired["required"] if name in repaired["properties"]
+        ]
+        if not repaired["required"]:
+            del repaired["required"]
+    _array(value, repaired)
+    return repaired
 
 
 def _keyword(key: str, value: Any) -> Any:
-    """Return the value of a keyword, repaired; None where it has to go."""
+    """Return the repaired value of a keyword; None to remove the keyword."""
     if key == "type":
         return _type(value)
     if key in ONE_SCHEMA:
         return _schema(value) if isinstance(value, bool | Mapping) else None
     if key in LISTS:
-        return [_branch(one) for one in value] if isinstance(value, list) and value else None
+        return [_branch(item) for item in value] if isinstance(value, list) and value else None
     if key in NAMED:
-        return _each(value)
+        return _property_schemas(value)
     if key == "required":
-        named = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-        return list(dict.fromkeys(named)) or None
+        names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+        return list(dict.fromkeys(names)) or None
     if key == "enum":
-        return _distinct(value) or None if isinstance(value, list) else None
+        return _distinct_values(value) or None if isinstance(value, list) else None
     return value if _is_plain(key, value) else None
 
 
 def _branch(value: Any) -> Any:
-    # An alternative that is a boolean is refused by those that read it as an object.
+    # Some providers read every alternative as an object and refuse a boolean.
     return {} if value is True else _schema(value)
 
 
-def _each(value: Any) -> Schema | None:
-    """Return the schemas of properties. ``false`` forbids one, so that it is left out; ``true`` allows anything."""
+def _property_schemas(value: Any) -> Schema | None:
+    """Return the repaired schemas of properties, without forbidden ones (the schema ``false``)."""
     if not isinstance(value, Mapping):
         return None
     return {
-        str(name): {} if one is True else _schema(one)
-        for name, one in value.items()
-        if one is not False
+        str(name): {} if inner is True else _schema(inner)
+        for name, inner in value.items()
+        if inner is not False
     }
 
 
 def _type(value: Any) -> Any:
-    given = value if isinstance(value, list) else [value]
-    known = [_known(one) for one in given if isinstance(one, str)]
-    named = list(dict.fromkeys(one for one in known if one))
+    names = value if isinstance(value, list) else [value]
+    known = [_known_type(name) for name in names if isinstance(name, str)]
+    known_types = list(dict.fromkeys(kind for kind in known if kind))
     if isinstance(value, list):
-        return named or None
-    return named[0] if named else None
+        return known_types or None
+    return known_types[0] if known_types else None
 
 
-def _known(name: str) -> str:
+def _known_type(name: str) -> str:
     lower = name.strip().lower()
     return lower if lower in TYPES else MEANT.get(lower, "")
 
@@ -222,7 +241,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _are_names(value: Any) -> bool:
-    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    texts = isinstance(value, list) and all(isinstance(name, str) for name in value)
     return texts and len(set(value)) == len(value)
 
 
@@ -241,70 +260,74 @@ _CHECKS: tuple[tuple[Iterable[str], Callable[[Any], bool]], ...] = (
 
 
 def _is_plain(key: str, value: Any) -> bool:
-    """Tell whether a keyword that holds no schema has a value of its kind; unknown ones are left alone."""
+    """Return whether a keyword without a schema as value is valid; unknown keywords pass."""
     if not all(check(value) for keys, check in _CHECKS if key in keys):
         return False
     return value is not None or key in ("const", "default")
 
 
-def _limits(given: Mapping[str, Any], found: Schema) -> None:
-    """Write the exclusive limits of draft 4, which are flags beside the limit, as numbers."""
+def _limits(schema: Mapping[str, Any], repaired: Schema) -> None:
+    """Convert draft 4's exclusive limits, which are flags beside the limit, to numbers."""
     for flag, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if given.get(flag) is True and limit in found:
-            found[flag] = found.pop(limit)
+        if schema.get(flag) is True and limit in repaired:
+            repaired[flag] = repaired.pop(limit)
 
 
-def _choices(found: Schema) -> None:
-    """Replace an enumeration that is too long by words, and drop a default that is none of its type."""
-    choices = found.get("enum", [])
-    texts = [one if isinstance(one, str) else json.dumps(one, default=str) for one in choices]
+def _choices(repaired: Schema) -> None:
+    """Replace an enumeration that is too long by a sentence, and drop a default of the wrong type."""
+    choices = repaired.get("enum", [])
+    texts = [
+        choice if isinstance(choice, str) else json.dumps(choice, default=str) for choice in choices
+    ]
     if len(texts) > MOST_CHOICES or sum(map(len, texts)) > LONGEST_CHOICES:
-        del found["enum"]
-        named = ", ".join(one[:80] for one in texts[:NAMED_CHOICES])
-        words = f"One of {len(texts):,} values, such as {named}."
-        found["description"] = f"{found.get('description', '')} {words}".strip()
-        if "type" not in found and all(isinstance(one, str) for one in choices):
-            found["type"] = "string"
-    if "default" in found and not _is_of(found["default"], found.get("type")):
-        del found["default"]
+        del repaired["enum"]
+        examples = ", ".join(text[:80] for text in texts[:NAMED_CHOICES])
+        sentence = f"One of {len(texts):,} values, such as {examples}."
+        repaired["description"] = f"{repaired.get('description', '')} {sentence}".strip()
+        if "type" not in repaired and all(isinstance(choice, str) for choice in choices):
+            repaired["type"] = "string"
+    if "default" in repaired and not _is_of(repaired["default"], repaired.get("type")):
+        del repaired["default"]
 
 
 def _is_of(value: Any, kind: Any) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
     if kind is None or value is None:
         return True
-    wanted: dict[str, Any] = {
+    python_types: dict[str, Any] = {
         "object": dict, "array": list, "string": str, "number": int | float, "integer": int, "boolean": bool,
         "null": type(None),
     }  # fmt: skip
     return any(
-        isinstance(value, wanted[one]) and (one == "boolean" or not isinstance(value, bool))
-        for one in kinds
+        isinstance(value, python_types[name]) and (name == "boolean" or not isinstance(value, bool))
+        for name in kinds
     )
 
 
-def _array(given: Mapping[str, Any], found: Schema) -> None:
-    """Give an array the schema of its items; a list of them, as in draft 4, is one for each place."""
-    kinds = found.get("type")
-    items = given.get("items")
+def _array(schema: Mapping[str, Any], repaired: Schema) -> None:
+    """Add a schema for an array's items; draft 4 has a list with a schema for each position."""
+    kinds = repaired.get("type")
+    items = schema.get("items")
     if isinstance(items, list):
-        places = [_branch(one) for one in items]
-        found.setdefault("prefixItems", places)
-        found["items"] = {"anyOf": places} if places else {}
-    if found.get("prefixItems") == []:
-        del found["prefixItems"]
-    if "properties" in found and kinds is None and not any(key in found for key in LISTS):
-        kinds = found["type"] = "object"
-    elif "items" in found and kinds is None and not any(key in found for key in LISTS):
-        kinds = found["type"] = "array"
+        places = [_branch(item) for item in items]
+        repaired.setdefault("prefixItems", places)
+        repaired["items"] = {"anyOf": places} if places else {}
+    if repaired.get("prefixItems") == []:
+        del repaired["prefixItems"]
+    if "properties" in repaired and kinds is None and not any(key in repaired for key in LISTS):
+        kinds = repaired["type"] = "object"
+    elif "items" in repaired and kinds is None and not any(key in repaired for key in LISTS):
+        kinds = repaired["type"] = "array"
     if "array" in (kinds if isinstance(kinds, list) else [kinds]) and not isinstance(
-        found.get("items"), dict
+        repaired.get("items"), dict
     ):
-        # ``true`` and ``false`` are schemas, and those of several providers are objects only.
-        places = found.get("prefixItems", [])
-        found["items"] = {"anyOf": places} if places else {}
+        # Several providers accept only objects as schemas, not ``true`` and ``false``.
+        places = repaired.get("prefixItems", [])
+        repaired["items"] = {"anyOf": places} if places else {}
 
 
-def _distinct(values: list[Any]) -> list[Any]:
-    """Return the values of an enumeration once each."""
-    return list({json.dumps(one, sort_keys=True, default=str): one for one in values}.values())
+def _distinct_values(values: list[Any]) -> list[Any]:
+    """Return the values of an enumeration without duplicates."""
+    return list(
+        {json.dumps(value, sort_keys=True, default=str): value for value in values}.values()
+    )

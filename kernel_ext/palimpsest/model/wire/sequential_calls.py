@@ -1,8 +1,7 @@
-"""Put identical tool calls of one answer into separate steps, for servers that would take them for one.
+"""Put identical tool calls of one answer into separate steps, for servers that would merge them.
 
-Pure. Where a server has no call ids, litellm sends identical calls of one answer once, with as many
-results as there were calls: the server then refuses. So the second of two identical calls becomes a step
-of its own.
+Pure. Where a server has no call ids, litellm sends identical calls of one answer once, but all of their
+results, which the server refuses. So the second of two identical calls becomes a separate step.
 """
 
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -15,7 +14,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 
 
 def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
-    """Return the messages with identical calls of an answer in steps of their own."""
+    """Return the messages with identical calls of an answer in separate steps."""
     out: list[NeutralMessage] = []
     held: list[NeutralMessage] = []
     for message in messages:
@@ -32,20 +31,20 @@ def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
 
 
 def _rounds(message: NeutralMessage) -> list[NeutralMessage]:
-    """Split an answer so that no piece holds two identical calls."""
+    """Split an answer so that no piece has two identical calls."""
     rounds: list[list[Block]] = [[]]
-    asked: list[list[tuple[str, str]]] = [[]]
+    calls: list[list[tuple[str, str]]] = [[]]
     for block in message.blocks:
         if not isinstance(block, CallBlock):
             rounds[0].append(block)
             continue
-        question = (block.tool, repr(block.input))
-        at = next((i for i, before in enumerate(asked) if question not in before), len(asked))
-        if at == len(asked):
+        call = (block.tool, repr(block.input))
+        at = next((i for i, before in enumerate(calls) if call not in before), len(calls))
+        if at == len(calls):
             rounds.append([])
-            asked.append([])
+            calls.append([])
         rounds[at].append(block)
-        asked[at].append(question)
+        calls[at].append(call)
     return [message.model_copy(update={"blocks": tuple(blocks)}) for blocks in rounds]
 
 

@@ -1,8 +1,8 @@
 """Write ids, names and inputs of tool calls in the characters that a provider accepts.
 
-Pure. Imported sessions and broken tools hold values that JSON cannot represent (lone surrogates, NaN,
-infinity) and ids that mean something to one provider only; each is written so that every
-server accepts it, the same way in call and result.
+Pure. Imported sessions and broken tools have values that JSON cannot represent (lone surrogates, NaN,
+infinity) and ids of a single provider; each is written so that every server accepts it, the same way in
+call and result.
 """
 
 import hashlib
@@ -31,20 +31,20 @@ quoted = json.encoder.encode_basestring
 """Returns a text as JSON, with non-ASCII characters unescaped."""
 _STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)
 PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
-"""Matches, in the text of JSON, what may be NaN, infinity or a lone surrogate once it is parsed."""
+"""Matches JSON text that may contain NaN, infinity or a lone surrogate."""
 
 
-def arguments(given: dict[str, Any]) -> str:
+def arguments(inputs: dict[str, Any]) -> str:
     """Return a call's input as JSON; NaN and infinity become strings."""
-    if len(given) == 1:
-        # Half of all calls give one text: code, a command, a path.
-        [(name, value)] = given.items()
+    if len(inputs) == 1:
+        # Half of all calls have one text: code, a command, a path.
+        [(name, value)] = inputs.items()
         if type(name) is str and type(value) is str:
             return joined_surrogates(f"{{{quoted(name)}: {quoted(value)}}}")
     try:
-        text = _STRICT.encode(given)
+        text = _STRICT.encode(inputs)
     except ValueError:
-        text = json.dumps(json_value(given), ensure_ascii=False, sort_keys=True)
+        text = json.dumps(json_value(inputs), ensure_ascii=False, sort_keys=True)
     return joined_surrogates(text)
 
 
@@ -56,17 +56,17 @@ def json_value(value: Any) -> Any:
         case str():
             return joined_surrogates(value)
         case dict():
-            return {joined_surrogates(name): json_value(one) for name, one in value.items()}
+            return {joined_surrogates(name): json_value(item) for name, item in value.items()}
         case list() | tuple():
-            return [json_value(one) for one in value]
+            return [json_value(item) for item in value]
         case _:
             return value
 
 
 def uninterpreted_text(text: str) -> str:
-    """Return a result's text in a form that litellm passes on to Gemini as text.
+    """Return a result's text in a form that litellm sends to Gemini as text.
 
-    litellm takes the JSON text of an object for the object itself, and a ``data:`` url for a picture.
+    litellm would send the JSON text of an object as the object, and a ``data:`` url as a picture.
     """
     if text.lstrip().startswith("{") and PERHAPS_UNSAYABLE.search(text):
         try:
@@ -80,29 +80,29 @@ def uninterpreted_text(text: str) -> str:
 
 
 def tool_name(name: str, target: ProviderProfile) -> str:
-    """Return a tool's name as the provider wants it: some require a letter or underscore at its beginning."""
+    """Return a tool's name as the provider requires: some require a letter or underscore at its beginning."""
     if target.letter_first and not re.match(r"[A-Za-z_]", name):
         return f"_{name}"[:MAX_NAME_CHARS]
     return name
 
 
 def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
-    """Return a function that writes call ids as the provider wants them, a different one for each call."""
+    """Return a function that writes call ids as the provider requires, with different ids for different calls."""
     written: dict[str, str] = {}
     taken: set[str] = set()
     for message in messages:
         for block in message.blocks:
             if (block.type == "call" or block.type == "result") and block.call_id not in written:
                 new = _allowed_id(block.call_id, target.id_rule)
-                read = _read(new, target)
-                if read in taken or (new and not read):
-                    new = read = _allowed_id(_id_hash(block.call_id), target.id_rule)
-                taken.add(read)
+                received = _received_id(new, target)
+                if received in taken or (new and not received):
+                    new = received = _allowed_id(_id_hash(block.call_id), target.id_rule)
+                taken.add(received)
                 written[block.call_id] = new
     return written.__getitem__
 
 
-def _read(identifier: str, target: ProviderProfile) -> str:
+def _received_id(identifier: str, target: ProviderProfile) -> str:
     """Return the id that the server receives: litellm cuts a signature off for servers that do not use it."""
     return identifier if target.ids_sign else identifier.partition(SIGNATURE)[0]
 
@@ -133,5 +133,5 @@ def _shortened(identifier: str) -> str:
 
 
 def _id_hash(identifier: str) -> str:
-    # An imported id may hold a lone surrogate.
+    # An imported id may contain a lone surrogate.
     return hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,9 +1,9 @@
 """Write the schema of a tool's input in the subset of JSON Schema that a provider supports.
 
-Pure. Some models take function schemas in OpenAPI 3.0: there are fewer fields, ``anyOf`` stands
-alone and only strings are enumerated. For the provider's own interface the adapter translates them; behind
-a gateway with another interface it does not. What the subset cannot express is left out, and the
-tool itself still validates its input.
+Pure. Some models require function schemas in OpenAPI 3.0, which has fewer fields, ``anyOf`` only alone,
+and enumerations only of strings. The adapter translates them for the provider's own interface, but not
+behind a gateway with another interface. What the subset cannot express is left out; the tool itself
+still validates its input.
 """
 
 import copy
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, assert_never
 
-from palimpsest.model.wire.schema_repair import repaired, with_plain_names
+from palimpsest.model.wire.schema_repair import repaired_schema, with_plain_names
 from palimpsest.model.wire.tool_call_text import tool_name
 from palimpsest.transcript.provider_profile.profile import ProviderProfile
 from palimpsest.transcript.provider_profile.provider_table import SchemaSubset
@@ -29,13 +29,13 @@ STRING_FORMATS = frozenset({"enum", "date-time"})
 PLAIN_NAMES = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """The names of properties that Anthropic accepts."""
 ANY_NAMES = re.compile(r"(?!\$).*", re.DOTALL)
-"""A property that is called like a keyword, such as ``$ref``, is taken for it on the way."""
+"""Property names without a leading ``$``: one named like a keyword, such as ``$ref``, would be taken for it."""
 
 
 def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
     """Return the definition of a tool in OpenAI's format, as far as this provider accepts it.
 
-    Its parameters are kept for the next request with the same spec, so they must not be changed.
+    Its parameters are cached for the next request with the same spec, so callers must not change them.
     """
     function = {
         "name": tool_name(spec.name, target),
@@ -46,7 +46,7 @@ def tool_definition(spec: ToolSpec, target: ProviderProfile) -> dict[str, Any]:
 
 
 class SameSpec:
-    """A spec that is equal to itself alone: its schema has no hash, and comparing it is slow."""
+    """A cache key for a spec, by identity, since its schema has no hash and is slow to compare."""
 
     __slots__ = ("spec",)
 
@@ -68,19 +68,19 @@ def _parameters(same: SameSpec, subset: SchemaSubset, plain_names: bool) -> dict
 def in_subset(
     schema: dict[str, Any], subset: SchemaSubset, *, plain_names: bool = False
 ) -> dict[str, Any]:
-    """Return the schema of an input as far as the subset can express it, with what is clearly wrong repaired.
+    """Return the repaired schema of an input, as far as the subset can express it.
 
     With ``plain_names`` the provider accepts only letters, digits, dots, dashes and underscores in the names of
     properties.
     """
-    whole: dict[str, Any] = with_plain_names(
-        repaired(schema), PLAIN_NAMES if plain_names else ANY_NAMES
+    repaired: dict[str, Any] = with_plain_names(
+        repaired_schema(schema), PLAIN_NAMES if plain_names else ANY_NAMES
     )
     match subset:
         case "json_schema":
-            return whole
+            return repaired
         case "openapi":
-            return _openapi(whole)
+            return _openapi(repaired)
         case _:
             assert_never(subset)
 
@@ -88,49 +88,51 @@ def in_subset(
 def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     choices = schema.get("anyOf") or schema.get("oneOf")
     if choices:
-        return {"anyOf": [_openapi(one) for one in choices if isinstance(one, Mapping)]}
-    found = {name: value for name, value in schema.items() if name in OPENAPI_FIELDS}
-    found |= _typed(schema)
-    found |= _with_inner(found)
-    if not isinstance(found.get("items", {}), Mapping):
-        del found["items"]
+        return {"anyOf": [_openapi(choice) for choice in choices if isinstance(choice, Mapping)]}
+    reduced = {name: value for name, value in schema.items() if name in OPENAPI_FIELDS}
+    reduced |= _typed(schema)
+    reduced |= _with_inner(reduced)
+    if not isinstance(reduced.get("items", {}), Mapping):
+        del reduced["items"]
     if "const" in schema:
-        found["enum"] = [schema["const"]]
-    if found.get("type") != "string" or not all(
-        isinstance(one, str) for one in found.get("enum", ())
+        reduced["enum"] = [schema["const"]]
+    if reduced.get("type") != "string" or not all(
+        isinstance(choice, str) for choice in reduced.get("enum", ())
     ):
-        found.pop("enum", None)
-    if found.get("type") == "string" and found.get("format") not in STRING_FORMATS:
-        found.pop("format", None)
-    if not found.get("properties"):
-        found.pop("properties", None)
-    if "required" in found:
-        known = found.get("properties", {})
-        found["required"] = [name for name in found["required"] if name in known]
-    return found
+        reduced.pop("enum", None)
+    if reduced.get("type") == "string" and reduced.get("format") not in STRING_FORMATS:
+        reduced.pop("format", None)
+    if not reduced.get("properties"):
+        reduced.pop("properties", None)
+    if "required" in reduced:
+        known = reduced.get("properties", {})
+        reduced["required"] = [name for name in reduced["required"] if name in known]
+    return reduced
 
 
 def _typed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a single type in place of a list: the first one, with ``nullable`` where null is among them."""
+    """Return the first type of a list of types, with ``nullable`` where null is among them."""
     kind = schema.get("type")
     if not isinstance(kind, list):
         return {}
-    named = [one for one in kind if one != "null"]
-    null = {"nullable": True} if len(named) < len(kind) else {}
-    return {"type": named[0] if named else "string"} | null
+    types = [name for name in kind if name != "null"]
+    null = {"nullable": True} if len(types) < len(kind) else {}
+    return {"type": types[0] if types else "string"} | null
 
 
-def _with_inner(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schemas inside of one, each in the subset."""
+def _with_inner(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inner schemas of a schema, each in the subset."""
     inner: dict[str, Any] = {}
-    properties = found.get("properties")
+    properties = schema.get("properties")
     if isinstance(properties, Mapping):
         inner["properties"] = {
-            name: _openapi(one) for name, one in properties.items() if isinstance(one, Mapping)
+            name: _openapi(inner_schema)
+            for name, inner_schema in properties.items()
+            if isinstance(inner_schema, Mapping)
         }
-    if found.get("type") == "array":
-        items = found.get("items")
+    if schema.get("type") == "array":
+        items = schema.get("items")
         inner["items"] = _openapi(items) if isinstance(items, Mapping) else {"type": "string"}
-    elif isinstance(found.get("items"), Mapping):
-        inner["items"] = _openapi(found["items"])
+    elif isinstance(schema.get("items"), Mapping):
+        inner["items"] = _openapi(schema["items"])
     return inner

@@ -1,7 +1,7 @@
-"""CSS for a session as a page of its own and as an excerpt in a notebook, with the look of the cell.
+"""CSS for a session as a separate page and as an excerpt in a notebook, with the look of the cell.
 
-Border: constants only. Colours are variables, so that the surrounding page decides about light
-and dark; nothing is loaded from anywhere.
+Border: constants only. Colours are variables, so that the surrounding page chooses light
+or dark; no file is loaded.
 """
 
 LIGHT = """
@@ -103,7 +103,7 @@ PAGE = (
     f":root {{{LIGHT}}}\n@media (prefers-color-scheme: dark) {{ :root {{{DARK}}} }}\n"
     f"{_PAGE_RULES}{RULES}"
 )
-"""The style sheet of a page of its own."""
+"""The style sheet of a separate page."""
 
 SAVED = ".plm-Saved > .plm-Saved-words"
 """The selector of a session's static HTML in a cell; see ``render/formats/html_fragment.py``."""
@@ -135,7 +135,7 @@ HEX = {
     "reserve": "#b4b6be",
     "free": "",
 }
-"""Colours of what fills a context window, where no style sheet is allowed: an untrusted notebook."""
+"""Colours of the parts of a context window, for an untrusted notebook, where no style sheet is allowed."""
 
 _FILLED = "\n".join(
     f".k-{kind} {{ background: var(--{kind}) !important; }}"

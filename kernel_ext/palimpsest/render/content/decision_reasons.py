@@ -1,7 +1,7 @@
-"""Write a sentence about why a part is left out or shortened in what the model sees.
+"""Write the sentence on why the model sees a part shortened or not at all.
 
-Border: pure. A decision keeps its rule and its numbers; the sentence for a reader is made of them
-when it is read, so that a better text reaches old sessions too. Every view takes its sentences from
+Border: pure. A decision stores its rule and its numbers; the sentence for a reader is written from them
+when it is read, so that a better text also applies to old sessions. Every view takes its sentences from
 here: the cell and the panel get them with the decision (``frontends/protocol/page_records.py``). The
 sentences for pruning are defined with its numbers, in ``transcript/context_values/prune_policy.py``.
 """
@@ -32,13 +32,13 @@ from palimpsest.transcript.strings.number_words import (
     joined_sentences,
     kept_ends_text,
     number,
-    quantity,
+    number_of,
 )
 
-MOST_NAMES = 5
-"""How many lost names a sentence lists; the decision holds more."""
-NAME_CHARS = 48
-"""Longest lost name in a sentence, such as an error with its message."""
+MAX_NAMES = 5
+"""Most lost names that a sentence lists; the decision holds more."""
+MAX_NAME_CHARS = 48
+"""Most characters of a lost name in a sentence, such as an error with its message."""
 
 PINNED = "Pinned: kept in every request"
 EXCLUDED = "Excluded from every request, as asked; it is kept here"
@@ -57,53 +57,63 @@ def reason_from_numbers(decision: Decision) -> str:
     """Return the reason that follows from a decision's rule and numbers; empty for an unknown rule."""
     rule, numbers = decision.rule, decision.numbers
     if is_of_own_policy(decision):
-        return f"Decided by your policy {one_line(rule.removeprefix(OWN_POLICY), LONGEST)}."
+        return (
+            f"Decided by your policy {one_line(rule.removeprefix(OWN_POLICY), MAX_REASON_CHARS)}."
+        )
     pruning = rule.removeprefix(PRUNE_RULE)
     if pruning != rule:
         return why_pruned(pruning, numbers) if is_prune_rule(pruning) else ""
     if not _is_own(rule):
         return ""
-    return COUNTED[rule](numbers) if rule in COUNTED else SENTENCES[rule]
+    return SENTENCE_WRITERS[rule](numbers) if rule in SENTENCE_WRITERS else SENTENCES[rule]
 
 
 def decision_sentence(decision: Decision) -> str:
-    """Return the sentence shown under a part with a decision: what was done to it, and why."""
-    why = one_line(reason_from_numbers(decision), LONGEST)
+    """Return the sentence under a part with a decision: the reduction, and its reason."""
+    reason_text = one_line(reason_from_numbers(decision), MAX_REASON_CHARS)
     match decision.action:
         case "pin":
             return PINNED
         case "drop":
-            return EXCLUDED if decision.rule == EXCLUDE else joined_sentences(f"{SET_ASIDE}.", why)
+            return (
+                EXCLUDED
+                if decision.rule == EXCLUDE
+                else joined_sentences(f"{SET_ASIDE}.", reason_text)
+            )
         case "truncate" if decision.rule == PICTURES_RULE:
-            return why
+            return reason_text
         case "truncate":
             return joined_sentences(
-                _reduced("Truncated", decision, ends_in="." if why else ""), why
+                _reduction_sentence("Truncated", decision, ends_in="." if reason_text else ""),
+                reason_text,
             )
         case "clear":
-            return joined_sentences(_reduced("Cleared", decision, ends_in="." if why else ""), why)
+            return joined_sentences(
+                _reduction_sentence("Cleared", decision, ends_in="." if reason_text else ""),
+                reason_text,
+            )
         case "summarise":
-            return joined_sentences(_conversation(decision), why)
+            return joined_sentences(_conversation_size(decision), reason_text)
         case "keep" | "repair" | "wrap" | "restore":
-            return why
+            return reason_text
         case _:
             assert_never(decision.action)
 
 
-LONGEST = 600
-"""Longest reason in characters that is shown under a part."""
+MAX_REASON_CHARS = 600
+"""Most characters of a reason that is shown under a part."""
 
 
-def _reduced(done: str, decision: Decision, *, ends_in: str) -> str:
+def _reduction_sentence(verb: str, decision: Decision, *, ends_in: str) -> str:
     before, after = count(decision.tokens_before), count(decision.tokens_after)
     return (
-        f"{done} for the model: {before} → {after} tokens, by rule {one_line(decision.rule)}; "
+        f"{verb} for the model: {before} → {after} tokens, by rule {one_line(decision.rule)}; "
         f"{KEPT}{ends_in}"
     )
 
 
-def _conversation(decision: Decision) -> str:
-    """Return how many tokens the whole conversation takes after a compaction, and took before it."""
+def _conversation_size(decision: Decision) -> str:
+    """Return a sentence on the size of the conversation before and after a compaction; empty for other decisions."""
     before, after = decision.tokens_before, decision.tokens_after
     if decision.rule != COMPACT or not before or not after:
         return ""
@@ -113,12 +123,12 @@ def _conversation(decision: Decision) -> str:
     )
 
 
-def _kept_beside(given: object) -> str:
-    """Return what stays as it is beside a summary; a report of an older log does not say what."""
-    if not isinstance(given, Mapping):
+def _kept_beside(value: object) -> str:
+    """Return a sentence on what stays beside a summary; reports of older logs do not name it."""
+    if not isinstance(value, Mapping):
         return "the messages that stay as they are"
     turns, tokens, pinned = (
-        max(0, round(quantity(given, name) or 0)) for name in ("turns", "tokens", "pinned")
+        max(0, round(number_of(value, name) or 0)) for name in ("turns", "tokens", "pinned")
     )
     tail = "the end of the newest turn" if turns == 0 else "the newest turn"
     newest = f"the newest {count(turns)} turns" if turns > 1 else tail
@@ -143,10 +153,10 @@ SENTENCES: Mapping[OwnRule, str] = {
     "user/restore": "A person brought this back.",
     "user/redo-compaction": "A person took this summary back, which had been put aside.",
 }
-"""The reasons that need no numbers."""
+"""The reasons without numbers."""
 
 
-def _undone(numbers: Numbers) -> str:
+def _undone_sentence(numbers: Numbers) -> str:
     if numbers.get(OLDER):
         return "A person put this summary aside and took the one before it back."
     if numbers.get(ANOTHER):
@@ -154,7 +164,7 @@ def _undone(numbers: Numbers) -> str:
     return "A person undid the compaction, so that the model sees again what it had summarised."
 
 
-def _truncate(numbers: Numbers) -> str:
+def _truncate_sentence(numbers: Numbers) -> str:
     lines, limit = number(numbers, "max_lines"), number(numbers, "max_bytes")
     if not lines or not limit:
         return kept_ends_text(numbers)
@@ -166,7 +176,7 @@ def _truncate(numbers: Numbers) -> str:
     return joined_sentences(longer, kept_ends_text(numbers))
 
 
-def _oversized(numbers: Numbers) -> str:
+def _oversized_sentence(numbers: Numbers) -> str:
     limit = number(numbers, "limit_chars")
     what = "The request did not fit"
     words = f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
@@ -181,144 +191,150 @@ PICTURE_LIMITS = {
     "picture_bytes": "pictures of at most {most} bytes",
     "request_bytes": "requests of at most {most} bytes",
 }
-"""What a provider takes, by the name of the limit."""
+"""The limits of a provider for pictures, by name."""
 
 
-def _tools(numbers: Numbers) -> str:
+def _tool_limit_sentence(numbers: Numbers) -> str:
     return f"The model's provider said that it takes {number(numbers, 'most')} tools at most."
 
 
-def _limited(numbers: Numbers) -> str:
-    """Return what is sent smaller or not at all, and by which limit of the model's provider."""
-    given = numbers.get(PICTURES)
-    pictures = list(given.values()) if isinstance(given, Mapping) else []
-    told = [one for one in pictures if isinstance(one, Mapping)]
-    smaller = [one for one in told if LEFT_OUT not in one]
-    out = [_short(str(one.get("name") or "picture")) for one in told if LEFT_OUT in one]
-    done = []
+def _limit_sentence(numbers: Numbers) -> str:
+    """Return a sentence on pictures that are sent smaller or not at all, with the provider's limit."""
+    by_id = numbers.get(PICTURES)
+    pictures = list(by_id.values()) if isinstance(by_id, Mapping) else []
+    limited = [picture for picture in pictures if isinstance(picture, Mapping)]
+    smaller = [picture for picture in limited if LEFT_OUT not in picture]
+    omitted = [
+        _short_name(str(picture.get("name") or "picture"))
+        for picture in limited
+        if LEFT_OUT in picture
+    ]
+    changes = []
     if smaller:
-        are = "picture is" if len(smaller) == 1 else "pictures are"
-        before, after = (_size(smaller[0].get(key)) for key in ("size", "to"))
+        noun_and_verb = "picture is" if len(smaller) == 1 else "pictures are"
+        before, after = (_dimensions(smaller[0].get(key)) for key in ("size", "to"))
         sizes = f" ({before} pixels became {after})" if before and after else ""
-        done.append(f"{count(len(smaller))} {are} sent smaller{sizes}")
-    if out:
-        more = f" and {count(len(out) - MOST_NAMES)} more" if len(out) > MOST_NAMES else ""
-        done.append(f"not sent: {', '.join(out[:MOST_NAMES])}{more}")
+        changes.append(f"{count(len(smaller))} {noun_and_verb} sent smaller{sizes}")
+    if omitted:
+        others = f" and {count(len(omitted) - MAX_NAMES)} more" if len(omitted) > MAX_NAMES else ""
+        changes.append(f"not sent: {', '.join(omitted[:MAX_NAMES])}{others}")
     limit = PICTURE_LIMITS.get(str(numbers.get("limit")), "no more")
-    why = f"its provider takes {limit.format(most=number(numbers, 'most'))}"
-    return f"For the model {', '.join(done)}, since {why}; the session keeps all of it."
+    limit_text = f"its provider takes {limit.format(most=number(numbers, 'most'))}"
+    return f"For the model {', '.join(changes)}, since {limit_text}; the session keeps all of it."
 
 
-def _size(given: object) -> str:
-    sides = given if isinstance(given, list | tuple) else ()
-    return " x ".join(count(one) for one in sides if isinstance(one, int))
+def _dimensions(value: object) -> str:
+    sides = value if isinstance(value, list | tuple) else ()
+    return " x ".join(count(side) for side in sides if isinstance(side, int))
 
 
-def _summary(numbers: Numbers) -> str:
-    """Return the grade of a summary: what it keeps and loses by kind, and what of that is likely to be needed."""
-    found = numbers.get("retention")
-    if not isinstance(found, Mapping):
+def _summary_grade(numbers: Numbers) -> str:
+    """Return the grade of a summary: the names that it keeps and loses by kind, and lost ones likely to be needed."""
+    retention = numbers.get("retention")
+    if not isinstance(retention, Mapping):
         return _summary_request(numbers)
-    kinds = {str(kind): told for kind, told in found.items() if isinstance(told, Mapping)}
-    lost = {kind: told for kind, told in kinds.items() if quantity(told, "lost")}
+    kinds = {str(kind): counts for kind, counts in retention.items() if isinstance(counts, Mapping)}
+    lost = {kind: counts for kind, counts in kinds.items() if number_of(counts, "lost")}
     if not lost:
         return "Every path, identifier, error and number of them is still in view."
-    kept = [words for kind, told in kinds.items() if (words := _kept(kind, told))]
-    names = "; ".join(words for told in lost.values() if (words := _names(told)))
+    kept = [text for kind, counts in kinds.items() if (text := _kept_count(kind, counts))]
+    names = "; ".join(text for counts in lost.values() if (text := _names(counts)))
     not_kept = f"; not kept: {names}" if names else ""
-    return joined_sentences(f"Keeps {', '.join(kept)}{not_kept}.", _likely(lost, numbers))
+    return joined_sentences(f"Keeps {', '.join(kept)}{not_kept}.", _likely_needed(lost, numbers))
 
 
 def _summary_request(numbers: Numbers) -> str:
-    """Return what a request for a summary contains; empty for a report of an older log, which says nothing of that."""
+    """Return a sentence on the content of a summary request; empty for reports of older logs."""
     limit = number(numbers, "result_chars")
     if not limit:
         return ""
     text = f"where they are sent as a text, at most {limit} characters of each tool output"
-    stage = quantity(numbers, "stage")
-    lacks = numbers.get("lacks")
-    again = (
-        f"It is requested once more, since the one before lacked: {' '.join(map(str, lacks))}"
-        if isinstance(lacks, list | tuple) and lacks
+    stage = number_of(numbers, "stage")
+    missing = numbers.get("lacks")
+    repetition = (
+        f"It is requested once more, since the one before lacked: {' '.join(map(str, missing))}"
+        if isinstance(missing, list | tuple) and missing
         else ""
     )
     if stage is None:
         return joined_sentences(
-            f"One request for the summary holds all messages that it replaces; {text}.", again
+            f"One request for the summary holds all messages that it replaces; {text}.", repetition
         )
     first, last = str(numbers.get("first") or ""), str(numbers.get("last") or "")
-    what = f"the messages from {short(first)} to {short(last)}" if first and last else "no message"
+    messages = (
+        f"the messages from {short(first)} to {short(last)}" if first and last else "no message"
+    )
     place = f"Part {count(round(stage))} of the history, {'the last' if numbers.get('final') else 'more follow'}"
-    goes_on = ", and the summary of the parts before it" if numbers.get("prior") else ""
+    continuation = ", and the summary of the parts before it" if numbers.get("prior") else ""
     return joined_sentences(
-        f"{place}: the request for the summary holds {what}{goes_on}; {text}.",
-        _left_out(numbers.get("left_out")),
-        again,
+        f"{place}: the request for the summary holds {messages}{continuation}; {text}.",
+        _left_out_sentence(numbers.get("left_out")),
+        repetition,
     )
 
 
-def _left_out(given: object) -> str:
-    """Return how much was too large for any request for a summary."""
-    if not isinstance(given, Mapping) or not given:
+def _left_out_sentence(sizes: object) -> str:
+    """Return a sentence on messages that were too large for any summary request."""
+    if not isinstance(sizes, Mapping) or not sizes:
         return ""
-    tokens = sum(one for one in given.values() if isinstance(one, int | float))
-    return f"Left out, too large for any request: {some(len(given), 'message')} of {count(round(tokens))} tokens."
+    tokens = sum(size for size in sizes.values() if isinstance(size, int | float))
+    return f"Left out, too large for any request: {some(len(sizes), 'message')} of {count(round(tokens))} tokens."
 
 
-def _kept(kind: str, told: Numbers) -> str:
-    found, lost = quantity(told, "found"), quantity(told, "lost") or 0
+def _kept_count(kind: str, counts: Numbers) -> str:
+    found, lost = number_of(counts, "found"), number_of(counts, "lost") or 0
     if found is None:
-        return f"not {number(told, 'lost')} {kind}" if lost else ""
+        return f"not {number(counts, 'lost')} {kind}" if lost else ""
     return f"{count(max(0, round(found - lost)))} of {count(round(found))} {kind}"
 
 
-def _names(told: Numbers) -> str:
-    given = told.get("names")
-    listed = given[:MOST_NAMES] if isinstance(given, list | tuple) else ()
-    names = [_short(str(name)) for name in listed]
-    more = ", …" if names and len(names) < told["lost"] else ""
-    return f"{', '.join(names)}{more}"
+def _names(counts: Numbers) -> str:
+    lost = counts.get("names")
+    first_lost = lost[:MAX_NAMES] if isinstance(lost, list | tuple) else ()
+    names = [_short_name(str(name)) for name in first_lost]
+    ellipsis = ", …" if names and len(names) < counts["lost"] else ""
+    return f"{', '.join(names)}{ellipsis}"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1].rstrip()}…"
+def _short_name(name: str) -> str:
+    return name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1].rstrip()}…"
 
 
-def _likely(lost: Mapping[str, Numbers], numbers: Numbers) -> str:
-    """Return which lost names the newest answers use: those stand first among the names."""
+def _likely_needed(lost: Mapping[str, Numbers], numbers: Numbers) -> str:
+    """Return a sentence on the lost names that the newest answers use."""
     names = [
-        _short(str(name))
-        for told in lost.values()
-        if isinstance(given := told.get("names"), list | tuple)
-        for name in given[: max(0, round(quantity(told, "likely") or 0))]
+        _short_name(str(name))
+        for counts in lost.values()
+        if isinstance(lost_names := counts.get("names"), list | tuple)
+        for name in lost_names[: max(0, round(number_of(counts, "likely") or 0))]
     ]
     answers = number(numbers, "recent")
     if not names or not answers:
         return ""
-    more = ", …" if len(names) > MOST_NAMES else ""
-    listed = f"{', '.join(names[:MOST_NAMES])}{more}"
-    return f"Likely to be needed, by the last {answers} answers (an estimate): {listed}."
+    ellipsis = ", …" if len(names) > MAX_NAMES else ""
+    names_text = f"{', '.join(names[:MAX_NAMES])}{ellipsis}"
+    return f"Likely to be needed, by the last {answers} answers (an estimate): {names_text}."
 
 
-def _steered(numbers: Numbers) -> str:
+def _steered_sentence(numbers: Numbers) -> str:
     if numbers.get("before"):
         return "It was said while the model was at work, so the model is told that."
     return "It was answered, so nothing is said around it any more."
 
 
-def _aside(numbers: Numbers) -> str:
-    why = "took too long" if numbers.get("timed_out") else "came to nothing"
-    return f"It belongs to a compaction that {why}, so the history goes on as it was before."
+def _rollback_sentence(numbers: Numbers) -> str:
+    outcome = "took too long" if numbers.get("timed_out") else "came to nothing"
+    return f"It belongs to a compaction that {outcome}, so the history goes on as it was before."
 
 
-COUNTED: Mapping[OwnRule, Callable[[Numbers], str]] = {
-    "truncate": _truncate,
-    "recover/oversized": _oversized,
-    "limit/pictures": _limited,
-    "limit/tools": _tools,
-    "remind/steered": _steered,
-    "compact": _summary,
-    "compact/aside": _aside,
-    "user/undo-compaction": _undone,
+SENTENCE_WRITERS: Mapping[OwnRule, Callable[[Numbers], str]] = {
+    "truncate": _truncate_sentence,
+    "recover/oversized": _oversized_sentence,
+    "limit/pictures": _limit_sentence,
+    "limit/tools": _tool_limit_sentence,
+    "remind/steered": _steered_sentence,
+    "compact": _summary_grade,
+    "compact/aside": _rollback_sentence,
+    "user/undo-compaction": _undone_sentence,
 }
-"""The reasons that are made of a decision's numbers."""
+"""The functions that write a reason from a decision's numbers."""

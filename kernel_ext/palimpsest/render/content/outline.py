@@ -1,7 +1,7 @@
-"""Convert parts to the items that every view shows: text, reasoning, calls, steps, reductions, notices.
+"""Convert parts to the items that all views show: text, reasoning, calls, steps, reductions, notices.
 
-Border: pure; nothing is escaped yet, each view does that. Scrubbing and caps happen here, once,
-so that no view can forget them. What is left out is counted, and its place is shown to the reader.
+Border: pure; the views escape the texts. Secrets are removed and texts are cut here, once,
+so that no view can forget it. Omitted text is counted, and its place is shown to the reader.
 """
 
 import functools
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from palimpsest.render.content import decision_reasons
-from palimpsest.render.content.excerpts import Excerpt, head, share
+from palimpsest.render.content.excerpts import Excerpt, fit_excerpts, text_head
 from palimpsest.render.content.phrases import (
     cells_text,
     error_texts,
@@ -22,7 +22,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.tool_calls import input_text, output_text
 from palimpsest.render.safety.escaping import clean, one_line
-from palimpsest.transcript.call_outcomes import CallOutcome, call_outcome, is_told
+from palimpsest.transcript.call_outcomes import CallOutcome, call_outcome, is_refusal_in_row
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
@@ -70,33 +70,33 @@ from palimpsest.transcript.visible_text import without_colours
 
 Scrub = Callable[[str], str]
 
-PATH_CHARS = 4_096
-"""Longest path whose last part is named."""
-LOOKING = frozenset({"read", "list", "glob", "grep", "variables", "notebook"})
+MAX_PATH_CHARS = 4_096
+"""Most characters of a path whose last part is named."""
+READ_ONLY_TOOLS = frozenset({"read", "list", "glob", "grep", "variables", "notebook"})
 """Tools that only read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How much is shown, in bytes; the session's record keeps everything."""
+    """Limits of what is shown, in bytes; the session's record has all of it."""
 
     call: int = 2_000
     """Input and output of one tool call together."""
     lines: int = 40
     """Lines of one input or output: a saved page is read by scrolling."""
-    looking_lines: int = 5
-    """The same for tools that only read, whose outputs matter less to a reader."""
+    read_only_lines: int = 5
+    """Lines for tools that only read, whose outputs matter less to a reader."""
     turn: int = 256_000
     """All tool calls of one turn together."""
     text: int = 256_000
     """One text part."""
 
     def after(self, parts: Sequence[Part]) -> "Caps":
-        """Return what is left of the turn's cap when these parts were shown before."""
-        spent = sum(
+        """Return the caps that remain after these parts of the turn were shown."""
+        shown_bytes = sum(
             item.bytes for item in outline_parts(parts, caps=self) if isinstance(item, OutlineCall)
         )
-        return replace(self, turn=max(0, self.turn - spent))
+        return replace(self, turn=max(0, self.turn - shown_bytes))
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class OutlineNotes:
         )
 
     @functools.cached_property
-    def standing(self) -> EffectiveDecisions:
+    def effective(self) -> EffectiveDecisions:
         """The decisions in effect."""
         return EffectiveDecisions(self.decisions)
 
-    def asked(self, part: ToolPart) -> tuple[Ask | None, Reply | None]:
+    def question_and_reply(self, part: ToolPart) -> tuple[Ask | None, Reply | None]:
         """Return the newest question of a tool call, and its answer."""
         asks = [ask for ask in self.asks if ask.call_id == part.call_id]
         asks = [ask for ask in asks if ask.message_id in (None, part.message_id)]
@@ -150,7 +150,7 @@ class ReasoningItem:
     text: str
     seconds: float | None
     title: str = ""
-    """A title; without one it is shown as "Thought", with how long."""
+    """A title; without one it is shown as "Thought" with its duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +165,24 @@ class OutlineCall:
     input: Excerpt | None = None
     output: Excerpt | None = None
     remark: str = ""
-    """The person's answer, what a hook changed, or that it was stopped."""
+    """The user's answer, a hook's change, or that the call was stopped."""
     reason: str = ""
-    """Why it failed, in one line."""
+    """The reason for its failure, in one line."""
     refused_by: str = ""
     """Who refused it: ``person``, ``headless``, ``rule``, ``engine`` or a name."""
     question: str = ""
-    """The permission question that is open."""
+    """The open permission question."""
     reductions: tuple[str, ...] = ()
-    """Sentences about what was reduced for the model."""
-    kept: str = ""
-    """Where the whole text is, when some of it is not shown."""
+    """Sentences about reductions for the model."""
+    record_hint: str = ""
+    """Where the complete text is, if some of it is omitted."""
     figures: tuple[Attachment, ...] = ()
-    looked: str = ""
-    """The whole of what it is about; of a variable its name, empty for all of them."""
+    read_subject: str = ""
+    """The complete subject of a reading call; for variables the name, or empty for all of them."""
 
     @property
     def bytes(self) -> int:
-        """Bytes of input and output that are shown."""
+        """Number of shown bytes of input and output."""
         return sum(len(p.text.encode()) for p in (self.input, self.output) if p is not None)
 
 
@@ -197,7 +197,7 @@ class OutlineStep:
 
 @dataclass(frozen=True, slots=True)
 class ReductionItem:
-    """A sentence about something that was reduced for the model."""
+    """A sentence about a reduction for the model."""
 
     words: str
 
@@ -212,7 +212,7 @@ class NoticeItem:
     tone: str = "muted"
     """``muted`` or ``error``."""
     sent_again: int = 0
-    """How often a request was sent again before it was answered; 0 where the notice is about something else."""
+    """Number of times that a request was sent again before it was answered; 0 for other notices."""
 
 
 Item = TextItem | ReasoningItem | OutlineCall | OutlineStep | ReductionItem | NoticeItem
@@ -228,15 +228,15 @@ def outline_parts(
 ) -> tuple[Item, ...]:
     """Return the items that a reader sees of these parts, in order."""
     retries = retry_lines(parts, None, over=False)
-    noted = notes or OutlineNotes()
-    teller = _OutlineBuilder(caps or Caps(), scrub, noted, first_step, retries=retries)
-    return tuple(item for part in parts for item in teller.items(part))
+    all_notes = notes or OutlineNotes()
+    builder = _OutlineBuilder(caps or Caps(), scrub, all_notes, first_step, retries=retries)
+    return tuple(item for part in parts for item in builder.items(part))
 
 
-SUMMARY = "Summary of what came before"
-DRAFT = "Summary so far, of a part of it"
-REJECTED = "Summary that lacked something and was written again"
-FAILED = "Summary that was not used; nothing was cut"
+SUMMARY_TITLE = "Summary of what came before"
+DRAFT_TITLE = "Summary so far, of a part of it"
+REJECTED_TITLE = "Summary that lacked something and was written again"
+FAILED_TITLE = "Summary that was not used; nothing was cut"
 
 
 def outline_message(
@@ -248,35 +248,35 @@ def outline_message(
     first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return the items that a reader sees of a message; a summary is shown like reasoning."""
-    teller = _OutlineBuilder(
+    builder = _OutlineBuilder(
         caps or Caps(),
         scrub,
         notes or OutlineNotes(),
         first_step,
-        ended=_ended(message),
+        stop_error=_stop_error(message),
         retries=message_retries(message),
     )
     if message.info.role == "user" or not message.info.summary:
-        return tuple(item for part in message.parts for item in teller.items(part))
-    failed = message.info.error is not None
+        return tuple(item for part in message.parts for item in builder.items(part))
+    has_failed = message.info.error is not None
     items = tuple(
-        ReasoningItem(item.text, None, FAILED if failed else _summary_title(part))
+        ReasoningItem(item.text, None, FAILED_TITLE if has_failed else _summary_title(part))
         if isinstance(item, TextItem)
         else item
         for part in message.parts
-        for item in teller.items(part)
+        for item in builder.items(part)
     )
-    return (*items, *teller.of_summary(message))
+    return (*items, *builder.summary_items(message))
 
 
-def _ended(message: Message) -> str:
+def _stop_error(message: Message) -> str:
     """Return the message of the error that stopped an answer, shown at its end; else empty."""
     error = message.info.error if message.info.role == "assistant" else None
     return error.message if error is not None and error.type == "aborted" else ""
 
 
 def is_prompt(message: Message) -> bool:
-    """Tell whether a message is a user's prompt, and not the mark of a compaction."""
+    """Return whether a message is a user's prompt, and not the mark of a compaction."""
     return message.info.role == "user" and not any(
         isinstance(part, CompactionPart) for part in message.parts
     )
@@ -285,12 +285,12 @@ def is_prompt(message: Message) -> bool:
 def _summary_title(part: Part) -> str:
     """Return the title of a summary's text, which may be a draft of a part of the conversation."""
     if not isinstance(part, TextPart) or not part.ignored:
-        return SUMMARY
-    return REJECTED if "rejected" in (part.metadata or {}) else DRAFT
+        return SUMMARY_TITLE
+    return REJECTED_TITLE if "rejected" in (part.metadata or {}) else DRAFT_TITLE
 
 
 def outline_message_error(message: Message, scrub: Scrub = str) -> NoticeItem | None:
-    """Return the error that ended a message, with how often it was tried; None where none did."""
+    """Return the error that ended a message, with the number of attempts; None where it has none."""
     error = message.info.error if message.info.role == "assistant" else None
     if error is None:
         return None
@@ -298,14 +298,14 @@ def outline_message_error(message: Message, scrub: Scrub = str) -> NoticeItem | 
 
 
 def outline_error(error: ErrorValue, scrub: Scrub = str, attempts: int = 1) -> NoticeItem:
-    """Return an error as one sentence and what to do; ``attempts``: how many requests failed with it."""
-    what, do = error_texts(error)
+    """Return an error as a sentence with advice; ``attempts`` is the number of requests that failed with it."""
+    problem, advice = error_texts(error)
     if attempts > 1:
-        do = f"Tried {attempts} times. {do}".rstrip()
-    what = _without_traceback(what)
+        advice = f"Tried {attempts} times. {advice}".rstrip()
+    problem = _without_traceback(problem)
     if error.type == "aborted":
-        return NoticeItem("■", one_line(scrub(what), 400), do)
-    return NoticeItem("✗", one_line(scrub(what), 400), do, tone="error")
+        return NoticeItem("■", one_line(scrub(problem), 400), advice)
+    return NoticeItem("✗", one_line(scrub(problem), 400), advice, tone="error")
 
 
 @dataclass(slots=True)
@@ -314,36 +314,43 @@ class _OutlineBuilder:
     scrub: Scrub
     notes: OutlineNotes
     step: int = 1
-    spent: int = field(default=0)
-    ended: str = ""
-    """The error message at the end of the answer, which a call that ended with it does not repeat."""
+    used_bytes: int = field(default=0)
+    stop_error: str = ""
+    """The error message at the end of the answer, which its calls do not repeat."""
     retries: RetryLines = field(default_factory=RetryLines)
 
     def items(self, part: Part) -> list[Item]:
         match part:
             case TextPart():
-                return self._said(part)
+                return self._text_items(part)
             case ReasoningPart():
-                shown = head(self.scrub(part.text), self.caps.text)[0]
-                return [ReasoningItem(shown, _seconds(part.time)), *self._marks(part)]
+                shown = text_head(self.scrub(part.text), self.caps.text)[0]
+                return [ReasoningItem(shown, _seconds(part.time)), *self._reduction_items(part)]
             case ToolPart():
                 return [self._call(part)]
             case FilePart():
                 name = self._line(part.filename or "file")
-                return [NoticeItem("▤", f"{name} ({one_line(part.mime)})"), *self._marks(part)]
+                return [
+                    NoticeItem("▤", f"{name} ({one_line(part.mime)})"),
+                    *self._reduction_items(part),
+                ]
             case _:
-                return self._noted(part)
+                return self._notice_items(part)
 
-    def _noted(self, part: NotedPart) -> list[Item]:
+    def _notice_items(self, part: NotedPart) -> list[Item]:
         match part:
             case StepFinishPart():
                 return self._step_end(part)
             case CompactionPart():
-                return [ReductionItem(f"A summary of earlier messages, {_why(part)}; all are kept")]
+                return [
+                    ReductionItem(
+                        f"A summary of earlier messages, {_compaction_reason(part)}; all are kept"
+                    )
+                ]
             case RetryPart():
                 return self._retry(part)
             case PatchPart():
-                return self._changed(part)
+                return self._change_items(part)
             case AgentPart():
                 return [NoticeItem("@", self._line(part.name))]
             case SubtaskPart():
@@ -351,20 +358,20 @@ class _OutlineBuilder:
                     NoticeItem("→", f"{self._line(part.agent)}: {self._line(part.description)}")
                 ]
             case NotebookPart():
-                return [NoticeItem("▤", cells_text(part)), *self._marks(part)]
+                return [NoticeItem("▤", cells_text(part)), *self._reduction_items(part)]
             case StepStartPart() | SnapshotPart():
-                return []  # marks where a step began, used by a revert
+                return []  # only used by a revert
             case _:
                 assert_never(part)
 
-    def _said(self, part: TextPart) -> list[Item]:
-        told = user_notice_text(part)
-        if told is not None:
-            return [NoticeItem("!", one_line(self.scrub(told), 400))]
+    def _text_items(self, part: TextPart) -> list[Item]:
+        notice = user_notice_text(part)
+        if notice is not None:
+            return [NoticeItem("!", one_line(self.scrub(notice), 400))]
         if not part.text.strip() or part.synthetic:
             return []
-        shown, left_out = head(self.scrub(part.text), self.caps.text)
-        return [TextItem(shown, left_out), *self._marks(part)]
+        shown, left_out = text_head(self.scrub(part.text), self.caps.text)
+        return [TextItem(shown, left_out), *self._reduction_items(part)]
 
     def _step_end(self, part: StepFinishPart) -> list[Item]:
         number, self.step = self.step, self.step + 1
@@ -382,27 +389,29 @@ class _OutlineBuilder:
         if part.id in self.retries.merged:
             return []
         run = self.retries.runs.get(part.id)
-        if run is None:  # another way was taken at once, such as another model
-            words = self._reason(part.error.message)
-            return [NoticeItem("↻", words if words.endswith((".", "…")) else f"{words}.")]
-        run = replace(run, reasons=tuple(dict.fromkeys(self._reason(one) for one in run.reasons)))
+        if run is None:  # not repeated, for example sent to another model at once
+            sentence = self._reason(part.error.message)
+            return [NoticeItem("↻", sentence if sentence.endswith((".", "…")) else f"{sentence}.")]
+        run = replace(
+            run, reasons=tuple(dict.fromkeys(self._reason(reason) for reason in run.reasons))
+        )
         sent_again = run.failed if run.ended == "answered" else 0
         return [NoticeItem("↻", retry_words(run), sent_again=sent_again)]
 
     def _reason(self, message: str) -> str:
         return self._line(_without_traceback(message))
 
-    def _changed(self, part: PatchPart) -> list[Item]:
+    def _change_items(self, part: PatchPart) -> list[Item]:
         names = ", ".join(self._line(name) for name in part.files[:6])
-        more = f" and {len(part.files) - 6} more" if len(part.files) > 6 else ""
-        return [NoticeItem("±", f"changed {names}{more}")] if part.files else []
+        others = f" and {len(part.files) - 6} more" if len(part.files) > 6 else ""
+        return [NoticeItem("±", f"changed {names}{others}")] if part.files else []
 
-    def of_summary(self, message: Message) -> Iterable[Item]:
-        """Yield the item about a whole summary: which names and numbers the model no longer sees."""
-        for one in reversed(self.notes.decisions):
-            is_its = one.action == "summarise" and one.message_id == message.id
-            if is_its and (words := decision_reasons.decision_sentence(one)):
-                yield ReductionItem(self.scrub(words))
+    def summary_items(self, message: Message) -> Iterable[Item]:
+        """Yield the item on a summary's grade: the names and numbers that the model no longer sees."""
+        for decision in reversed(self.notes.decisions):
+            is_of_summary = decision.action == "summarise" and decision.message_id == message.id
+            if is_of_summary and (sentence := decision_reasons.decision_sentence(decision)):
+                yield ReductionItem(self.scrub(sentence))
                 return
 
     def _line(self, text: str) -> str:
@@ -410,33 +419,36 @@ class _OutlineBuilder:
 
     def _call(self, part: ToolPart) -> OutlineCall:
         state = part.state
-        ask, reply = self.notes.asked(part)
-        lines = self.caps.looking_lines if part.tool in LOOKING else self.caps.lines
-        room = max(0, min(self.caps.call, self.caps.turn - self.spent))
+        ask, reply = self.notes.question_and_reply(part)
+        lines = self.caps.read_only_lines if part.tool in READ_ONLY_TOOLS else self.caps.lines
+        room = max(0, min(self.caps.call, self.caps.turn - self.used_bytes))
         outcome = call_outcome(part, reply)
-        shown_in, shown_out = share(
-            *self._texts(part, ask, outcome), room, lines, whole_tail=part.tool not in LOOKING
+        input_excerpt, output_excerpt = fit_excerpts(
+            *self._texts(part, ask, outcome),
+            room,
+            lines,
+            keep_tail=part.tool not in READ_ONLY_TOOLS,
         )
-        if outcome.reason == self.ended:
+        if outcome.reason == self.stop_error:
             outcome = replace(outcome, reason="")
-        waits = ask is not None and not reply and _is_open(part)
+        is_waiting = ask is not None and not reply and _is_open(part)
         call = OutlineCall(
-            status="waiting" if waits else outcome.status,
+            status="waiting" if is_waiting else outcome.status,
             tool=self._line(part.tool),
             subject=one_line(self.scrub(self._subject(part)), 90),
             seconds=_own_seconds(state),
-            input=shown_in,
-            output=shown_out,
+            input=input_excerpt,
+            output=output_excerpt,
             remark=self._line(_remark(part, reply, outcome)),
             reason=self._line(outcome.reason) if outcome.status == "error" else "",
             refused_by=outcome.refusal.by if outcome.refusal else "",
             question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
             reductions=self._reductions(part),
-            kept=_kept(part, shown_in, shown_out),
+            record_hint=_record_hint(part, input_excerpt, output_excerpt),
             figures=state.attachments if isinstance(state, ToolCompleted) else (),
-            looked=self._looked(part),
+            read_subject=self._read_subject(part),
         )
-        self.spent += call.bytes
+        self.used_bytes += call.bytes
         return call
 
     def _subject(self, part: ToolPart) -> str:
@@ -446,9 +458,9 @@ class _OutlineBuilder:
             return first_code_line(code)
         return title or subject(part.state.input)
 
-    def _looked(self, part: ToolPart) -> str:
+    def _read_subject(self, part: ToolPart) -> str:
         if part.tool.lower() != "variables":
-            return one_line(self.scrub(self._subject(part)), PATH_CHARS)
+            return one_line(self.scrub(self._subject(part)), MAX_PATH_CHARS)
         name = part.state.input.get("name")
         return self._line(name.strip()) if isinstance(name, str) else ""
 
@@ -458,52 +470,52 @@ class _OutlineBuilder:
         text, language = input_text(part)
         if ask and _is_open(part) and ask.tool not in (None, part.tool):
             # A subagent's question is shown in the card of the call that started it.
-            asking = ToolPending(input=ask.input)
-            update = {"tool": ask.tool, "state": asking}
+            pending = ToolPending(input=ask.input)
+            update = {"tool": ask.tool, "state": pending}
             text, language = input_text(part.model_copy(update=update))
         if ask and ask.diff and language != "diff" and not isinstance(part.state, ToolCompleted):
             text, language = ask.diff, "diff"
         if ask and ask.changed and _is_open(part):
             text, language = f"{ask.changed}\n\n{text}", "diff"
-        given, came = self._cleaned(text), self._cleaned(self._came(part, outcome))
-        if given.strip() == self._subject(part).strip():
-            given = ""
+        input_, output = self._clean_text(text), self._clean_text(self._outcome_text(part, outcome))
+        if input_.strip() == self._subject(part).strip():
+            input_ = ""
         return (
-            Excerpt(given, language) if given.strip() else None,
-            Excerpt(came, "text") if came.strip() else None,
+            Excerpt(input_, language) if input_.strip() else None,
+            Excerpt(output, "text") if output.strip() else None,
         )
 
-    def _cleaned(self, text: str) -> str:
-        """Return text without secrets, also where a code that is no part of it stands inside one.
+    def _clean_text(self, text: str) -> str:
+        """Return text without secrets, also where a control code splits one.
 
-        Those that only colour go first: a terminal's ``scrub`` shows all others.
+        Colour codes are removed first, since a terminal's ``scrub`` makes all other codes visible.
         """
         return self.scrub(clean(self.scrub(without_colours(text))))
 
-    def _came(self, part: ToolPart, outcome: CallOutcome) -> str:
+    def _outcome_text(self, part: ToolPart, outcome: CallOutcome) -> str:
         match part.state:
-            case ToolFailed(error=said, metadata=told) if is_told(outcome) or (
-                self.ended and said == self.ended
+            case ToolFailed(error=error, metadata=metadata) if is_refusal_in_row(outcome) or (
+                self.stop_error and error == self.stop_error
             ):
-                return str(told.get("output", ""))
+                return str(metadata.get("output", ""))
             case _:
                 return output_text(part)
 
     def _reductions(self, part: Part) -> tuple[str, ...]:
-        """Return sentences about how the model sees a part, where that differs from the part itself."""
-        effective = self.notes.standing
-        pinned = effective.pinned(part.id, part.message_id)
-        reduction = effective.reduction(part.id, part.message_id)
-        reduced: tuple[str, ...] = ()
+        """Return sentences about how the model sees a part, if that differs from the part itself."""
+        decisions = self.notes.effective
+        is_pinned = decisions.pinned(part.id, part.message_id)
+        reduction = decisions.reduction(part.id, part.message_id)
+        sentences: tuple[str, ...] = ()
         if reduction is not None:
-            reduced = (self.scrub(decision_reasons.decision_sentence(reduction)),)
-        return (decision_reasons.PINNED, *reduced) if pinned else reduced
+            sentences = (self.scrub(decision_reasons.decision_sentence(reduction)),)
+        return (decision_reasons.PINNED, *sentences) if is_pinned else sentences
 
-    def _marks(self, part: Part) -> list[Item]:
+    def _reduction_items(self, part: Part) -> list[Item]:
         return [ReductionItem(words) for words in self._reductions(part)]
 
 
-def _why(part: CompactionPart) -> str:
+def _compaction_reason(part: CompactionPart) -> str:
     if part.overflow:
         return "the context no longer fitted"
     return "the context was nearly full" if part.auto else "as asked"
@@ -514,18 +526,18 @@ def _is_open(part: ToolPart) -> bool:
 
 
 def _remark(part: ToolPart, reply: Reply | None, outcome: CallOutcome) -> str:
-    told = getattr(part.state, "metadata", {})
-    stopped = outcome.status == "stopped"
+    metadata = getattr(part.state, "metadata", {})
+    is_stopped = outcome.status == "stopped"
     answer = outcome.refusal or reply
-    # A call that was stopped while it waited for an answer was not refused by a person.
+    # A call that was stopped while it waited for an answer was not refused by the user.
     words = [AT_PROVIDER] if is_provider_call(part) else []
-    if answer and not (stopped and answer.by == "cancel"):
+    if answer and not (is_stopped and answer.by == "cancel"):
         words.append(reply_text(answer))
-    if told.get("changed_by"):
-        words.append(f"{told['changed_by']} changed what it was given")
-    if told.get("output_changed_by"):
-        words.append(f"{told['output_changed_by']} changed what it returned")
-    if stopped:
+    if metadata.get("changed_by"):
+        words.append(f"{metadata['changed_by']} changed what it was given")
+    if metadata.get("output_changed_by"):
+        words.append(f"{metadata['output_changed_by']} changed what it returned")
+    if is_stopped:
         words.append(f"stopped: {outcome.reason}" if outcome.reason else "stopped")
     return " · ".join(words)
 
@@ -535,25 +547,25 @@ def _without_traceback(message: str) -> str:
     return message.partition("Traceback (most recent call last)")[0].strip() or message
 
 
-def _kept(part: ToolPart, *pieces: Excerpt | None) -> str:
+def _record_hint(part: ToolPart, *pieces: Excerpt | None) -> str:
     left_out = sum(piece.left_out for piece in pieces if piece is not None)
     blob = part.state.blob if isinstance(part.state, ToolCompleted) else None
     if not left_out:
         return ""
     if blob is not None:
-        where = f".palimpsest/blobs/{blob.sha256[:2]}/{blob.sha256}"
+        location = f".palimpsest/blobs/{blob.sha256[:2]}/{blob.sha256}"
     else:
-        where = f".palimpsest/sessions/{one_line(part.session_id)}"
-    return f"{size_text(left_out)} not shown here; the whole text is kept in {where}"
+        location = f".palimpsest/sessions/{one_line(part.session_id)}"
+    return f"{size_text(left_out)} not shown here; the whole text is kept in {location}"
 
 
 def _own_seconds(state: ToolState) -> float | None:
-    """Return how long a call took, without the time it waited for a person's answer."""
+    """Return the duration of a call without the wait for the user's answer."""
     seconds = _seconds(getattr(state, "time", None))
-    waited = getattr(state, "metadata", {}).get(WAITED)
-    if seconds is None or not isinstance(waited, int):
+    waited_ms = getattr(state, "metadata", {}).get(WAITED)
+    if seconds is None or not isinstance(waited_ms, int):
         return seconds
-    return max(0.0, seconds - waited / 1_000)
+    return max(0.0, seconds - waited_ms / 1_000)
 
 
 def _seconds(time: Span | None) -> float | None:

@@ -1,10 +1,10 @@
-"""The short texts that every view shares: counts, durations, money, signs, subjects.
+"""Short texts that all views share: counts, durations, money, signs, subjects.
 
 Border: pure; plain text, which each view escapes in its own way.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from palimpsest.transcript.errors import ErrorValue
@@ -23,7 +23,7 @@ SIGNS = {
     "refused": "\N{EN DASH}",
     "stopped": "■",
 }
-"""One sign per state of a tool call; each differs in shape, not only in colour."""
+"""The sign of each state of a tool call; they differ in shape, not only in colour."""
 
 _SUBJECT_KEYS = (
     "path",
@@ -38,15 +38,21 @@ _SUBJECT_KEYS = (
 )
 _OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
-LEAST_CENT = 0.01
-"""US dollars; a smaller amount is told by its first digit, since two decimals would round it away."""
-MOST_USD_DIGITS = 9
-"""A billionth of a dollar is less than a token of any model costs."""
+ONE_CENT = 0.01
+"""Least amount in US dollars with two decimals; a smaller one is shown with its first digit, which would be rounded away."""
+MAX_USD_DIGITS = 9
+"""Most decimals: a billionth of a dollar is less than the price of a token of any model."""
 
 
 def some(number: int, thing: str) -> str:
-    """Return how many there are of a thing: ``1 prompt``, ``2 prompts``."""
+    """Return a number with its noun, in singular or plural: ``1 prompt``, ``2 prompts``."""
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first names with commas, and the number of further ones: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def short_count(number: int) -> str:
@@ -66,14 +72,14 @@ def size_text(number: int) -> str:
 
 
 def usd_digits(value: float) -> int:
-    """Return the decimals that an amount in US dollars needs: two, and below a cent enough for its first digit."""
-    if not value or not math.isfinite(value) or abs(value) >= LEAST_CENT:
+    """Return the decimals for an amount in US dollars: two, or below a cent enough for its first digit."""
+    if not value or not math.isfinite(value) or abs(value) >= ONE_CENT:
         return 2
-    return min(-int(f"{value:.0e}".partition("e")[2]), MOST_USD_DIGITS)
+    return min(-int(f"{value:.0e}".partition("e")[2]), MAX_USD_DIGITS)
 
 
 def usd_text(value: float, digits: int = 0) -> str:
-    """Return an amount in US dollars without its unit: ``0.41``, ``0.0004``; ``digits`` are those of a column."""
+    """Return an amount in US dollars without its unit: ``0.41``, ``0.0004``; ``digits`` are the decimals of its column."""
     return f"{value:,.{max(digits, usd_digits(value))}f}"
 
 
@@ -94,11 +100,11 @@ def about_money(cost: float | None, *, is_estimate: bool) -> str:
 def step_text(part: StepFinishPart, number: int) -> str:
     """Return the numbers of one step in one line."""
     tokens = part.tokens
-    about = "about " if tokens.estimated else ""
+    estimate_mark = "about " if tokens.estimated else ""
     cached = f" ({count(tokens.cache_read)} cached)" if tokens.cache_read else ""
     words = [
         f"step {number}",
-        f"{about}{count(tokens.prompt)} in{cached}",
+        f"{estimate_mark}{count(tokens.prompt)} in{cached}",
         f"{count(tokens.output + tokens.reasoning)} out",
         about_money(part.cost, is_estimate=bool(part.cost_listed)),
     ]
@@ -110,12 +116,12 @@ def step_text(part: StepFinishPart, number: int) -> str:
 
 
 def cells_text(part: NotebookPart) -> str:
-    """Return which of the user's cells the agent was told of, in a sentence."""
+    """Return a sentence that names the cells in a message for the agent."""
     cells = part.cells
-    numbers = [one.number for one in cells if one.number is not None]
-    failed = sum(one.status == "error" for one in cells)
-    edited = sum(one.state == "edited" for one in part.edits)
-    deleted = sum(one.state == "deleted" for one in part.edits)
+    numbers = [cell.number for cell in cells if cell.number is not None]
+    failed = sum(cell.status == "error" for cell in cells)
+    edited = sum(edit.state == "edited" for edit in part.edits)
+    deleted = sum(edit.state == "deleted" for edit in part.edits)
     facts = [
         f"cell{'s' if len(numbers) > 1 else ''} {spans(numbers)}" if numbers else "",
         f"{failed} with an error" if failed else "",
@@ -126,14 +132,14 @@ def cells_text(part: NotebookPart) -> str:
         f"{count(part.tokens)} tokens" if part.tokens else "",
     ]
     if part.about != "runs":
-        what = ", ".join(f"@{one}" for one in part.names)
-        told = [what, *(one for one in facts if one)]
-        return f"Goes along: {', '.join(one for one in told if one)}"
-    return f"What you ran was told: {', '.join(one for one in facts if one)}"
+        names = ", ".join(f"@{name}" for name in part.names)
+        sentences = [names, *(fact for fact in facts if fact)]
+        return f"Goes along: {', '.join(fact for fact in sentences if fact)}"
+    return f"What you ran was told: {', '.join(fact for fact in facts if fact)}"
 
 
 def share_text(used: int, window: int) -> str:
-    """Return how much of the window is used: ``23% of 200k``; ``46k tokens`` where it has no limit."""
+    """Return the used share of the window: ``23% of 200k``; ``46k tokens`` where it has no limit."""
     if not window:
         return f"{short_count(used)} tokens"
     percent = 100 * used / window
@@ -155,13 +161,13 @@ def gauge_bar(used: int, window: int, width: int = 16, free: str = "·") -> str:
 
 
 def reply_text(reply: Reply) -> str:
-    """Return the answer of a person, or of a rule or program, to a permission question as text."""
+    """Return the answer of the user, a rule or a program to a permission question as text."""
     if reply.answer == "reject":
-        said = f": {reply.feedback}" if reply.feedback else ""
+        feedback = f": {reply.feedback}" if reply.feedback else ""
         if reply.by == "headless":
-            return f"refused, nobody was there to ask{said}"
+            return f"refused, nobody was there to ask{feedback}"
         by = {"person": "", "cancel": "", "engine": "", "rule": " by a rule"}
-        return f"refused{by.get(reply.by, f' by {reply.by}')}{said}"
+        return f"refused{by.get(reply.by, f' by {reply.by}')}{feedback}"
     words = "allowed once" if reply.answer == "once" else "always allowed"
     return words if reply.by == "person" else f"{words} by {reply.by}"
 
@@ -176,44 +182,48 @@ def subject(arguments: Mapping[str, Any]) -> str:
 
 
 def first_code_line(code: str) -> str:
-    """Return the first line of code that does something: no import, comment or bracket."""
+    """Return the first line of code that is no import, comment or bracket."""
     lines = [line.strip() for line in code.strip().split("\n")]
-    telling = (line for line in lines if len(line) > 1 and not line.startswith(_OPENINGS))
-    return next(telling, lines[0])
+    statements = (line for line in lines if len(line) > 1 and not line.startswith(_OPENINGS))
+    return next(statements, lines[0])
 
 
 def error_texts(error: ErrorValue) -> tuple[str, str]:
-    """Return what went wrong, and what to do."""
-    what = error.message.strip() or "Something failed that gave no reason."
+    """Return two sentences on an error: the problem, and what to do."""
+    problem = error.message.strip() or "Something failed that gave no reason."
     match error.type:
         case "auth":
-            do = f"Set the key of {error.provider} in the environment of the kernel and ask again."
-            if "environment variable" in what:
-                do = "Then ask again, or use another model."
+            advice = (
+                f"Set the key of {error.provider} in the environment of the kernel and ask again."
+            )
+            if "environment variable" in problem:
+                advice = "Then ask again, or use another model."
         case "output-length":
-            do = "Ask it to go on, or for a shorter answer."
+            advice = "Ask it to go on, or for a shorter answer."
         case "aborted":
-            do = "What was done up to here is kept. Ask again to go on."
+            advice = "What was done up to here is kept. Ask again to go on."
         case "context-overflow":
-            do = "Start a new session with --new, or choose a model with a larger window."
+            advice = "Start a new session with --new, or choose a model with a larger window."
         case "api":
-            do = "Ask again in a moment." if error.retryable else "Ask again, or use another model."
+            advice = (
+                "Ask again in a moment." if error.retryable else "Ask again, or use another model."
+            )
         case "content-filter":
-            do = "Say it differently, or use another model."
+            advice = "Say it differently, or use another model."
         case "structured-output":
-            do = "Ask again, ask for a simpler form, or use another model."
+            advice = "Ask again, ask for a simpler form, or use another model."
         case "unknown":
-            again = "Ask again; if it stays, %agent status shows where the record is."
-            do = "" if error.explained else again
+            retry_advice = "Ask again; if it stays, %agent status shows where the record is."
+            advice = "" if error.explained else retry_advice
         case _:
             assert_never(error)
-    return what, do
+    return problem, advice
 
 
 def thought_text(title: str, seconds: float | None) -> str:
-    """Return the heading of a reasoning part, or of a text shown like one."""
+    """Return the heading of a reasoning part, or of a text that is shown like one."""
     return title or ("Thought" if seconds is None else f"Thought for {duration(seconds)}")
 
 
 LOADING = "loading what the model needs…"
-"""What a first turn waits for, while a library is imported."""
+"""Shown while a first turn waits for the import of a library."""

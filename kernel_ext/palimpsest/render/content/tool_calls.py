@@ -1,7 +1,7 @@
 """Format a tool call's input and output for a reader.
 
-Border: pure. The record holds exactly what the model was sent; this leaves out what is meant for the
-model only, and shows code as code and a file change as a diff.
+Border: pure. The record holds exactly the text that was sent to the model; this module omits text meant for the
+model only, and formats code as code and a file change as a diff.
 """
 
 import json
@@ -33,44 +33,50 @@ def input_text(part: ToolPart) -> tuple[str, str]:
     diff = getattr(state, "metadata", {}).get("diff")
     if isinstance(diff, str) and diff.strip():
         return diff, "diff"
-    own = _own_text(part)
-    if own is not None:
-        return own, "text"
+    text = _readable_input(part)
+    if text is not None:
+        return text, "text"
     values = dict(state.input)
     for key, language in _CODE_FIELDS.items():
         if isinstance(values.get(key), str) and len(values) <= 2:
             return values[key], language
     if len(values) == 1:
-        only = next(iter(values.values()))
-        return (only, "text") if isinstance(only, str) else (_json(values), "json")
+        value = next(iter(values.values()))
+        return (value, "text") if isinstance(value, str) else (_json(values), "json")
     return (_json(values), "json") if values else ("", "")
 
 
-def _own_text(part: ToolPart) -> str | None:
+def _readable_input(part: ToolPart) -> str | None:
     """Return the input as text, for tools whose JSON is hard to read; None for any other."""
-    given = part.state.input
-    if part.tool == "task" and isinstance(given.get("prompt"), str):
-        return str(given["prompt"])
-    if part.tool == "todowrite" and isinstance(given.get("todos"), list):
+    arguments = part.state.input
+    if part.tool == "task" and isinstance(arguments.get("prompt"), str):
+        return str(arguments["prompt"])
+    if part.tool == "todowrite" and isinstance(arguments.get("todos"), list):
         # The output repeats the list of the input.
-        done = isinstance(part.state, ToolCompleted)
-        return "" if done else "\n".join(_labelled(one, "content") for one in given["todos"])
-    if part.tool == "question" and isinstance(given.get("questions"), list):
-        done = isinstance(part.state, ToolCompleted)
-        return "" if done else "\n".join(map(_question, given["questions"]))
+        is_done = isinstance(part.state, ToolCompleted)
+        return (
+            ""
+            if is_done
+            else "\n".join(_label_text(todo, "content") for todo in arguments["todos"])
+        )
+    if part.tool == "question" and isinstance(arguments.get("questions"), list):
+        is_done = isinstance(part.state, ToolCompleted)
+        return "" if is_done else "\n".join(map(_question, arguments["questions"]))
     return None
 
 
-def _question(one: Any) -> str:
-    options = one.get("options") if isinstance(one, dict) else None
-    lines = [_labelled(one, "question")]
+def _question(question: Any) -> str:
+    options = question.get("options") if isinstance(question, dict) else None
+    lines = [_label_text(question, "question")]
     for option in options if isinstance(options, list) else ():
-        more = option.get("description") if isinstance(option, dict) else ""
-        lines.append(f"  - {_labelled(option, 'label')}{f': {more}' if more else ''}")
+        description = option.get("description") if isinstance(option, dict) else ""
+        lines.append(
+            f"  - {_label_text(option, 'label')}{f': {description}' if description else ''}"
+        )
     return "\n".join(lines)
 
 
-def _labelled(value: Any, key: str) -> str:
+def _label_text(value: Any, key: str) -> str:
     return str(value.get(key, "")) if isinstance(value, dict) else str(value)
 
 
@@ -79,12 +85,12 @@ def _json(value: Any) -> str:
 
 
 def output_text(part: ToolPart) -> str:
-    """Return the call's output, as far as there is one."""
+    """Return the call's output so far."""
     match part.state:
         case ToolCompleted():
             output = part.state.output
             if part.tool == "task":
-                return _result(output)
+                return _subagent_answer(output)
             return _without_labels(output) if part.tool == "python" else output
         case ToolFailed():
             printed = part.state.metadata.get("output")
@@ -97,14 +103,14 @@ def output_text(part: ToolPart) -> str:
             assert_never(part.state)
 
 
-def _result(output: str) -> str:
+def _subagent_answer(output: str) -> str:
     """Return a subagent's answer, without the text around it that is meant for the model."""
-    found = re.search(r"^<result>\n(.*)\n</result>\Z", output, re.DOTALL | re.MULTILINE)
-    return found[1] if found is not None else output
+    match = re.search(r"^<result>\n(.*)\n</result>\Z", output, re.DOTALL | re.MULTILINE)
+    return match[1] if match is not None else output
 
 
 def sections(output: str) -> list[tuple[str, str]] | None:
-    """Split the output of the python tool by its labels, without notes to the model; None without any."""
+    """Return the labelled sections of a python tool's output, without notes to the model; None without labels."""
     pieces = _LABEL.split(output)
     if pieces[0].strip() or len(pieces) < 3:
         return None
@@ -114,6 +120,6 @@ def sections(output: str) -> list[tuple[str, str]] | None:
 
 
 def _without_labels(output: str) -> str:
-    """Leave out what the python tool writes for the model only: labels, and notes about figures."""
+    """Return a python tool's output without its text for the model only: labels, and notes about figures."""
     labelled = sections(output)
     return output if labelled is None else "\n\n".join(body for _, body in labelled)

@@ -1,6 +1,6 @@
-"""Compute the figures of a turn: the sums over its steps, and the context window after the last one.
+"""Compute the figures of a turn: sums over its steps, and the context window after the last one.
 
-Border: pure. The page has the same sums and words in ``labextension/src/state/display/turnFigures.ts``; both are
+Border: pure. The page has the same sums and texts in ``labextension/src/state/display/turnFigures.ts``; both are
 tested on ``tests/fixtures/turn_figures.json``.
 """
 
@@ -16,22 +16,22 @@ from palimpsest.transcript.parts import StepFinishPart
 
 @dataclass(frozen=True, slots=True)
 class TurnFigures:
-    """Sums over steps; what one of them does not know is None."""
+    """Sums over steps; None where one of the steps lacks the value."""
 
     steps: int
     sent: int
-    """Tokens sent, with those that were read from the cache."""
+    """Tokens sent, including those read from the cache."""
     cached: int
     estimated: bool
-    """A count is an estimate."""
+    """Whether a count is an estimate."""
     cost: float | None
     """US dollars."""
     listed: bool
-    """The cost is an estimate."""
+    """Whether the cost is an estimate."""
     seconds: float | None
-    """How long the steps took, without the time for a person's answers."""
+    """Duration of the steps, without the time for the user's answers."""
     waited: float
-    """Seconds for which they waited for a person."""
+    """Seconds for which the steps waited for the user."""
     used: int | None
     """Tokens in the context of the last request."""
     window: int | None
@@ -42,17 +42,17 @@ def turn_figures(messages: Sequence[Message]) -> TurnFigures | None:
     steps = _steps(messages)
     if not steps:
         return None
-    # A summary has a request of its own, whose size is not that of the conversation.
-    shown = _steps(one for one in messages if not _is_summary(one))
-    last = shown[-1] if shown else None
+    # The request for a summary has another size than the conversation.
+    conversation_steps = _steps(message for message in messages if not _is_summary(message))
+    last = conversation_steps[-1] if conversation_steps else None
     return TurnFigures(
         steps=len(steps),
         sent=sum(step.tokens.prompt for step in steps),
         cached=sum(step.tokens.cache_read for step in steps),
         estimated=any(step.tokens.estimated for step in steps),
-        cost=_known([step.cost for step in steps]),
+        cost=_sum_or_none([step.cost for step in steps]),
         listed=any(step.cost_listed for step in steps),
-        seconds=_known([step.seconds for step in steps]),
+        seconds=_sum_or_none([step.seconds for step in steps]),
         waited=sum(step.waited_seconds or 0.0 for step in steps),
         used=last.context_tokens if last is not None else None,
         window=last.window if last is not None else None,
@@ -61,9 +61,12 @@ def turn_figures(messages: Sequence[Message]) -> TurnFigures | None:
 
 def figure_words(figures: TurnFigures) -> list[str]:
     """Return the figures after the number of steps: ``7.5k in (7.4k cached)``, ``$0.0030``, ``1.1 s``."""
-    about = "≈ " if figures.estimated else ""
-    cached = f" ({_short(figures.cached)} cached)" if figures.cached > 0 else ""
-    words = [f"{about}{_short(figures.sent)} in{cached}", _cost(figures.cost, figures.listed)]
+    estimate_mark = "≈ " if figures.estimated else ""
+    cached = f" ({_short_number(figures.cached)} cached)" if figures.cached > 0 else ""
+    words = [
+        f"{estimate_mark}{_short_number(figures.sent)} in{cached}",
+        _cost(figures.cost, figures.listed),
+    ]
     if figures.seconds is not None:
         words.append(_seconds(figures.seconds))
     if figures.waited > 0:
@@ -76,42 +79,44 @@ def figures_item(messages: Sequence[Message]) -> OutlineStep | None:
     figures = turn_figures(messages)
     if figures is None:
         return None
-    words = " · ".join([some(figures.steps, "step"), *figure_words(figures)])
-    known = figures.window is not None and figures.window >= 0
-    return OutlineStep(words, figures.used, figures.window if known else None)
+    text = " · ".join([some(figures.steps, "step"), *figure_words(figures)])
+    is_window_known = figures.window is not None and figures.window >= 0
+    return OutlineStep(text, figures.used, figures.window if is_window_known else None)
 
 
 def _steps(messages: Iterable[Message]) -> list[StepFinishPart]:
-    return [part for one in messages for part in one.parts if isinstance(part, StepFinishPart)]
+    return [
+        part for message in messages for part in message.parts if isinstance(part, StepFinishPart)
+    ]
 
 
 def _is_summary(message: Message) -> bool:
     return isinstance(message.info, AssistantMessage) and bool(message.info.summary)
 
 
-def _known(values: Sequence[float | None]) -> float | None:
-    """Add values up; None where one of them is not known."""
-    found = [value for value in values if value is not None]
-    return sum(found) if len(found) == len(values) else None
+def _sum_or_none(values: Sequence[float | None]) -> float | None:
+    """Return the sum of values; None where one of them is unknown."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
-def _short(tokens: int) -> str:
+def _short_number(tokens: int) -> str:
     """Return a number of tokens in three digits: ``980``, ``7.46k``, ``1.2M``."""
     if tokens < 1_000:
         return str(tokens)
-    unit, of = ("k", 1_000) if tokens < 1_000_000 else ("M", 1_000_000)
-    return f"{float(f'{tokens / of:.3g}'):g}{unit}"
+    unit, divisor = ("k", 1_000) if tokens < 1_000_000 else ("M", 1_000_000)
+    return f"{float(f'{tokens / divisor:.3g}'):g}{unit}"
 
 
 def _cost(dollars: float | None, listed: bool) -> str:  # noqa: FBT001  # as the figures hold it
     """Return a cost; ``~`` marks an estimate."""
     if dollars is None:
         return "cost unknown"
-    about = "~" if listed else ""
+    estimate_mark = "~" if listed else ""
     if dollars == 0:
-        return f"{about}$0"
+        return f"{estimate_mark}$0"
     digits = 3 if dollars >= 0.01 else 1 - math.floor(math.log10(float(f"{dollars:.1e}")))
-    return f"{about}${dollars:.{digits}f}"
+    return f"{estimate_mark}${dollars:.{digits}f}"
 
 
 def _seconds(value: float) -> str:

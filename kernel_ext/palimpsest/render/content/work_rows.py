@@ -1,10 +1,10 @@
-"""Fold what the agent did between two texts into one row.
+"""Fold the agent's work between two texts into one row.
 
-Thoughts, steps, calls that only look, requests that were answered when they were sent again, and failed calls that a
-later one mended are folded.
+Thoughts, steps, calls that only read, requests that were answered when sent again, and failed calls that a
+later one corrected are folded.
 
-Border: pure; items of the outline go in. Every other call keeps a row, and stays where it is. The page has the same
-rule in ``labextension/src/state/display/workRows.ts``, and the words of a row in ``workWords.ts``; both are tested
+Border: pure; takes items of the outline. Every other call keeps its own row and place. The page has the same
+rule in ``labextension/src/state/display/workRows.ts``, and the texts of a row in ``workWords.ts``; both are tested
 on ``tests/fixtures/work_rows.json``.
 """
 
@@ -22,12 +22,12 @@ from palimpsest.render.content.outline import (
 from palimpsest.render.content.phrases import count, duration
 from palimpsest.transcript.call_outcomes import Status
 
-SHORT_THOUGHT = 3.0
-"""A shorter thought has no row, in seconds."""
-MOST_NAMES = 2
-"""From this many on, names are counted."""
+MIN_THOUGHT_SECONDS = 3.0
+"""Least duration of a thought that has a row."""
+MAX_NAMES = 2
+"""Most names that are listed; more are counted."""
 
-_LOOKS = {
+_READING_TOOLS = {
     "variables": "variables",
     "read": "files",
     "list": "searches",
@@ -41,7 +41,7 @@ _LOOKS = {
     "todoread": "todos",
     "skill": "skills",
 }
-"""What a call looks at, by its tool in small letters; some tools are of other agents, whose sessions are imported."""
+"""Kind of reading by tool in lower case; some tools are of other agents, whose sessions are imported."""
 _DONE: Status = "completed"
 _FAILED: Status = "error"
 
@@ -56,14 +56,14 @@ class WorkWord:
 
 @dataclass(frozen=True, slots=True)
 class WorkRow:
-    """A row that stands for the items folded into it."""
+    """A row with the items folded into it."""
 
     items: tuple[Item, ...]
 
     @property
     def words(self) -> tuple[WorkWord, ...]:
         """The pieces of its text, in order."""
-        return tuple(_joined(_told(self.items), " · "))
+        return tuple(_joined_pieces(_row_pieces(self.items), " · "))
 
     @property
     def text(self) -> str:
@@ -73,7 +73,7 @@ class WorkRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """The line below a turn, which stands also for what has no row else: lone steps and short thoughts."""
+    """The line below a turn, which also covers items without a row: lone steps and short thoughts."""
 
     figures: OutlineStep
     items: tuple[Item, ...]
@@ -82,20 +82,20 @@ class TurnEnd:
 Row = Item | WorkRow | TurnEnd
 
 
-def is_look(tool: str) -> bool:
-    """Return whether a tool only looks."""
-    return tool.lower() in _LOOKS
+def is_reading_tool(tool: str) -> bool:
+    """Return whether a tool only reads."""
+    return tool.lower() in _READING_TOOLS
 
 
-def is_quiet(item: Item) -> bool:
-    """Return whether an item folds whatever follows it: a thought, a step, a look, or attempts that were answered."""
+def is_foldable(item: Item) -> bool:
+    """Return whether an item is folded independent of later ones: a thought, a step, a reading call, or answered attempts."""
     match item:
         case OutlineStep():
             return True
         case ReasoningItem():
             return not item.title
         case OutlineCall():
-            return _look(item) != "" and item.status == _DONE
+            return _reading_kind(item) != "" and item.status == _DONE
         case NoticeItem():
             return item.sent_again > 0
         case _:
@@ -103,25 +103,25 @@ def is_quiet(item: Item) -> bool:
 
 
 def fold_work(items: Sequence[Item], *, live: bool = False) -> list[tuple[int, Row]]:
-    """Return the items with their work folded, each with its place among them; a row has that of its first item.
+    """Return the items with folded work, each with its position; a row has the position of its first item.
 
-    While the turn is live its newest item is not folded, so that nothing that is being read or watched moves.
+    While the turn is live its newest item is not folded, so that visible items do not move.
     """
-    own = [number for number, item in enumerate(items) if _is_told(item)]
-    newest = own[-1] if live and own else -1
-    mended = _mended(items)
+    counted = [number for number, item in enumerate(items) if _counts_in_row(item)]
+    newest = counted[-1] if live and counted else -1
+    corrected = _corrected_failures(items)
     shown: list[tuple[int, Row]] = []
     run: list[int] = []
     place = 0
 
     def close() -> None:
-        shown[place:place] = _rows(items, run, mended)
+        shown[place:place] = _rows(items, run, corrected)
         run.clear()
 
     for number, item in enumerate(items):
-        folds = number != newest and (is_quiet(item) or number in mended)
-        if folds:
-            if not any(_is_told(items[one]) for one in run):
+        is_folded = number != newest and (is_foldable(item) or number in corrected)
+        if is_folded:
+            if not any(_counts_in_row(items[position]) for position in run):
                 place = len(shown)
             run.append(number)
             continue
@@ -135,110 +135,113 @@ def fold_work(items: Sequence[Item], *, live: bool = False) -> list[tuple[int, R
 def without_row(items: Sequence[Item], rows: Iterable[tuple[int, Row]]) -> list[Item]:
     """Return the items that are in none of the rows: lone steps and short thoughts."""
     shown = {
-        id(one) for _, row in rows for one in (row.items if isinstance(row, WorkRow) else (row,))
+        id(item) for _, row in rows for item in (row.items if isinstance(row, WorkRow) else (row,))
     }
     return [item for item in items if id(item) not in shown]
 
 
 def _is_between(item: Item) -> bool:
-    """Return whether a run goes on behind an item: it is no text and no notice."""
-    return isinstance(item, OutlineCall) or is_quiet(item)
+    """Return whether an item does not end a run, unlike texts and notices."""
+    return isinstance(item, OutlineCall) or is_foldable(item)
 
 
-def _is_told(item: Item) -> bool:
-    """Return whether an item counts in a row: no step, and no thought of which nothing is known but its time."""
+def _counts_in_row(item: Item) -> bool:
+    """Return whether an item counts in a row, unlike steps and thoughts without text."""
     return not isinstance(item, OutlineStep) and not (
         isinstance(item, ReasoningItem) and not item.text.strip()
     )
 
 
 def _rows(
-    items: Sequence[Item], run: Sequence[int], mended: frozenset[int]
+    items: Sequence[Item], run: Sequence[int], corrected: frozenset[int]
 ) -> list[tuple[int, Row]]:
-    """Return the row of a run; what stands alone beside steps keeps its own, except a failure that was mended."""
-    own = [number for number in run if _is_told(items[number])]
-    if not _wants_row([items[number] for number in own]):
+    """Return the row of a run; a single item beside steps keeps its own row, except a corrected failure."""
+    counted = [number for number in run if _counts_in_row(items[number])]
+    if not _deserves_row([items[number] for number in counted]):
         return []
-    if len(own) == 1 and own[0] not in mended:
-        return [(own[0], items[own[0]])]
-    return [(own[0], WorkRow(tuple(items[number] for number in run)))]
+    if len(counted) == 1 and counted[0] not in corrected:
+        return [(counted[0], items[counted[0]])]
+    return [(counted[0], WorkRow(tuple(items[number] for number in run)))]
 
 
-def _wants_row(own: Sequence[Item]) -> bool:
-    """Return whether there is more to tell than short thoughts."""
-    spent = [item.seconds for item in own if isinstance(item, ReasoningItem)]
-    known = [one for one in spent if one is not None]
+def _deserves_row(counted: Sequence[Item]) -> bool:
+    """Return whether the items need a row because they are more than short thoughts."""
+    durations = [item.seconds for item in counted if isinstance(item, ReasoningItem)]
+    known = [seconds for seconds in durations if seconds is not None]
     return (
-        any(isinstance(item, OutlineCall | NoticeItem) for item in own)
-        or len(known) < len(spent)
-        or sum(known) >= SHORT_THOUGHT
+        any(isinstance(item, OutlineCall | NoticeItem) for item in counted)
+        or len(known) < len(durations)
+        or sum(known) >= MIN_THOUGHT_SECONDS
     )
 
 
-def _mended(items: Sequence[Item]) -> frozenset[int]:
-    """Return the places of failed calls after which one with the same aim succeeded."""
+def _corrected_failures(items: Sequence[Item]) -> frozenset[int]:
+    """Return the positions of failed calls after which a call with the same aim succeeded."""
     done: set[str] = set()
-    mended: set[int] = set()
+    corrected: set[int] = set()
     for number in range(len(items) - 1, -1, -1):
         item = items[number]
         if isinstance(item, OutlineCall) and item.status == _DONE:
             done.add(_aim(item))
         elif isinstance(item, OutlineCall) and item.status == _FAILED and _aim(item) in done:
-            mended.add(number)
-    return frozenset(mended)
+            corrected.add(number)
+    return frozenset(corrected)
 
 
-def _look(call: OutlineCall) -> str:
-    """Return what a call looks at; empty for one that acts."""
-    return _LOOKS.get(call.tool.lower(), "")
+def _reading_kind(call: OutlineCall) -> str:
+    """Return the kind of a reading call; empty for other calls."""
+    return _READING_TOOLS.get(call.tool.lower(), "")
 
 
 def _aim(call: OutlineCall) -> str:
-    """Return what a call is for: to look, to write files, or what its tool does."""
+    """Return the aim of a call: ``look``, ``write``, or the name of its tool."""
     tool = call.tool.lower()
-    if _look(call):
+    if _reading_kind(call):
         return "look"
     return "write" if tool in ("write", "edit") else tool
 
 
-def _told(items: Iterable[Item]) -> list[list[WorkWord]]:
-    """Return what a row says of its items, one list of words for each thing."""
+def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
+    """Return the pieces of a row's text, as a list for each kind of work."""
     items = list(items)
     calls = [item for item in items if isinstance(item, OutlineCall)]
     done = [call for call in calls if call.status == _DONE]
 
-    def looked(look: str) -> list[str]:
-        return [call.looked for call in done if _look(call) == look]
+    def subjects(kind: str) -> list[str]:
+        return [call.read_subject for call in done if _reading_kind(call) == kind]
 
-    variables = list(dict.fromkeys(looked("variables")))
-    files = list(dict.fromkeys(looked("files")))
-    skills = [[WorkWord(one, is_name=True)] for one in dict.fromkeys(looked("skills"))]
-    seen = [
-        _counted([one for one in variables if one], "variables", MOST_NAMES),
-        _plain("the variables") if "" in variables else [],
-        _counted(files, "files", 1, _base),
-        _plain("the notebook") if looked("notebook") else [],
+    variables = list(dict.fromkeys(subjects("variables")))
+    files = list(dict.fromkeys(subjects("files")))
+    skills = [[WorkWord(skill, is_name=True)] for skill in dict.fromkeys(subjects("skills"))]
+    read_pieces = [
+        _names_or_count([variable for variable in variables if variable], "variables", MAX_NAMES),
+        _plain_piece("the variables") if "" in variables else [],
+        _names_or_count(files, "files", 1, _base),
+        _plain_piece("the notebook") if subjects("notebook") else [],
     ]
-    found = _joined([one for one in seen if one], ", ")
-    searches, recalled = len(looked("searches")), len(looked("recalled"))
+    read_text = _joined_pieces([piece for piece in read_pieces if piece], ", ")
+    searches, recalled = len(subjects("searches")), len(subjects("recalled"))
     failed = sum(call.status != _DONE for call in calls)
     again = sum(item.sent_again for item in items if isinstance(item, NoticeItem))
-    said = [
-        [WorkWord("looked at "), *found] if found else [],
-        _plain(f"searched {_often(searches)}") if searches else [],
-        _plain(f"recalled {_outputs(recalled)}") if recalled else [],
-        _plain("wrote its todo list") if looked("todos") else [],
-        [WorkWord(f"used the skill{'s' if len(skills) > 1 else ''} "), *_joined(skills, ", ")]
+    pieces = [
+        [WorkWord("looked at "), *read_text] if read_text else [],
+        _plain_piece(f"searched {_times_text(searches)}") if searches else [],
+        _plain_piece(f"recalled {_outputs(recalled)}") if recalled else [],
+        _plain_piece("wrote its todo list") if subjects("todos") else [],
+        [
+            WorkWord(f"used the skill{'s' if len(skills) > 1 else ''} "),
+            *_joined_pieces(skills, ", "),
+        ]
         if skills
         else [],
-        _plain(_thought(items)),
-        _plain(f"sent again {_often(again)}") if again else [],
-        _plain(f"{failed} failed, then mended") if failed else [],
+        _plain_piece(_thinking_text(items)),
+        _plain_piece(f"sent again {_times_text(again)}") if again else [],
+        _plain_piece(f"{failed} failed, then mended") if failed else [],
     ]
-    return [one for one in said if one]
+    return [piece for piece in pieces if piece]
 
 
-def _often(times: int) -> str:
+def _times_text(times: int) -> str:
     return "once" if times == 1 else f"{times} times"
 
 
@@ -246,15 +249,19 @@ def _outputs(recalled: int) -> str:
     return "an output" if recalled == 1 else f"{recalled} outputs"
 
 
-def _thought(items: Iterable[Item]) -> str:
-    """Return how long was thought; empty where nothing was."""
-    thoughts = [one for one in items if isinstance(one, ReasoningItem) and _is_told(one)]
+def _thinking_text(items: Iterable[Item]) -> str:
+    """Return a text on the time spent thinking; empty without any."""
+    thoughts = [
+        thought
+        for thought in items
+        if isinstance(thought, ReasoningItem) and _counts_in_row(thought)
+    ]
     if not thoughts:
         return ""
-    spent = sum(one.seconds or 0.0 for one in thoughts)
-    if spent < 1:
+    seconds = sum(thought.seconds or 0.0 for thought in thoughts)
+    if seconds < 1:
         return "thought"
-    return f"thought {int(spent)} s" if spent < 60 else f"thought {duration(int(spent))}"
+    return f"thought {int(seconds)} s" if seconds < 60 else f"thought {duration(int(seconds))}"
 
 
 def _base(path: str) -> str:
@@ -263,20 +270,20 @@ def _base(path: str) -> str:
     return parts[-1] if parts else path
 
 
-def _counted(
-    names: Sequence[str], things: str, most: int, short: Callable[[str], str] = str
+def _names_or_count(
+    names: Sequence[str], things: str, max_names: int, short: Callable[[str], str] = str
 ) -> list[WorkWord]:
-    """Name a few things, and count more."""
-    if len(names) > most:
-        return _plain(f"{count(len(names))} {things}")
-    return _joined([[WorkWord(short(one), is_name=True)] for one in names], ", ")
+    """Return pieces that list up to ``max_names`` names, or the number of more."""
+    if len(names) > max_names:
+        return _plain_piece(f"{count(len(names))} {things}")
+    return _joined_pieces([[WorkWord(short(name), is_name=True)] for name in names], ", ")
 
 
-def _plain(text: str) -> list[WorkWord]:
+def _plain_piece(text: str) -> list[WorkWord]:
     return [WorkWord(text)] if text else []
 
 
-def _joined(pieces: Iterable[Sequence[WorkWord]], between: str) -> list[WorkWord]:
+def _joined_pieces(pieces: Iterable[Sequence[WorkWord]], between: str) -> list[WorkWord]:
     words: list[WorkWord] = []
     for piece in pieces:
         words += [WorkWord(between)] if words else []

@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Iterable
 
-from palimpsest.render.content.excerpts import Excerpt, says_only
+from palimpsest.render.content.excerpts import Excerpt, equals_line
 from palimpsest.render.content.outline import (
     Caps,
     NoticeItem,
@@ -21,14 +21,14 @@ from palimpsest.render.content.outline import (
 )
 from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
 from palimpsest.render.content.work_rows import TurnEnd, WorkRow
-from palimpsest.render.formats.item_writer import ItemWriter, joined
+from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
 from palimpsest.render.reports.gauge import gauge
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment
 
 _PICTURE = re.compile(r"^data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$")
-PAGE_CAPS = Caps(looking_lines=40)
+PAGE_CAPS = Caps(read_only_lines=40)
 """Rows of calls that only read are closed here, so that more lines can be shown when opened."""
 _TONES = {"completed": "good", "error": "bad", "waiting": "warm"}
 
@@ -37,30 +37,32 @@ _UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|kB|MB|tokens)\b)")
 
 
 def _html(markdown: str) -> str:
-    """Return Markdown as HTML; its parser is imported with the first text, which most sessions never write."""
+    """Return Markdown as HTML; its parser is imported with the first text, which most sessions do not need."""
     from palimpsest.render.safety.markdown_to_html import to_html  # noqa: PLC0415 - see above
 
     return to_html(markdown)
 
 
 def _join(blocks: Iterable[str]) -> str:
-    return joined(blocks, "\n")
+    return joined_blocks(blocks, "\n")
 
 
-def _framed(message: Message, body: str) -> str:
+def _message_section(message: Message, body: str) -> str:
     kind = "prompt" if is_prompt(message) else "answer"
     return f'<section class="{kind}">\n{body}\n</section>' if body else ""
 
 
-def _said(item: TextItem) -> str:
-    more = _muted(f"{size_text(item.left_out)} of text not shown here") if item.left_out else ""
-    return f'<div class="said" dir="auto">{_html(item.text)}{more}</div>'
+def _text_block(item: TextItem) -> str:
+    omitted_note = (
+        _muted_line(f"{size_text(item.left_out)} of text not shown here") if item.left_out else ""
+    )
+    return f'<div class="said" dir="auto">{_html(item.text)}{omitted_note}</div>'
 
 
-def _thought(item: ReasoningItem) -> str:
+def _reasoning_block(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     if not item.text.strip():
-        return _muted(head)
+        return _muted_line(head)
     return (
         f'<details class="thought"><summary>{head}</summary>'
         f'<div class="said" dir="auto">{_html(item.text)}</div></details>'
@@ -69,34 +71,38 @@ def _thought(item: ReasoningItem) -> str:
 
 def _call(item: OutlineCall) -> str:
     time = "" if item.seconds is None else duration(item.seconds)
-    reason = f'<span class="reason">{_words(item.reason)}</span>' if item.reason else ""
-    right = {"waiting": "waiting for you", "running": "running", "pending": "being written"}
+    reason = f'<span class="reason">{_escaped_words(item.reason)}</span>' if item.reason else ""
+    state_texts = {"waiting": "waiting for you", "running": "running", "pending": "being written"}
     row = (
         f'<span class="sign {_TONES.get(item.status, "")}" title="{item.status}">'
-        f'{SIGNS[item.status]}</span> <b class="name">{_words(item.tool)}</b> '
-        f'<span class="subject">{_words(item.subject)}</span>'
-        f'{reason}<span class="remark">{_words(item.remark)}</span>'
-        f'<span class="time">{right.get(item.status, time)}</span>'
+        f'{SIGNS[item.status]}</span> <b class="name">{_escaped_words(item.tool)}</b> '
+        f'<span class="subject">{_escaped_words(item.subject)}</span>'
+        f'{reason}<span class="remark">{_escaped_words(item.remark)}</span>'
+        f'<span class="time">{state_texts.get(item.status, time)}</span>'
     )
     body = _join(
         [
-            f'<p class="ask">{_words(item.question)}</p>' if item.question else "",
+            f'<p class="ask">{_escaped_words(item.question)}</p>' if item.question else "",
             _piece(item.input, "input"),
             ""
-            if item.reason and says_only(item.output, item.reason)
+            if item.reason and equals_line(item.output, item.reason)
             else _piece(item.output, "output"),
-            f'<p class="kept">{_words(item.kept)}</p>' if item.kept else "",
+            f'<p class="kept">{_escaped_words(item.record_hint)}</p>' if item.record_hint else "",
         ]
     )
-    after = _join([*(_figure(one) for one in item.figures), *(_strip(s) for s in item.reductions)])
+    figures_and_reductions = _join(
+        [*(_figure(figure) for figure in item.figures), *(_strip(s) for s in item.reductions)]
+    )
     tone = {"waiting": " waiting", "error": " failed"}.get(item.status, "")
     if not body:
-        return _join([f'<div class="call{tone}"><div class="row">{row}</div></div>', after])
-    opened = " open" if item.status == "waiting" else ""
+        return _join(
+            [f'<div class="call{tone}"><div class="row">{row}</div></div>', figures_and_reductions]
+        )
+    open_attribute = " open" if item.status == "waiting" else ""
     return _join(
         [
-            f'<details class="call{tone}"{opened}><summary class="row">{row}</summary>{body}</details>',
-            after,
+            f'<details class="call{tone}"{open_attribute}><summary class="row">{row}</summary>{body}</details>',
+            figures_and_reductions,
         ]
     )
 
@@ -105,8 +111,8 @@ def _piece(piece: Excerpt | None, kind: str) -> str:
     if piece is None or not piece.text.strip():
         return ""
     text = clean(piece.text).strip("\n")
-    made = _diff(text) if piece.language == "diff" else html.escape(text)
-    return f'<pre class="{kind}"><code>{made}</code></pre>'
+    code_html = _diff(text) if piece.language == "diff" else html.escape(text)
+    return f'<pre class="{kind}"><code>{code_html}</code></pre>'
 
 
 def _diff(text: str) -> str:
@@ -120,10 +126,10 @@ def _diff(text: str) -> str:
 
 
 def _figure(figure: Attachment) -> str:
-    name = _words(figure.filename or "figure")
+    name = _escaped_words(figure.filename or "figure")
     if _PICTURE.match(figure.url):
         return f'<figure><img src="{html.escape(figure.url)}" alt="{name}"></figure>'
-    return _muted(f"{figure.filename or 'file'} ({figure.mime})")
+    return _muted_line(f"{figure.filename or 'file'} ({figure.mime})")
 
 
 def _step(item: OutlineStep) -> str:
@@ -131,33 +137,35 @@ def _step(item: OutlineStep) -> str:
 
 
 def _figures(item: OutlineStep) -> str:
-    facts = (one.replace(" ", HARD) for one in _words(item.words).split(" · "))
-    made = f"<span>{f'{HARD}· '.join(facts)}</span>"
+    facts = (word.replace(" ", HARD) for word in _escaped_words(item.words).split(" · "))
+    line = f"<span>{f'{HARD}· '.join(facts)}</span>"
     if item.used is not None and item.window is not None:
         bar = f" {gauge(item.used, item.window)}" if item.window else ""
-        made += f"{bar} <span>{_words(share_text(item.used, item.window))}</span>"
-    return made
+        line += f"{bar} <span>{_escaped_words(share_text(item.used, item.window))}</span>"
+    return line
 
 
 def _strip(words: str) -> str:
-    return f'<p class="strip">{_unbroken(words)}</p>'
+    return f'<p class="strip">{_with_hard_units(words)}</p>'
 
 
 def _notice(item: NoticeItem) -> str:
-    do = f" <span>{_words(item.do)}</span>" if item.do else ""
+    advice = f" <span>{_escaped_words(item.do)}</span>" if item.do else ""
     return (
         f'<p class="notice {"bad" if item.tone == "error" else "muted"}">'
-        f'<span class="sign">{_words(item.sign)}</span> <b>{_unbroken(item.words)}</b>{do}</p>'
+        f'<span class="sign">{_escaped_words(item.sign)}</span> <b>{_with_hard_units(item.words)}</b>{advice}</p>'
     )
 
 
 def work_row(row: WorkRow, inside: str) -> str:
-    """Return a row of work that opens to what is folded into it."""
-    said = "".join(
-        f'<b class="name">{_words(word.text)}</b>' if word.is_name else html.escape(word.text)
+    """Return a row of work that opens to its folded items."""
+    sentence = "".join(
+        f'<b class="name">{_escaped_words(word.text)}</b>'
+        if word.is_name
+        else html.escape(word.text)
         for word in row.words
     )
-    return f'<details class="work"><summary>{said}</summary>\n{inside}\n</details>'
+    return f'<details class="work"><summary>{sentence}</summary>\n{inside}\n</details>'
 
 
 def _work(row: WorkRow) -> str:
@@ -165,7 +173,7 @@ def _work(row: WorkRow) -> str:
 
 
 def end_row(row: TurnEnd, inside: str) -> str:
-    """Return the line below a turn, which opens to the steps and short thoughts that have no row."""
+    """Return the line below a turn, which opens to the steps and short thoughts without a row."""
     if not inside:
         return _step(row.figures)
     return (
@@ -178,29 +186,29 @@ def _end(row: TurnEnd) -> str:
     return end_row(row, _WRITER.rows(row.items))
 
 
-def _muted(words: str) -> str:
-    return f'<p class="muted">{_words(words)}</p>'
+def _muted_line(words: str) -> str:
+    return f'<p class="muted">{_escaped_words(words)}</p>'
 
 
-def _unbroken(text: str) -> str:
+def _with_hard_units(text: str) -> str:
     """Return text in which no line breaks between a number and its unit."""
-    return _UNIT.sub(HARD, _words(text))
+    return _UNIT.sub(HARD, _escaped_words(text))
 
 
-def _words(text: str) -> str:
+def _escaped_words(text: str) -> str:
     return in_html(one_line(text, 600))
 
 
 _WRITER = ItemWriter(
-    _said,
-    _thought,
+    _text_block,
+    _reasoning_block,
     _call,
     _step,
     _strip,
     _notice,
     _work,
     _end,
-    _framed,
+    _message_section,
     between="\n",
     usual=PAGE_CAPS,
 )

@@ -17,7 +17,7 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
 
 ROOM = 500_000
-"""Characters of HTML that a cell keeps of a session; a notebook is opened and sent as a whole."""
+"""Most characters of HTML of a session in a cell; a notebook is opened and sent in one piece."""
 
 
 def render_excerpt(
@@ -37,13 +37,13 @@ def render_excerpt(
     shown: list[str] = []
     turns = _turns(messages)
     for turn in reversed(turns):
-        words = "\n".join(
+        turn_html = "\n".join(
             piece for piece in render_turns(turn, caps, scrub, notes, density) if piece
         )
-        room -= len(words)
+        room -= len(turn_html)
         if room < 0 and shown:
             break
-        shown.append(words)
+        shown.append(turn_html)
     left_out = len(turns) - len(shown)
     body = (
         "\n".join(reversed(shown)) or '<p class="muted">Nothing was said in this session yet.</p>'

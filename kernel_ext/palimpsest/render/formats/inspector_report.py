@@ -18,7 +18,7 @@ from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline
 from palimpsest.render.safety.escaping import in_html, one_line
 
 REPORT_MARK = '<meta name="generator" content="Palimpsest inspector report">'
-"""In the head of each report, so that one may be written over an older one, and over nothing else."""
+"""In the head of each report, so that a report replaces only an older report, and no other file."""
 
 LOADER = """
 const unpack = async id => {
@@ -56,11 +56,11 @@ h1 { font-size: 20px; margin: 0 0 8px; overflow-wrap: anywhere; }
 
 @dataclass(frozen=True, slots=True)
 class InspectorReport:
-    """What a report shows, in words, and its data."""
+    """The texts, picture and tables of a report, and its data."""
 
     title: str
     about: str
-    """What this page is, in a sentence or two."""
+    """A description of the page, in a sentence or two."""
     picture: TimelinePicture
     tables: tuple[ReportTable, ...]
     sentences: tuple[str, ...]
@@ -71,19 +71,19 @@ class InspectorReport:
 
 def inspector_report(report: InspectorReport, script: str, style: str) -> str:
     """Return the page; without a built script it holds the picture and the tables alone."""
-    hashes = " ".join(f"'{_hash(one)}'" for one in (LOADER, script) if script)
+    hashes = " ".join(f"'{_hash(text)}'" for text in (LOADER, script) if script)
     policy = (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
     title = html.escape(one_line(report.title) or "Session")
     scripts = (
-        f'<script type="text/plain" id="code">{_packed(script)}</script>\n'
-        f'<script type="text/plain" id="data">{_packed(report.data)}</script>\n'
+        f'<script type="text/plain" id="code">{_packed_script(script)}</script>\n'
+        f'<script type="text/plain" id="data">{_packed_script(report.data)}</script>\n'
         f"<script>{LOADER}</script>\n"
     )
-    tables = "\n".join(one.html for one in report.tables)
-    closing = "".join(f"<p>{in_html(one_line(one, 400))}</p>" for one in report.closing)
+    tables = "\n".join(table.html for table in report.tables)
+    closing = "".join(f"<p>{in_html(one_line(sentence, 400))}</p>" for sentence in report.closing)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=False)}">\n'
@@ -104,7 +104,7 @@ def _hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _packed(text: str) -> str:
+def _packed_script(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 

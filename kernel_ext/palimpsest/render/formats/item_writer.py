@@ -30,11 +30,11 @@ from palimpsest.transcript.parts import Part, TextPart
 from palimpsest.transcript.values import Density
 
 Numbered = tuple[Message, Caps, int]
-"""A message with what is left of its turn's caps, and the number of its first step."""
+"""A message, the remaining caps of its turn, and the number of its first step."""
 
 
-def numbered(messages: Iterable[Message], caps: Caps, step: int = 1) -> Iterator[Numbered]:
-    """Yield messages with what is left of the caps, and the number of their first step."""
+def numbered_messages(messages: Iterable[Message], caps: Caps, step: int = 1) -> Iterator[Numbered]:
+    """Yield messages with their remaining caps and the number of their first step."""
     for message in messages:
         yield message, caps, step
         caps = caps.after(message.parts)
@@ -42,7 +42,7 @@ def numbered(messages: Iterable[Message], caps: Caps, step: int = 1) -> Iterator
 
 
 def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[Iterator[Numbered]]:
-    """Yield each turn's messages, one after the other; caps and step numbers begin anew with each turn."""
+    """Yield each turn's messages; caps and step numbers start again with each turn."""
     begun = 0
 
     def turn(message: Message) -> int:
@@ -50,8 +50,8 @@ def in_turns(messages: Iterable[Message], caps: Caps) -> Iterator[Iterator[Numbe
         begun += begins_turn(message)
         return begun
 
-    for _, found in itertools.groupby(messages, turn):
-        yield numbered(found, caps)
+    for _, turn_messages in itertools.groupby(messages, turn):
+        yield numbered_messages(turn_messages, caps)
 
 
 def begins_turn(message: Message) -> bool:
@@ -64,10 +64,10 @@ def begins_turn(message: Message) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MessageRows:
-    """What is shown of one message."""
+    """The shown rows of a message."""
 
     message: Message
-    """The message with those parts only that its steps and its kind are known by."""
+    """The message with only those parts from which its steps and its kind are known."""
     rows: list[Row]
 
 
@@ -89,35 +89,37 @@ def turn_rows(
     items: list[Item] = []
     owners: list[MessageRows] = []
     for message, caps, step in turn:
-        own = MessageRows(_emptied(message), [])
-        shown.append(own)
+        message_rows = MessageRows(_without_content(message), [])
+        shown.append(message_rows)
         items += outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=step)
         error = outline_message_error(message, scrub)
         items += [] if error is None else [error]
-        owners += [own] * (len(items) - len(owners))
+        owners += [message_rows] * (len(items) - len(owners))
     if density == "all steps":
-        for own, item in zip(owners, items, strict=True):
-            own.rows.append(item)
+        for message_rows, item in zip(owners, items, strict=True):
+            message_rows.rows.append(item)
         return shown
     rows = fold_work(items, live=live)
     for number, row in rows:
         owners[number].rows.append(row)
     if whole and shown:
-        answers = [one for one in shown if one.rows and not is_prompt(one.message)]
-        end = turn_end([one.message for one in shown], without_row(items, rows))
+        answers = [entry for entry in shown if entry.rows and not is_prompt(entry.message)]
+        end = turn_end([entry.message for entry in shown], without_row(items, rows))
         (answers or shown)[-1].rows.extend(end)
     return shown
 
 
 def turn_end(messages: Sequence[Message], hidden: Sequence[Item]) -> Sequence[Row]:
-    """Return the line below a turn; what has no row else stands there by itself where no step has ended."""
+    """Return the line below a turn with its figures, or the items without a row where no step has ended."""
     figures = figures_item(messages)
     return hidden if figures is None else [TurnEnd(figures, tuple(hidden))]
 
 
-def _emptied(message: Message) -> Message:
-    kept = tuple(part for part in message.parts if part.type in ("step-finish", "compaction"))
-    return message.model_copy(update={"parts": kept})
+def _without_content(message: Message) -> Message:
+    needed_parts = tuple(
+        part for part in message.parts if part.type in ("step-finish", "compaction")
+    )
+    return message.model_copy(update={"parts": needed_parts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +137,11 @@ class ItemWriter:
     framed: Callable[[Message, str], str]
     """Returns a message, given its items."""
     between: str = "\n\n"
-    """What stands between two items."""
+    """The separator between two items."""
     visible: Callable[[str], str] = str
-    """Replaces what the format must not hold, before words are shortened and again in what was made."""
+    """Replaces characters that the format must not hold, before texts are shortened and again in each row."""
     usual: Caps | None = None
-    """Caps where none are given."""
+    """Default caps."""
 
     def item(self, item: Row) -> str:
         """Return one row."""
@@ -170,7 +172,7 @@ class ItemWriter:
         notes: OutlineNotes | None = None,
     ) -> str:
         """Return parts with all their steps; the same parts give the same text."""
-        shown = self._shown(scrub)
+        shown = self._scrub_of(scrub)
         return self.rows(outline_parts(parts, caps=caps or self.usual, scrub=shown, notes=notes))
 
     def message(
@@ -182,7 +184,7 @@ class ItemWriter:
         notes: OutlineNotes | None = None,
         first_step: int = 1,
     ) -> str:
-        """Return one message with all its steps, and with the error it ended in."""
+        """Return one message with all its steps, and with the error at its end."""
         turn = [(message, caps or self.usual or Caps(), first_step)]
         return self.turn(turn, scrub=scrub, notes=notes, density="all steps")
 
@@ -197,9 +199,9 @@ class ItemWriter:
         whole: bool = False,
     ) -> str:
         """Return the messages of a turn, or of a piece of it; a ``whole`` one ends in its figures."""
-        clean = self._shown(scrub)
-        found = turn_rows(turn, scrub=clean, notes=notes, density=density, live=live, whole=whole)
-        return joined(self.framed(one.message, self.rows(one.rows)) for one in found)
+        clean = self._scrub_of(scrub)
+        entries = turn_rows(turn, scrub=clean, notes=notes, density=density, live=live, whole=whole)
+        return joined_blocks(self.framed(entry.message, self.rows(entry.rows)) for entry in entries)
 
     def messages(
         self,
@@ -209,18 +211,18 @@ class ItemWriter:
         notes: OutlineNotes | None,
         density: Density,
     ) -> Iterator[str]:
-        """Yield turns; caps and step numbers begin anew with each."""
+        """Yield the text of each turn; caps and step numbers start again with each."""
         for turn in in_turns(messages, caps):
             yield self.turn(turn, scrub=scrub, notes=notes, density=density, whole=True)
 
     def rows(self, rows: Iterable[Row]) -> str:
         """Return rows, one below the other."""
-        return joined((self.visible(self.item(row)) for row in rows), self.between)
+        return joined_blocks((self.visible(self.item(row)) for row in rows), self.between)
 
-    def _shown(self, scrub: Scrub) -> Scrub:
+    def _scrub_of(self, scrub: Scrub) -> Scrub:
         return lambda text: self.visible(scrub(text))
 
 
-def joined(blocks: Iterable[str], between: str = "\n\n") -> str:
+def joined_blocks(blocks: Iterable[str], between: str = "\n\n") -> str:
     """Return the blocks that are not empty in one text."""
     return between.join(block for block in blocks if block)

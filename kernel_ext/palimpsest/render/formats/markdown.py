@@ -1,7 +1,7 @@
-"""Write parts, messages and sessions as Markdown that needs no front end of ours.
+"""Write parts, messages and sessions as Markdown that any viewer can show.
 
 Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without our
-extension show, so it must be complete and safe when it is trusted, and read well as source.
+extension show, so it must be complete, safe even when it is trusted, and readable as source.
 
 Every block starts at column 0: JupyterLab reads dollar signs as maths in indented and quoted
 fences, so a call's code is not nested in a list or a quote.
@@ -10,7 +10,7 @@ fences, so a call's code is not nested in a list or a quote.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from palimpsest.render.content.excerpts import Excerpt, says_only
+from palimpsest.render.content.excerpts import Excerpt, equals_line
 from palimpsest.render.content.outline import (
     Item,
     NoticeItem,
@@ -29,7 +29,7 @@ from palimpsest.render.content.phrases import (
     thought_text,
 )
 from palimpsest.render.content.work_rows import TurnEnd, WorkRow
-from palimpsest.render.formats.item_writer import ItemWriter, joined
+from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
 from palimpsest.render.safety.escaping import (
     code_block,
     code_element,
@@ -41,19 +41,21 @@ from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 
 THOUGHT_CHARS = 240
-"""Length of the one muted line that shows reasoning, since Markdown cannot fold."""
+"""Characters of the one line that shows reasoning, since Markdown cannot collapse text."""
 
 
-def _framed(message: Message, body: str) -> str:
-    return joined(["**Prompt**", body]) if is_prompt(message) else body
+def _labelled_message(message: Message, body: str) -> str:
+    return joined_blocks(["**Prompt**", body]) if is_prompt(message) else body
 
 
-def _said(item: TextItem) -> str:
-    more = f"*{size_text(item.left_out)} of text not shown here; all of it is kept in the session*"
-    return joined([safe_markdown(item.text), more if item.left_out else ""])
+def _text_block(item: TextItem) -> str:
+    omitted_note = (
+        f"*{size_text(item.left_out)} of text not shown here; all of it is kept in the session*"
+    )
+    return joined_blocks([safe_markdown(item.text), omitted_note if item.left_out else ""])
 
 
-def _thought(item: ReasoningItem) -> str:
+def _reasoning_block(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     words = one_line(item.text, THOUGHT_CHARS)
     return f"> *{head}*" + (f" · {inline(words)}" if words else "")
@@ -67,18 +69,18 @@ def _call(item: OutlineCall) -> str:
         row.append(duration(item.seconds))
     if item.status in ("pending", "running"):
         row.append("*running*" if item.status == "running" else "*being written*")
-    if item.reason and not says_only(item.output, item.reason):
+    if item.reason and not equals_line(item.output, item.reason):
         row.append(inline(item.reason))
     if item.remark:
         row.append(f"*{inline(item.remark)}*")
     question = f"> ◔ **Waiting for you:** {inline(item.question)}" if item.question else ""
-    return joined(
+    return joined_blocks(
         [
             " · ".join(row),
             question,
             _piece(item.input),
             _piece(item.output),
-            f"*{inline(item.kept)}*" if item.kept else "",
+            f"*{inline(item.record_hint)}*" if item.record_hint else "",
             *(_strip(words) for words in item.reductions),
         ]
     )
@@ -108,11 +110,11 @@ def _notice(item: NoticeItem) -> str:
 
 
 def _work(row: WorkRow) -> str:
-    said = "".join(
+    sentence = "".join(
         code_span(word.text) if word.is_name else word.text  # all but names are words of ours
         for word in row.words
     )
-    return f"▸ {said}"
+    return f"▸ {sentence}"
 
 
 def _end(row: TurnEnd) -> str:
@@ -120,23 +122,25 @@ def _end(row: TurnEnd) -> str:
 
 
 def _work_opened(row: WorkRow) -> str:
-    said = "".join(code_element(word.text) if word.is_name else word.text for word in row.words)
-    return _opened(said, row.items)
+    sentence = "".join(code_element(word.text) if word.is_name else word.text for word in row.words)
+    return _details_block(sentence, row.items)
 
 
 def _end_opened(row: TurnEnd) -> str:
     hidden = [item for item in row.items if not isinstance(item, OutlineStep)]
-    return _opened(row.figures.words, hidden) if hidden else _step(row.figures)
+    return _details_block(row.figures.words, hidden) if hidden else _step(row.figures)
 
 
-def _opened(summary: str, items: Iterable[Item]) -> str:
+def _details_block(summary: str, items: Iterable[Item]) -> str:
     inside = WRITER.rows(items)
     return f"<details><summary>{summary}</summary>\n\n{inside}\n\n</details>"
 
 
-WRITER = ItemWriter(_said, _thought, _call, _step, _strip, _notice, _work, _end, _framed)
+WRITER = ItemWriter(
+    _text_block, _reasoning_block, _call, _step, _strip, _notice, _work, _end, _labelled_message
+)
 render_parts = WRITER.parts
 render_message = WRITER.message
 render_turn = WRITER.turn
 OPENING_WRITER = replace(WRITER, work=_work_opened, end=_end_opened)
-"""Writes a row of work as an element that opens, for readers of Markdown cells, which have it."""
+"""Writes a row of work as a ``details`` element, which Markdown cells of a notebook can open."""

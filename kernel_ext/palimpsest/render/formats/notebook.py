@@ -42,9 +42,9 @@ from palimpsest.transcript.values import Density
 Json = dict[str, Any]
 Prompts = Literal["markdown", "cells"]
 
-NOTEBOOK_CAPS = Caps(call=40_000, lines=400, looking_lines=40, turn=4_000_000, text=400_000)
-LONGEST = 200_000
-"""Characters of one output; a notebook with more of it is slow to open."""
+NOTEBOOK_CAPS = Caps(call=40_000, lines=400, read_only_lines=40, turn=4_000_000, text=400_000)
+MAX_OUTPUT_CHARS = 200_000
+"""Most characters of one output; a notebook with longer outputs is slow to open."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -62,16 +62,16 @@ def notebook(
     metadata: Json | None = None,
 ) -> Json:
     """Return a session as a notebook that nbformat accepts as valid."""
-    made = _Book(scrub, embed, notes, prompts, density)
-    told = " · ".join(f"{inline(scrub(key))}: {inline(scrub(value))}" for key, value in facts)
-    made.words(f"# {inline(scrub(title)) or 'Session'}\n\n{told}")
+    writer = _NotebookWriter(scrub, embed, notes, prompts, density)
+    facts_text = " · ".join(f"{inline(scrub(key))}: {inline(scrub(value))}" for key, value in facts)
+    writer.words(f"# {inline(scrub(title)) or 'Session'}\n\n{facts_text}")
     if prompts == "cells":
-        made.code("%load_ext palimpsest")
+        writer.code("%load_ext palimpsest")
     for message in messages:
-        made.message(message)
-    made.end_turn()
+        writer.message(message)
+    writer.end_turn()
     return {
-        "cells": made.cells,
+        "cells": writer.cells,
         "metadata": {
             "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
             "language_info": {"name": "python"},
@@ -83,7 +83,7 @@ def notebook(
 
 
 @dataclass(eq=False)
-class _Book:
+class _NotebookWriter:
     """Collects the cells of a notebook."""
 
     _scrub: Scrub
@@ -91,13 +91,13 @@ class _Book:
     _notes: OutlineNotes | None
     _prompts: Prompts
     _density: Density
-    _ran: int = 0
-    _waiting: list[Item] = field(default_factory=list)
-    """What is still to be written into a cell of words: with all steps, of one message at most."""
+    _executed: int = 0
+    _pending: list[Item] = field(default_factory=list)
+    """Items that the next Markdown cell will hold; in the density ``all steps`` those of one message at most."""
     _steps: list[Message] = field(default_factory=list)
     """The turn's messages so far, with their steps alone."""
     _hidden: list[Item] = field(default_factory=list)
-    """What of the turn has no row."""
+    """Items of the turn without a row."""
     cells: list[Json] = field(default_factory=list)
 
     def words(self, text: str) -> None:
@@ -115,7 +115,7 @@ class _Book:
         self.cells.append({"id": name.hexdigest()[:12], "metadata": {}, **cell})
 
     def message(self, message: Message) -> None:
-        """Add the cells of one message; what can be folded waits for the next one."""
+        """Add the cells of one message; items that can be folded wait for the next message."""
         if begins_turn(message):
             self.end_turn()
         steps = tuple(part for part in message.parts if part.type == "step-finish")
@@ -126,25 +126,25 @@ class _Book:
         files = [part for part in message.parts if isinstance(part, FilePart)]
         words = _prompt_words(shown) if self._prompts == "cells" else ""
         if words:
-            self._write()
+            self._write_pending()
             self.code(f"%%agent\n{self._scrub(words)}")
         elif message.info.role == "user" or message.info.summary:
-            self._write()
-            self.words(self._told(shown))
+            self._write_pending()
+            self.words(self._summary_line(shown))
         else:
             self._answer(shown)
         for file in files:
-            self._write()
+            self._write_pending()
             self.words(self._file(file))
 
     def end_turn(self) -> None:
-        """Add what is left of the turn, and its figures."""
-        self._write(whole=True)
+        """Add the pending items of the turn, and its figures."""
+        self._write_pending(whole=True)
         self._steps, self._hidden = [], []
 
-    def _write(self, *, whole: bool = False) -> None:
-        """Write what waits into a cell, folded where that is wanted, and below a ``whole`` turn its figures."""
-        items, self._waiting = self._waiting, []
+    def _write_pending(self, *, whole: bool = False) -> None:
+        """Write the pending items into a cell, folded unless all steps are shown, and below a ``whole`` turn its figures."""
+        items, self._pending = self._pending, []
         rows: list[Row] = list(items)
         if self._density == "quiet":
             folded = fold_work(items)
@@ -154,43 +154,43 @@ class _Book:
         self.words(OPENING_WRITER.rows(rows))
 
     def _answer(self, message: Message) -> None:
-        waiting: list[Part] = []
+        parts: list[Part] = []
         for part in message.parts:
             if isinstance(part, ToolPart) and _code(part) is not None:
-                self._wait(waiting)
-                self._write()
+                self._add_pending(parts)
+                self._write_pending()
                 self._call(part)
-                waiting = []
+                parts = []
                 continue
-            waiting.append(part)
+            parts.append(part)
             if files := _attached(part):
-                self._wait(waiting)
-                self._write()
-                waiting = []
+                self._add_pending(parts)
+                self._write_pending()
+                parts = []
                 for file in files:
                     self.words(self._file(file))
-        rest = message.model_copy(update={"parts": tuple(waiting)})
-        self._waiting += outline_message(
+        rest = message.model_copy(update={"parts": tuple(parts)})
+        self._pending += outline_message(
             rest, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
         )
         if error := outline_message_error(rest, self._scrub):
-            self._waiting.append(error)
+            self._pending.append(error)
         if self._density == "all steps":
-            self._write()
+            self._write_pending()
 
-    def _wait(self, parts: Sequence[Part]) -> None:
-        self._waiting += self._items(parts)
+    def _add_pending(self, parts: Sequence[Part]) -> None:
+        self._pending += self._items(parts)
 
     def _items(self, parts: Sequence[Part]) -> Sequence[Item]:
         return outline_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
 
-    def _told(self, message: Message) -> str:
+    def _summary_line(self, message: Message) -> str:
         return render_message(message, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
 
     def _call(self, part: ToolPart) -> None:
-        self._ran += 1
+        self._executed += 1
         outputs = list(self._outputs(part))
-        self.code(self._clean(_code(part) or ""), outputs, ran=self._ran)
+        self.code(self._clean_text(_code(part) or ""), outputs, ran=self._executed)
         for call in self._items([part]):
             for words in call.reductions if isinstance(call, OutlineCall) else ():
                 self.words(OPENING_WRITER.reduction(words))
@@ -201,20 +201,20 @@ class _Book:
             printed = state.metadata.get("output")
             if isinstance(printed, str) and printed:
                 yield from self._printed(printed)
-            reply = self._notes.asked(part)[1] if self._notes is not None else None
+            reply = self._notes.question_and_reply(part)[1] if self._notes is not None else None
             if call_outcome(part, reply).status == "error":
                 yield self._error(state.error)
             else:
-                yield self._stream("stdout", self._clean(state.error))
+                yield self._stream("stdout", self._clean_text(state.error))
         elif isinstance(state, ToolCompleted):
             yield from self._printed(state.output)
-            for one in state.attachments:
-                yield from self._figure(self._embed(one))
+            for attachment in state.attachments:
+                yield from self._figure(self._embed(attachment))
 
     def _printed(self, output: str) -> Iterator[Json]:
         labelled = sections(output)
         for name, body in [("stdout", output)] if labelled is None else labelled:
-            text = self._clean(body)[:LONGEST]
+            text = self._clean_text(body)[:MAX_OUTPUT_CHARS]
             match name:
                 case "result":
                     data = {"text/plain": text}
@@ -222,7 +222,7 @@ class _Book:
                         "output_type": "execute_result",
                         "data": data,
                         "metadata": {},
-                        "execution_count": self._ran,
+                        "execution_count": self._executed,
                     }
                 case "error" | "interrupted":
                     yield self._error(body)
@@ -235,25 +235,25 @@ class _Book:
         return {"output_type": "stream", "name": name, "text": f"{text}\n"}
 
     def _error(self, error: str) -> Json:
-        text = self._clean(error)
+        text = self._clean_text(error)
         lines = text.split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "")
         name, colon, value = last.partition(": ")
-        named = colon and name.replace(".", "").replace("_", "").isalnum()
+        has_name = colon and name.replace(".", "").replace("_", "").isalnum()
         return {
             "output_type": "error",
-            "ename": name if named else "Error",
-            "evalue": value if named else last,
+            "ename": name if has_name else "Error",
+            "evalue": value if has_name else last,
             "traceback": lines,
         }
 
     def _figure(self, shown: Any) -> Iterator[Json]:
-        name = self._clean(shown.name)
+        name = self._clean_text(shown.name)
         data = {"text/plain": f"<{name}>"}
         if shown.kind == "picture":
             content = shown.content.partition(",")[2]
-            drawn = shown.mime == "image/svg+xml"
-            data[shown.mime] = base64.b64decode(content).decode() if drawn else content
+            is_svg = shown.mime == "image/svg+xml"
+            data[shown.mime] = base64.b64decode(content).decode() if is_svg else content
         elif shown.kind == "text":
             data = {"text/plain": shown.content}
         elif shown.why:
@@ -267,7 +267,7 @@ class _Book:
             return f"![{name}]({shown.content})"
         return f"▤ *{name}* ({inline(shown.mime)})" + (f" {inline(shown.why)}" if shown.why else "")
 
-    def _clean(self, text: str) -> str:
+    def _clean_text(self, text: str) -> str:
         return self._scrub(clean(_COLOURS.sub("", text)))
 
 

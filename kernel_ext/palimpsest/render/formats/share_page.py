@@ -35,12 +35,12 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Density, Todo
 
-SHARE_CAPS = Caps(call=40_000, lines=400, looking_lines=400, turn=4_000_000, text=400_000)
+SHARE_CAPS = Caps(call=40_000, lines=400, read_only_lines=400, turn=4_000_000, text=400_000)
 """A page can fold its calls, so it shows more than a saved notebook."""
 
 ANSWER_LEVEL = 3
-MOST_SUMMARY = 2_000
-"""Characters of the summary that a model wrote of the session."""
+MAX_SUMMARY_CHARS = 2_000
+"""Most characters of the model's summary of the session."""
 ROOM_CHARS = 32
 """A longer line is assumed not to fit into 280 pixels and to need scrolling; without scripts a page
 cannot measure."""
@@ -127,7 +127,7 @@ _META = (
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What the page includes of an attachment."""
+    """An attachment as the page includes it."""
 
     kind: Literal["picture", "text", "file", "left-out"]
     name: str
@@ -147,7 +147,7 @@ class SharePageHead:
 
     title: str
     about: str
-    """A sentence about what this page is."""
+    """A sentence that describes the page."""
     summary: str = ""
     """A summary of the session, if a model wrote one."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -169,37 +169,37 @@ def share_page(
 ) -> Iterator[str]:
     """Yield the page in pieces, in order; ``closing`` is called last and returns the lines of the footer."""
     yield from _head(front, scrub)
-    body = _Body(scrub, embed, when)
+    writer = _BodyWriter(scrub, embed, when)
     yield '<main id="transcript" aria-label="Transcript">\n'
     for turn in in_turns(messages, SHARE_CAPS):
-        plain = body.without_files(turn)
-        shown = turn_rows(plain, scrub=scrub, notes=notes, density=density, whole=True)
-        yield from map(body.message, shown)
+        without_files = writer.without_files(turn)
+        shown = turn_rows(without_files, scrub=scrub, notes=notes, density=density, whole=True)
+        yield from map(writer.message, shown)
     yield "</main>\n<footer>\n"
     for words in closing():
-        yield f"<p>{_words(words)}</p>\n"
+        yield f"<p>{_escaped_words(words)}</p>\n"
     yield "</footer>\n</div>\n</body>\n</html>\n"
 
 
 def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
     name = html.escape(one_line(scrub(front.title)) or "Session")
     yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
-    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_words(front.about)}</p>\n'
+    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_escaped_words(front.about)}</p>\n'
     facts = "".join(
-        f"<div><dt>{_words(scrub(key))}</dt><dd>{_words(scrub(value))}</dd></div>"
+        f"<div><dt>{_escaped_words(scrub(key))}</dt><dd>{_escaped_words(scrub(value))}</dd></div>"
         for key, value in front.facts
     )
-    if summary := one_line(scrub(front.summary), MOST_SUMMARY):
-        yield f'<p class="summary">{_words(summary)}</p>\n'
+    if summary := one_line(scrub(front.summary), MAX_SUMMARY_CHARS):
+        yield f'<p class="summary">{_escaped_words(summary)}</p>\n'
     yield f'<dl class="facts">{facts}</dl>\n</header>\n'
     if front.todos:
         yield _todos(front.todos, scrub)
     if front.prompts:
         yield '<nav aria-label="Prompts"><details><summary>'
         yield f"{some(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
-        for at, words in enumerate(front.prompts, start=1):
-            shown = _words(one_line(scrub(words), 120)) or "Without words"
-            yield f'<li><a href="#prompt-{at}">{shown}</a></li>\n'
+        for number, words in enumerate(front.prompts, start=1):
+            shown = _escaped_words(one_line(scrub(words), 120)) or "Without words"
+            yield f'<li><a href="#prompt-{number}">{shown}</a></li>\n'
         yield "</ol></details></nav>\n"
 
 
@@ -212,7 +212,7 @@ def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
     rows = "".join(
         f'<li class="{"done" if todo.status in ("completed", "cancelled") else ""}">'
         f'<span role="img" aria-label="{_TODOS[todo.status][1]}">{_TODOS[todo.status][0]}</span> '
-        f"{_words(one_line(scrub(todo.content), 600))}</li>"
+        f"{_escaped_words(one_line(scrub(todo.content), 600))}</li>"
         for todo in todos
     )
     return (
@@ -222,7 +222,7 @@ def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
 
 
 @dataclass(eq=False)
-class _Body:
+class _BodyWriter:
     """Writes messages as HTML, and counts the prompts."""
 
     _scrub: Scrub
@@ -237,18 +237,18 @@ class _Body:
         for message, caps, step in turn:
             files = [part for part in message.parts if isinstance(part, FilePart)]
             self._files[message.id] = files
-            kept = tuple(part for part in message.parts if part not in files)
-            yield message.model_copy(update={"parts": kept}), caps, step
+            other_parts = tuple(part for part in message.parts if part not in files)
+            yield message.model_copy(update={"parts": other_parts}), caps, step
 
     def message(self, shown: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
         message, info = shown.message, shown.message.info
-        made = [self._item(row) for row in shown.rows]
-        made += [self._figure(self._embed(file)) for file in self._files.pop(message.id, ())]
-        made = [piece for piece in made if piece]
-        if not made:
+        items = [self._item(row) for row in shown.rows]
+        items += [self._figure(self._embed(file)) for file in self._files.pop(message.id, ())]
+        items = [piece for piece in items if piece]
+        if not items:
             return ""
-        inner = "\n".join(made)
+        inner = "\n".join(items)
         if is_prompt(message):
             return f"{self._prompt(info.time.created)}{inner}\n</section>\n"
         label = "Summary" if info.role == "assistant" and info.summary else "Answer"
@@ -268,27 +268,28 @@ class _Body:
         if isinstance(item, TurnEnd):
             return end_row(item, self._items(item))
         if not isinstance(item, OutlineCall):
-            return _scrollable(_stepped(render_item(item)))
-        figures = [self._figure(self._embed(one)) for one in item.figures]
-        call = replace(item, figures=(), reductions=(), kept=_less(item))
-        under = ""
+            return _scrollable(_renumbered_headings(render_item(item)))
+        figures = [self._figure(self._embed(figure)) for figure in item.figures]
+        call = replace(item, figures=(), reductions=(), record_hint=_omitted_text(item))
+        reduced_output = ""
         if item.reductions and call.output is not None:
-            under = _under(item.reductions[-1], call.output.text)
+            reduced_output = _labelled_text(item.reductions[-1], call.output.text)
             call = replace(call, output=None)
         reductions = [
-            render_item(ReductionItem(words)) for words in item.reductions[: -1 if under else None]
+            render_item(ReductionItem(words))
+            for words in item.reductions[: -1 if reduced_output else None]
         ]
         return "\n".join(
-            [_scrollable(render_item(call)), *reductions, _scrollable(under), *figures]
+            [_scrollable(render_item(call)), *reductions, _scrollable(reduced_output), *figures]
         ).strip()
 
     def _items(self, row: WorkRow | TurnEnd) -> str:
         return "\n".join(map(self._item, row.items))
 
     def _figure(self, shown: Embedded) -> str:
-        name = _words(one_line(self._scrub(shown.name)) or "file")
-        mime = _words(one_line(shown.mime))
-        note = f" {_words(shown.why)}" if shown.why else ""
+        name = _escaped_words(one_line(self._scrub(shown.name)) or "file")
+        mime = _escaped_words(one_line(shown.mime))
+        note = f" {_escaped_words(shown.why)}" if shown.why else ""
         match shown.kind:
             case "picture":
                 return (
@@ -308,55 +309,55 @@ class _Body:
                     f"{name}</a> ({mime}){note}</p>"
                 )
             case "left-out":
-                return f'<p class="muted">▤ {name} ({mime}): {_words(shown.why)}</p>'
+                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(shown.why)}</p>'
 
 
-def _less(call: OutlineCall) -> str:
-    """Return how much of a call is not on this page; its path in the project is of no use to a reader."""
+def _omitted_text(call: OutlineCall) -> str:
+    """Return a sentence on the omitted part of a call, without its path, which readers of the page cannot open."""
     left_out = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
     return f"{size_text(left_out)} of this call are not on this page." if left_out else ""
 
 
-def _under(words: str, text: str) -> str:
+def _labelled_text(words: str, text: str) -> str:
     return (
-        f'<details class="under"><summary>{_words(words)}</summary>'
+        f'<details class="under"><summary>{_escaped_words(words)}</summary>'
         f"<pre><code>{html.escape(clean(text).strip(chr(10)))}</code></pre></details>"
     )
 
 
-def _scrollable(made: str) -> str:
+def _scrollable(table: str) -> str:
     """Make code and tables that may be wider than a phone scrollable by keyboard, with an accessible name."""
-    boxed = _TABLE.sub(_boxed, made)
-    return _PRE.sub(_reached, boxed)
+    wrapped_tables = _TABLE.sub(_boxed_table, table)
+    return _PRE.sub(_focusable, wrapped_tables)
 
 
-def _boxed(match: re.Match[str]) -> str:
+def _boxed_table(match: re.Match[str]) -> str:
     table = match[0]
-    columns = zip(*(_lengths(row) for row in table.split("</tr>")[:-1]), strict=False)
-    wide = sum(max(column) + CELL_CHARS for column in columns) > ROOM_CHARS
-    return f'<div class="wide" {_stop("Table")}>{table}</div>' if wide else table
+    columns = zip(*(_longest_words(row) for row in table.split("</tr>")[:-1]), strict=False)
+    is_wide = sum(max(column) + CELL_CHARS for column in columns) > ROOM_CHARS
+    return f'<div class="wide" {_tab_stop("Table")}>{table}</div>' if is_wide else table
 
 
-def _lengths(row: str) -> list[int]:
+def _longest_words(row: str) -> list[int]:
     """Return the length of the longest word in each cell of a row."""
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
     words = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]
     return [max(map(len, cell), default=0) for cell in words]
 
 
-def _reached(match: re.Match[str]) -> str:
-    opened, rest, text = match[1], match[2], match[3]
+def _focusable(match: re.Match[str]) -> str:
+    tag, attributes, text = match[1], match[2], match[3]
     lines = html.unescape(_TAG.sub("", text)).split("\n")
     if max(map(len, lines)) <= ROOM_CHARS:
         return match[0]
-    return f"{opened} {_stop('Code')}{rest}{text}</pre>"
+    return f"{tag} {_tab_stop('Code')}{attributes}{text}</pre>"
 
 
-def _stop(name: str) -> str:
+def _tab_stop(name: str) -> str:
     return f'tabindex="0" role="group" aria-label="{name}"'
 
 
-def _stepped(made: str) -> str:
+def _renumbered_headings(answer: str) -> str:
     """Renumber the headings of an answer so that they start below its own and skip no level."""
     last = ANSWER_LEVEL
 
@@ -367,8 +368,8 @@ def _stepped(made: str) -> str:
         last = max(ANSWER_LEVEL + 1, min(int(match["level"]), last + 1))
         return f"<h{last}>"
 
-    return _HEADING.sub(step, made)
+    return _HEADING.sub(step, answer)
 
 
-def _words(text: str) -> str:
+def _escaped_words(text: str) -> str:
     return in_html(one_line(text, 600))

@@ -4,7 +4,7 @@ Border: pure. Control and unseen characters are shown as escapes, so that no out
 change colours or retitle the window.
 """
 
-from palimpsest.render.content.excerpts import Excerpt, says_only
+from palimpsest.render.content.excerpts import Excerpt, equals_line
 from palimpsest.render.content.outline import (
     Caps,
     NoticeItem,
@@ -25,7 +25,7 @@ from palimpsest.render.content.phrases import (
     thought_text,
 )
 from palimpsest.render.content.work_rows import TurnEnd, WorkRow
-from palimpsest.render.formats.item_writer import ItemWriter, joined
+from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible, visible_line
@@ -41,26 +41,26 @@ def render_session(
     notes: OutlineNotes | None = None,
     density: Density = "quiet",
 ) -> str:
-    """Return a whole session as plain text; the turn's cap applies to each turn."""
+    """Return a session as plain text; the turn's cap applies to each turn."""
     name = visible_line(scrub(title), TITLE_CHARS) or "Session"
     body = WRITER.messages(messages, Caps(), scrub, notes, density)
-    return joined([f"{name}\n{'=' * len(name)}", *body]) + "\n"
+    return joined_blocks([f"{name}\n{'=' * len(name)}", *body]) + "\n"
 
 
-def _framed(message: Message, body: str) -> str:
+def _quoted_prompt(message: Message, body: str) -> str:
     return _indent(body, "> ") if is_prompt(message) else body
 
 
-def _said(item: TextItem) -> str:
-    more = f"\n[{size_text(item.left_out)} of text not shown here]" if item.left_out else ""
-    return item.text.strip("\n") + more
+def _text_lines(item: TextItem) -> str:
+    omitted_note = f"\n[{size_text(item.left_out)} of text not shown here]" if item.left_out else ""
+    return item.text.strip("\n") + omitted_note
 
 
 def _notice(item: NoticeItem) -> str:
     return f"{item.sign} {item.words}" + (f" {item.do}" if item.do else "")
 
 
-def _thought(item: ReasoningItem) -> str:
+def _reasoning_lines(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     # Reasoning is not shown in full; a text with a title is a summary, which is.
     return f"{head}\n{_indent(item.text.strip(), '  ')}" if item.title else head
@@ -69,13 +69,16 @@ def _thought(item: ReasoningItem) -> str:
 def _call(item: OutlineCall) -> str:
     row = [f"{SIGNS[item.status]} {item.tool}", item.subject]
     row.append("" if item.seconds is None else duration(item.seconds))
-    row.append("" if says_only(item.output, item.reason) else item.reason)
+    row.append("" if equals_line(item.output, item.reason) else item.reason)
     row.append(item.remark or (item.status if item.status in ("pending", "running") else ""))
     lines = [" · ".join(cell for cell in row if cell)]
     if item.question:
         lines.append(f"  waiting for you: {item.question}")
     lines += [_piece(item.input, "  │ "), _piece(item.output, "    ")]
-    lines += [f"  [{item.kept}]" if item.kept else "", *(f"  --- {s} ---" for s in item.reductions)]
+    lines += [
+        f"  [{item.record_hint}]" if item.record_hint else "",
+        *(f"  --- {s} ---" for s in item.reductions),
+    ]
     return "\n".join(line for line in lines if line)
 
 
@@ -106,15 +109,15 @@ def _end(row: TurnEnd) -> str:
 
 
 WRITER = ItemWriter(
-    _said,
-    _thought,
+    _text_lines,
+    _reasoning_lines,
     _call,
     _step,
     "--- {} ---".format,
     _notice,
     _work,
     _end,
-    _framed,
+    _quoted_prompt,
     visible=visible,
 )
 render_parts = WRITER.parts

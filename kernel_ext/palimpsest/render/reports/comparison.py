@@ -43,12 +43,12 @@ class ComparisonRow:
     was_cached: int
     other_cached: int
     words: str
-    """What would have differed before this step."""
+    """What would have differed before this step, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison(ShownInCell):
-    """What was sent beside what another policy would have sent."""
+    """A session's numbers as recorded (``was``) beside those under another policy (``other``)."""
 
     title: str
     was: str
@@ -56,12 +56,12 @@ class Comparison(ShownInCell):
     totals: tuple[ComparisonTotal, ...]
     lines: tuple[ComparisonRow, ...]
     more: str
-    """A sentence about lines that are left out; empty where none are."""
+    """A sentence about omitted lines; empty where none are."""
     notes: tuple[str, ...]
     lead: tuple[str, ...] = ()
-    """Sentences before the numbers: what they rest on."""
+    """Sentences before the numbers, such as the assumptions behind them."""
     is_doubtful: bool = False
-    """The other side is not to be relied on, for the reason that the lead tells; it is pale, and marked."""
+    """The other side is not reliable, for the reason that the lead gives; it is drawn pale, and marked."""
 
     @property
     def _other(self) -> str:
@@ -71,8 +71,16 @@ class Comparison(ShownInCell):
     def text(self) -> str:
         """The comparison as plain text."""
         totals: list[tuple[str, ...]] = [("", self.was, self._other, "")]
-        totals += [(one.name, count(one.was), count(one.other), one.change) for one in self.totals]
-        blocks = [self.title, *self.lead, _aligned(totals), _aligned([self._head, *self._rows])]
+        totals += [
+            (total.name, count(total.was), count(total.other), total.change)
+            for total in self.totals
+        ]
+        blocks = [
+            self.title,
+            *self.lead,
+            _aligned_rows(totals),
+            _aligned_rows([self._head, *self._rows]),
+        ]
         return "\n\n".join([*blocks, *([self.more] if self.more else []), *self.notes])
 
     @property
@@ -82,8 +90,8 @@ class Comparison(ShownInCell):
         lines += [f"{inline(words)}\n" for words in self.lead]
         lines += [f"| | {inline(self.was)} | {inline(self._other)} | |", "|---|--:|--:|--:|"]
         lines += [
-            f"| {inline(one.name)} | {count(one.was)} | {count(one.other)} | {one.change} |"
-            for one in self.totals
+            f"| {inline(total.name)} | {count(total.was)} | {count(total.other)} | {total.change} |"
+            for total in self.totals
         ]
         lines += ["", f"| {' | '.join(map(inline, self._head))} |", "|--:|--:|--:|--:|--:|---|"]
         lines += [f"| {' | '.join((*row[:5], _cell(row[5])))} |" for row in self._rows]
@@ -93,28 +101,32 @@ class Comparison(ShownInCell):
     @property
     def html(self) -> str:
         """The same as an HTML fragment, with a pair of bars beside each step."""
-        most = max((max(one.was, one.other) for one in self.lines), default=1) or 1
+        most = max((max(line.was, line.other) for line in self.lines), default=1) or 1
         totals = "\n".join(
-            f"<tr><th {_LEFT}>{_words(one.name)}</th>{_number(count(one.was))}"
-            f"{_number(count(one.other))}{_number(one.change)}</tr>"
-            for one in self.totals
+            f"<tr><th {_LEFT}>{_escaped_words(total.name)}</th>{_number(count(total.was))}"
+            f"{_number(count(total.other))}{_number(total.change)}</tr>"
+            for total in self.totals
         )
         steps = "\n".join(
-            f"<tr>{_number(str(one.number))}<td {_BARS}>{_bar(one.was, one.was_cached, most, WAS)}"
-            f"{_bar(one.other, one.other_cached, most, OTHER)}</td>{_number(count(one.was))}"
-            f"{_number(count(one.other))}<td {_LEFT}>{_words(one.words)}</td></tr>"
-            for one in self.lines
+            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.was, line.was_cached, most, WAS)}"
+            f"{_bar(line.other, line.other_cached, most, OTHER)}</td>{_number(count(line.was))}"
+            f"{_number(count(line.other))}<td {_LEFT}>{_escaped_words(line.words)}</td></tr>"
+            for line in self.lines
         )
-        notes = "\n".join(f"<p>{_words(one)}</p>" for one in (self.more, *self.notes) if one)
-        lead = "".join(f"<p>{_words(one)}</p>\n" for one in self.lead)
+        notes = "\n".join(
+            f"<p>{_escaped_words(sentence)}</p>"
+            for sentence in (self.more, *self.notes)
+            if sentence
+        )
+        lead = "".join(f"<p>{_escaped_words(sentence)}</p>\n" for sentence in self.lead)
         pale = f' style="{_UNSURE}"' if self.is_doubtful else ""
         return (
-            f"<p><b>{_words(self.title)}</b></p>\n{lead}<table{pale}><thead><tr><th></th>"
-            f"<th {_RIGHT}>{_swatch(WAS)}{_words(self.was)}</th>"
-            f"<th {_RIGHT}>{_swatch(OTHER)}{_words(self._other)}</th><th></th></tr></thead>"
+            f"<p><b>{_escaped_words(self.title)}</b></p>\n{lead}<table{pale}><thead><tr><th></th>"
+            f"<th {_RIGHT}>{_swatch(WAS)}{_escaped_words(self.was)}</th>"
+            f"<th {_RIGHT}>{_swatch(OTHER)}{_escaped_words(self._other)}</th><th></th></tr></thead>"
             f"<tbody>\n{totals}\n</tbody></table>\n<table{pale}><thead><tr><th {_RIGHT}>step</th>"
             f"<th {_LEFT}>tokens, the part in common with the step before is pale</th>"
-            f"<th {_RIGHT}>{_words(self.was)}</th><th {_RIGHT}>{_words(self._other)}</th>"
+            f"<th {_RIGHT}>{_escaped_words(self.was)}</th><th {_RIGHT}>{_escaped_words(self._other)}</th>"
             f"<th {_LEFT}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
         )
 
@@ -127,14 +139,14 @@ class Comparison(ShownInCell):
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
-                str(one.number),
-                count(one.was),
-                count(one.was_cached),
-                count(one.other),
-                count(one.other_cached),
-                one.words,
+                str(line.number),
+                count(line.was),
+                count(line.was_cached),
+                count(line.other),
+                count(line.other_cached),
+                line.words,
             )
-            for one in self.lines
+            for line in self.lines
         ]
 
 
@@ -144,13 +156,13 @@ _RIGHT = f'style="text-align:right;{_CELL}"'
 _BARS = f'style="text-align:left;width:260px;{_CELL}"'
 _NUMBER = f'style="text-align:right;font-variant-numeric:tabular-nums;{_CELL}"'
 _PALE = "opacity:0.45"
-"""Of a bar, which has a text beside it."""
+"""Style of the cached part of a bar; the number stands beside it."""
 _UNSURE = "opacity:0.75;font-style:italic"
-"""Of text that still has to be read: paler, its contrast is below 4.5 in a notebook's light theme."""
+"""Style of unreliable text: any paler, and its contrast falls below 4.5 in a notebook's light theme."""
 
 
 def _number(text: str) -> str:
-    return f"<td {_NUMBER}>{_words(text)}</td>"
+    return f"<td {_NUMBER}>{_escaped_words(text)}</td>"
 
 
 def _bar(tokens: int, cached: int, most: int, colour: str) -> str:
@@ -174,11 +186,11 @@ def _cell(words: str) -> str:
     return inline(words).replace("|", "\\|")
 
 
-def _words(text: str) -> str:
+def _escaped_words(text: str) -> str:
     return in_html(clean(text))
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> str:
+def _aligned_rows(rows: list[tuple[str, ...]]) -> str:
     """Align cells by column: text to the left, numbers to the right."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]

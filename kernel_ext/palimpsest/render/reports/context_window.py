@@ -67,12 +67,14 @@ class ContextReportView:
 def to_html(sheet: ContextReportView) -> str:
     """Return the report as an HTML fragment for a notebook."""
     blocks = [
-        f'<p class="title"><b>{_words(sheet.title)}</b></p>',
-        f'<p class="facts">{_joined(sheet.head)}</p>',
+        f'<p class="title"><b>{_escaped_words(sheet.title)}</b></p>',
+        f'<p class="facts">{_spans(sheet.head)}</p>',
         _bar(sheet),
-        f'<p class="notice bad"><b>{_words(sheet.warning)}</b></p>' if sheet.warning else "",
-        _fills(sheet),
-        f'<p class="facts">{_words(" ".join(sheet.remarks))}</p>' if sheet.remarks else "",
+        f'<p class="notice bad"><b>{_escaped_words(sheet.warning)}</b></p>'
+        if sheet.warning
+        else "",
+        _fill_bar(sheet),
+        f'<p class="facts">{_escaped_words(" ".join(sheet.remarks))}</p>' if sheet.remarks else "",
         _marks(sheet),
         _entries(sheet),
     ]
@@ -105,22 +107,22 @@ def _bar(sheet: ContextReportView) -> str:
         words = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, sheet.window)}"
         least = "" if fill.kind == "free" else "min-width:2px;"
         pieces.append(
-            f'<span class="fill k-{_name(fill.kind)}" title="{_words(words)}"'
+            f'<span class="fill k-{_name(fill.kind)}" title="{_escaped_words(words)}"'
             f' style="width:{width:.3f}%;{least}{_colour(fill.kind)}"></span>'
         )
-    label = _words(f"{sheet.title}. {', '.join(sheet.head)}")
+    label = _escaped_words(f"{sheet.title}. {', '.join(sheet.head)}")
     return (
         f'<div class="bar" role="img" aria-label="{label}" style="display:flex;height:14px;'
         f'overflow:hidden;border:1px solid #9a9ca6;border-radius:4px">{"".join(pieces)}</div>'
     )
 
 
-def _fills(sheet: ContextReportView) -> str:
+def _fill_bar(sheet: ContextReportView) -> str:
     rows = "\n".join(
-        f'<tr><th style="text-align:left">{_swatch(fill.kind)}{_words(fill.name)}</th>'
+        f'<tr><th style="text-align:left">{_swatch(fill.kind)}{_escaped_words(fill.name)}</th>'
         f'<td class="number" style="text-align:right">{count(fill.tokens)}</td>'
         f'<td class="number" style="text-align:right">{share(fill.tokens, sheet.window)}</td>'
-        f'<td class="words" style="text-align:left"><bdi>{_words(fill.remark)}</bdi></td></tr>'
+        f'<td class="words" style="text-align:left"><bdi>{_escaped_words(fill.remark)}</bdi></td></tr>'
         for fill in sheet.fills
     )
     return f'<table class="fills"><tbody>\n{rows}\n</tbody></table>'
@@ -128,8 +130,8 @@ def _fills(sheet: ContextReportView) -> str:
 
 def _marks(sheet: ContextReportView) -> str:
     shown = "\n".join(map(_mark, sheet.marks))
-    more = f'\n<p class="muted">{_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
-    words = _words(sheet.marks_title)
+    more = f'\n<p class="muted">{_escaped_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
+    words = _escaped_words(sheet.marks_title)
     head = (
         f'<p class="heading"><b>{words}</b></p>' if sheet.marks else f'<p class="muted">{words}</p>'
     )
@@ -138,12 +140,12 @@ def _marks(sheet: ContextReportView) -> str:
 
 def _mark(mark: ReductionRow) -> str:
     subject = "subject" if mark.code else "told"
-    why = f'<div class="why">{_words(mark.reason)}</div>' if mark.reason else ""
+    why = f'<div class="why">{_escaped_words(mark.reason)}</div>' if mark.reason else ""
     return (
         '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
         'padding:5px 12px;margin:6px 0"><div>'
-        f'<b class="name">{_words(mark.name)}</b> <bdi class="{subject}">{_words(mark.words)}</bdi> '
-        f'<span class="did">· {_joined(mark.facts)}</span></div>{why}</div>'
+        f'<b class="name">{_escaped_words(mark.name)}</b> <bdi class="{subject}">{_escaped_words(mark.words)}</bdi> '
+        f'<span class="did">· {_spans(mark.facts)}</span></div>{why}</div>'
     )
 
 
@@ -152,15 +154,17 @@ def _entries(sheet: ContextReportView) -> str:
         return ""
     rows = "\n".join(
         f'<tr><td class="number" style="text-align:right">{count(entry.tokens)}</td>'
-        f'<td style="text-align:left">{_swatch(entry.kind)}<span class="name">{_words(entry.name)}</span></td>'
-        f'<td class="words" style="text-align:left"><bdi>{_words(entry.words)}</bdi>'
-        + (f' <i class="remark">{_words(entry.remarks)}</i>' if entry.remarks else "")
+        f'<td style="text-align:left">{_swatch(entry.kind)}<span class="name">{_escaped_words(entry.name)}</span></td>'
+        f'<td class="words" style="text-align:left"><bdi>{_escaped_words(entry.words)}</bdi>'
+        + (f' <i class="remark">{_escaped_words(entry.remarks)}</i>' if entry.remarks else "")
         + "</td></tr>"
         for entry in sheet.entries
     )
-    more = f'\n<p class="muted">{_words(sheet.more_entries)}</p>' if sheet.more_entries else ""
+    more = (
+        f'\n<p class="muted">{_escaped_words(sheet.more_entries)}</p>' if sheet.more_entries else ""
+    )
     return (
-        f'<details class="items"><summary>{_words(sheet.entries_title)}</summary>'
+        f'<details class="items"><summary>{_escaped_words(sheet.entries_title)}</summary>'
         f'<table class="entries"><tbody>\n{rows}\n</tbody></table>{more}</details>'
     )
 
@@ -181,9 +185,9 @@ def _colour(kind: str) -> str:
     return f"background-color:{colour}" if colour else "background-color:transparent"
 
 
-def _joined(words: Sequence[str]) -> str:
-    return " · ".join(f"<span>{_words(one)}</span>" for one in words if one)
+def _spans(words: Sequence[str]) -> str:
+    return " · ".join(f"<span>{_escaped_words(word)}</span>" for word in words if word)
 
 
-def _words(text: str) -> str:
+def _escaped_words(text: str) -> str:
     return in_html(clean(text))

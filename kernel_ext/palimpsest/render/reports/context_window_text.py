@@ -55,11 +55,11 @@ def to_text(sheet: ContextReportView) -> str:
     """Return the report as plain text."""
     blocks = [
         sheet.title,
-        " · ".join(one for one in sheet.head if one),
+        " · ".join(word for word in sheet.head if word),
         f"[{bar(sheet.fills, sheet.window)}]" if sheet.window else "",
         f"! {sheet.warning}" if sheet.warning else "",
         "\n".join(_fill_lines(sheet)),
-        "\n".join(one for one in sheet.remarks if one),
+        "\n".join(remark for remark in sheet.remarks if remark),
         "\n".join([sheet.marks_title, *(_mark_text(mark) for mark in sheet.marks)]),
         sheet.more_marks,
         "\n".join([sheet.entries_title, *_entry_lines(sheet.entries)]) if sheet.entries else "",
@@ -72,11 +72,13 @@ def to_markdown(sheet: ContextReportView) -> str:
     """Return the report as Markdown that is safe in a trusted notebook."""
     blocks = [
         f"**{inline(sheet.title)}**",
-        f"*{inline(' · '.join(one for one in sheet.head if one))}*",
+        f"*{inline(' · '.join(word for word in sheet.head if word))}*",
         f"`[{bar(sheet.fills, sheet.window)}]`" if sheet.window else "",
         f"**{inline(sheet.warning)}**" if sheet.warning else "",
         _fills_markdown(sheet),
-        f"*{inline(' '.join(one for one in sheet.remarks if one))}*" if sheet.remarks else "",
+        f"*{inline(' '.join(remark for remark in sheet.remarks if remark))}*"
+        if sheet.remarks
+        else "",
         f"**{inline(sheet.marks_title)}**",
         *(_mark_markdown(mark) for mark in sheet.marks),
         f"*{inline(sheet.more_marks)}*" if sheet.more_marks else "",
@@ -112,7 +114,7 @@ def _fills_markdown(sheet: ContextReportView) -> str:
 
 
 def _mark_text(mark: ReductionRow) -> str:
-    facts = " · ".join(one for one in mark.facts if one)
+    facts = " · ".join(fact for fact in mark.facts if fact)
     lines = [
         f"--- {mark.name} {mark.words}".rstrip() + f" · {facts}",
         f"    {mark.reason}" if mark.reason else "",
@@ -122,7 +124,7 @@ def _mark_text(mark: ReductionRow) -> str:
 
 def _mark_markdown(mark: ReductionRow) -> str:
     head = " ".join(piece for piece in (code_span(mark.name), inline(mark.words)) if piece)
-    facts = inline(" · ".join(one for one in mark.facts if one))
+    facts = inline(" · ".join(fact for fact in mark.facts if fact))
     why = f": {inline(mark.reason)}" if mark.reason else ""
     return f"╌╌╌ ⧄ {head} · *{facts}*{why}"
 

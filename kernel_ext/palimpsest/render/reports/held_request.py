@@ -44,7 +44,7 @@ def headline(proposal: ProposedRequest) -> str:
         what.append(f"of the subagent {one_line(proposal.agent, 40)}")
     size = f"{count(proposal.tokens)} tokens"
     cost = f", {money(proposal.cost)}" if proposal.cost is not None else ", of unknown price"
-    return f"{' '.join(one for one in what if one)} is held: {size}{cost}{_cached(proposal)}."
+    return f"{' '.join(sentence for sentence in what if sentence)} is held: {size}{cost}{_cached(proposal)}."
 
 
 def clock(seconds: float) -> str:
@@ -62,10 +62,10 @@ def _cached(proposal: ProposedRequest) -> str:
         if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost
         else ""
     )
-    return f" ({count(cache.tokens)} from the cache, {_cooling(cache, proposal.now)}{cold})"
+    return f" ({count(cache.tokens)} from the cache, {_cache_time_left(cache, proposal.now)}{cold})"
 
 
-def _cooling(cache: CacheForecast, now: int) -> str:
+def _cache_time_left(cache: CacheForecast, now: int) -> str:
     """Return how long the provider keeps a prompt from now on, in words."""
     if cache.cools_at is None or cache.cold_at is None:
         return "whose lifetime is not known"
@@ -84,14 +84,14 @@ def _lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
     yield f"  {difference(proposal)}"
     yield from _new_summary(proposal)
     shown = proposal.items if items else tuple(item for item in proposal.items if item.new)
-    yield from _listed(shown, limit=None if items else MOST_LINES)
+    yield from _item_lines(shown, limit=None if items else MOST_LINES)
     if proposal.decisions:
         yield f"  It would make {some(len(proposal.decisions), 'decision')}:"
-        yield from _decided(proposal.decisions)
+        yield from _decision_lines(proposal.decisions)
 
 
 def _new_summary(proposal: ProposedRequest) -> Iterator[str]:
-    """Yield what a summary keeps and loses that the request would be the first to use, and the ways back."""
+    """Yield sentences on what a summary, first used by this request, keeps and loses, and on how to undo it."""
     report, older = proposal.new_summary, proposal.older_summary
     if report is not None and report.message_id is not None:
         yield "  It would be the first to use a new summary:"
@@ -109,31 +109,31 @@ def _new_summary(proposal: ProposedRequest) -> Iterator[str]:
 
 
 def notes(proposal: ProposedRequest) -> tuple[str, ...]:
-    """Return what else is to be known before it is let go, as sentences."""
-    found: list[str] = []
+    """Return further sentences to read before the request is released."""
+    notes: list[str] = []
     if proposal.summary_first:
-        found.append("A summary is requested first; that request is held, too.")
+        notes.append("A summary is requested first; that request is held, too.")
     elif not proposal.fits:
-        found.append(f"It does not fit: {count(proposal.budget)} tokens do, so it is not sent.")
+        notes.append(f"It does not fit: {count(proposal.budget)} tokens do, so it is not sent.")
     if proposal.again:
-        found.append(
+        notes.append(
             "The provider refused the request before as too long, or no summary came of it: results are cut first."
         )
     if proposal.policy_problem:
-        found.append(one_line(proposal.policy_problem, SENTENCE_CHARS))
+        notes.append(one_line(proposal.policy_problem, SENTENCE_CHARS))
     if proposal.last:
-        found.append("It is the last step of its turn: no tool is offered.")
+        notes.append("It is the last step of its turn: no tool is offered.")
     if proposal.hooked:
-        found.append("A hook may change its messages when it is sent.")
+        notes.append("A hook may change its messages when it is sent.")
     if proposal.beside:
-        found.append("A title or turn summary is requested with it.")
+        notes.append("A title or turn summary is requested with it.")
     if proposal.prunes_after:
-        found.append(PRUNES_AFTER)
-    return tuple(found)
+        notes.append(PRUNES_AFTER)
+    return tuple(notes)
 
 
 def difference(proposal: ProposedRequest) -> str:
-    """Return how it differs from the request before, in a sentence."""
+    """Return a sentence on the difference from the request before."""
     new = sum(item.new for item in proposal.items)
     if proposal.tokens_before is None:
         return f"It is the first request to this model, of {some(new, 'item')}."
@@ -143,7 +143,7 @@ def difference(proposal: ProposedRequest) -> str:
     return f"{count(abs(change))} tokens {more} than the request before, {what}."
 
 
-def _listed(items: Sequence[RequestItem], limit: int | None) -> Iterator[str]:
+def _item_lines(items: Sequence[RequestItem], limit: int | None) -> Iterator[str]:
     shown = items if limit is None else items[-limit:]
     for item in shown:
         name = f"  {item.part_id}" if item.part_id else ""
@@ -154,8 +154,8 @@ def _listed(items: Sequence[RequestItem], limit: int | None) -> Iterator[str]:
         yield f"    and {count(len(items) - len(shown))} more"
 
 
-def _decided(decisions: Sequence[Decision]) -> Iterator[str]:
-    for one in decisions[:MOST_LINES]:
-        yield f"    - {one_line(decision_sentence(one) or reason(one), SENTENCE_CHARS)}"
+def _decision_lines(decisions: Sequence[Decision]) -> Iterator[str]:
+    for decision in decisions[:MOST_LINES]:
+        yield f"    - {one_line(decision_sentence(decision) or reason(decision), SENTENCE_CHARS)}"
     if len(decisions) > MOST_LINES:
         yield f"    and {count(len(decisions) - MOST_LINES)} more"

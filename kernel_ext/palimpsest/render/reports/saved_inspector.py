@@ -40,12 +40,12 @@ def saved_inspector(
         f"<p>{in_html(one_line(picture.sentence, 600))}</p>\n{sentence_list(sentences)}\n"
     )
     end = "</div></div>"
-    made = head
+    page = head
     for table in tables:
         piece = f"{table.html}\n"
-        if len(made) + len(piece) + len(end) <= SAVED_CHARS:
-            made += piece
-    return made + end
+        if len(page) + len(piece) + len(end) <= SAVED_CHARS:
+            page += piece
+    return page + end
 
 
 def sentence_list(sentences: Sequence[str]) -> str:
@@ -53,5 +53,5 @@ def sentence_list(sentences: Sequence[str]) -> str:
     shown = [*sentences[:MOST_SENTENCES]]
     if len(sentences) > MOST_SENTENCES:
         shown.append(f"{some(len(sentences) - MOST_SENTENCES, 'more sentence')} left out here.")
-    rows = "".join(f"<li>{in_html(one_line(one, SENTENCE_CHARS))}</li>" for one in shown)
+    rows = "".join(f"<li>{in_html(one_line(sentence, SENTENCE_CHARS))}</li>" for sentence in shown)
     return f"<ul>{rows}</ul>" if rows else ""

@@ -14,11 +14,11 @@ from palimpsest.render.safety.escaping import clean, in_html, inline
 from palimpsest.transcript.visible_text import visible_line
 
 ESTIMATED = "~"
-"""Stands before the head of a column of estimates."""
+"""Mark before the title of a column of estimates."""
 DOUBTFUL = "?"
-"""Stands behind the name of a row whose estimates rest on a replay that does not reproduce the recording."""
+"""Mark after the name of a row whose estimates come from a replay that does not reproduce the recording."""
 UNKNOWN = "-"
-"""Stands for a value that is not known."""
+"""Shown in place of an unknown value."""
 Cell = str | int | float | bool | None
 Form = Literal["text", "count", "share", "usd", "decimal", "seconds"]
 Basis = Literal["fact", "estimate", ""]
@@ -35,26 +35,26 @@ class TableColumn:
     form: Form = "text"
     basis: Basis = ""
     about: str = ""
-    """A sentence that says what it counts."""
+    """A sentence that defines the column."""
 
 
 Told = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
-"""A column whose key names what a row's value has, or with a function that tells it."""
+"""A column whose key is an attribute of the row's value, or with a function that returns its cell."""
 
 
 class ShownInCell:
-    """What has a text, and the same as Markdown and as HTML; shown by ``print`` and in a cell."""
+    """Base of values that are shown by ``print`` and in a cell: as text, Markdown and HTML."""
 
     __slots__ = ()
 
     @property
     def _shown_as(self) -> "ShownInCell":
-        """What it is shown as, where it is not that itself."""
+        """The value that is shown in its place; by default itself."""
         raise NotImplementedError
 
     @property
     def text(self) -> str:
-        """It as plain text."""
+        """The value as plain text."""
         return self._shown_as.text
 
     @property
@@ -81,7 +81,7 @@ class ShownInCell:
 
 
 class ShownAsTable(ShownInCell):
-    """What has a table, and is shown as it."""
+    """Base of values that are shown as a table."""
 
     @property
     def table(self) -> "ReportTable":
@@ -112,7 +112,7 @@ class ReportTable(ShownAsTable):
     lead: tuple[str, ...] = ()
     """Sentences before the rows: what they rest on."""
     doubtful: frozenset[int] = frozenset()
-    """Rows whose estimates are not to be relied on, for the reason that the lead tells; pale, and marked."""
+    """Rows whose estimates are not reliable, for the reason that the lead gives; drawn pale, and marked."""
 
     @property
     def table(self) -> "ReportTable":
@@ -126,20 +126,20 @@ class ReportTable(ShownAsTable):
 
     def priced_records(self) -> list[dict[str, Cell]]:
         """Return the rows as ``records`` does, with the basis of each amount of money under ``<key>_basis``."""
-        money = [one for one in self.columns if one.form == "usd" or one.key == "cost"]
-        found = self.records()
-        for row, record in enumerate(found):
-            for one in money:
-                is_estimate = one.basis == "estimate" or (row, one.key) in self.estimates
-                record[f"{one.key}_basis"] = "estimate" if is_estimate else "fact"
-        return found
+        money = [column for column in self.columns if column.form == "usd" or column.key == "cost"]
+        records = self.records()
+        for row, record in enumerate(records):
+            for column in money:
+                is_estimate = column.basis == "estimate" or (row, column.key) in self.estimates
+                record[f"{column.key}_basis"] = "estimate" if is_estimate else "fact"
+        return records
 
     @property
     def text(self) -> str:
         """The table as plain text."""
-        head = [_plain(_titled(column)) for column in self.columns]
-        body = [[_plain(cell) for cell in row] for row in self._shown()]
-        widths = [max(map(len, one)) for one in zip(head, *body, strict=True)]
+        head = [_terminal_line(_column_title(column)) for column in self.columns]
+        body = [[_terminal_line(cell) for cell in row] for row in self._shown_rows()]
+        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         lines = [
             "  ".join(
                 cell.ljust(width) if column.form == "text" else cell.rjust(width)
@@ -147,19 +147,19 @@ class ReportTable(ShownAsTable):
             ).rstrip()
             for row in (head, *body)
         ]
-        told = [_plain(one) for one in (self.title, *self.lead)]
-        notes = [_plain(one) for one in self.notes]
-        return "\n\n".join([*told, "\n".join(lines), *notes])
+        opening = [_terminal_line(sentence) for sentence in (self.title, *self.lead)]
+        notes = [_terminal_line(note) for note in self.notes]
+        return "\n\n".join([*opening, "\n".join(lines), *notes])
 
     @property
     def markdown(self) -> str:
         """The table as Markdown."""
         rule = ["---" if column.form == "text" else "--:" for column in self.columns]
-        head = [_cell(_titled(column)) for column in self.columns]
+        head = [_cell(_column_title(column)) for column in self.columns]
         lines = [f"**{inline(self.title)}**", ""]
-        lines += [f"{inline(one)}\n" for one in self.lead]
+        lines += [f"{inline(sentence)}\n" for sentence in self.lead]
         lines += [f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
-        lines += [f"| {' | '.join(_cell(one) for one in row)} |" for row in self._shown()]
+        lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in self._shown_rows()]
         lines += [f"\n{inline(note)}" for note in self.notes]
         return "\n".join(lines)
 
@@ -167,7 +167,7 @@ class ReportTable(ShownAsTable):
     def html(self) -> str:
         """The table as an HTML fragment."""
         head = "".join(
-            f"<th {_style(column)} title={json_attribute(column.about)}>{in_html(clean(_titled(column)))}</th>"
+            f"<th {_style(column)} title={json_attribute(column.about)}>{in_html(clean(_column_title(column)))}</th>"
             for column in self.columns
         )
         body = "\n".join(
@@ -177,9 +177,9 @@ class ReportTable(ShownAsTable):
                 for cell, column in zip(row, self.columns, strict=True)
             )
             + "</tr>"
-            for number, row in enumerate(self._shown())
+            for number, row in enumerate(self._shown_rows())
         )
-        lead = "".join(f"<p>{in_html(clean(one))}</p>\n" for one in self.lead)
+        lead = "".join(f"<p>{in_html(clean(sentence))}</p>\n" for sentence in self.lead)
         notes = "\n".join(f"<p>{in_html(clean(note))}</p>" for note in self.notes)
         title = in_html(clean(self.title))
         return (
@@ -192,8 +192,13 @@ class ReportTable(ShownAsTable):
         return {
             "title": self.title,
             "columns": [
-                {"key": one.key, "title": one.title, "form": one.form, "basis": one.basis}
-                for one in self.columns
+                {
+                    "key": column.key,
+                    "title": column.title,
+                    "form": column.form,
+                    "basis": column.basis,
+                }
+                for column in self.columns
             ],
             "rows": self.records(),
             "estimates": [{"row": row, "key": key} for row, key in sorted(self.estimates)],
@@ -208,17 +213,22 @@ class ReportTable(ShownAsTable):
 
         return pd.DataFrame(self.records(), columns=[column.key for column in self.columns])
 
-    def _shown(self) -> list[list[str]]:
-        """Return the rows as they are shown; amounts of money in one column have as many decimals each."""
+    def _shown_rows(self) -> list[list[str]]:
+        """Return the rows as shown; amounts of money in one column have the same number of decimals."""
         digits = [
-            max((usd_digits(one) for row in self.rows if _is_number(one := row[place])), default=0)
+            max(
+                (usd_digits(amount) for row in self.rows if _is_number(amount := row[place])),
+                default=0,
+            )
             if column.form == "usd"
             else 0
             for place, column in enumerate(self.columns)
         ]
         shown = [
             [
-                marked(shown_cell(cell, column, most), (number, column.key) in self.estimates)
+                mark_estimate(
+                    shown_cell(cell, column, most), (number, column.key) in self.estimates
+                )
                 for cell, column, most in zip(row, self.columns, digits, strict=True)
             ]
             for number, row in enumerate(self.rows)
@@ -237,12 +247,17 @@ def table_of(
     estimates: frozenset[tuple[int, str]] = frozenset(),
 ) -> ReportTable:
     """Return a table with a row for each value."""
-    told = [(one, attrgetter(one.key)) if isinstance(one, TableColumn) else one for one in columns]
-    rows = tuple(tuple(tell(value) for _, tell in told) for value in values)
-    return ReportTable(title, tuple(one for one, _ in told), rows, notes, tuple(links), estimates)
+    readers = [
+        (column, attrgetter(column.key)) if isinstance(column, TableColumn) else column
+        for column in columns
+    ]
+    rows = tuple(tuple(tell(value) for _, tell in readers) for value in values)
+    return ReportTable(
+        title, tuple(column for column, _ in readers), rows, notes, tuple(links), estimates
+    )
 
 
-def marked(text: str, is_estimate: bool) -> str:  # noqa: FBT001  reads as a sentence where it is called
+def mark_estimate(text: str, is_estimate: bool) -> str:  # noqa: FBT001  reads as a sentence where it is called
     """Return a shown value with the sign of an estimate, where it is one."""
     return f"{ESTIMATED}{text}" if is_estimate and text != UNKNOWN else text
 
@@ -283,7 +298,7 @@ def json_attribute(text: str) -> str:
 _PALE = ' style="opacity:0.75;font-style:italic"'
 
 
-def _titled(column: TableColumn) -> str:
+def _column_title(column: TableColumn) -> str:
     return f"{ESTIMATED}{column.title}" if column.basis == "estimate" else column.title
 
 
@@ -292,7 +307,7 @@ def _style(column: TableColumn) -> str:
     return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
 
 
-def _plain(text: str) -> str:
+def _terminal_line(text: str) -> str:
     """Return text as one line for a terminal, since a recording may hold a terminal's commands."""
     return visible_line(text)
 

@@ -64,7 +64,7 @@ class TimelineMark:
 
 @dataclass(frozen=True, slots=True)
 class TimelinePicture:
-    """What the picture of a timeline shows."""
+    """The values that the picture of a timeline shows."""
 
     title: str
     sentence: str
@@ -90,7 +90,7 @@ def timeline_svg(picture: TimelinePicture) -> str:
     heights = [[layer[at] for at in columns] for layer in picture.layers]
     sums = [sum(column) for column in zip(*heights, strict=True)] if heights else []
     limits = [picture.limits[at] for at in columns] if picture.limits else []
-    top = _top(sums, limits)
+    top = _full_height(sums, limits)
     title = html.escape(one_line(picture.title) or "Session")
     body = [
         *_areas(picture.names, heights, top),
@@ -107,7 +107,7 @@ def timeline_svg(picture: TimelinePicture) -> str:
     )
 
 
-def _top(sums: Sequence[int], limits: Sequence[int]) -> int:
+def _full_height(sums: Sequence[int], limits: Sequence[int]) -> int:
     """Return the tokens at full height: the largest request, and its limit where that is not far above."""
     most = max([*sums, 1])
     limit = limits[sums.index(most)] if limits and most in sums else 0
@@ -128,7 +128,7 @@ def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> 
     sums = [0] * (len(heights[0]) if heights else 0)
     drawn = []
     for name, layer in zip(names, heights, strict=True):
-        sums = [below + one for below, one in zip(sums, layer, strict=True)]
+        sums = [below + height for below, height in zip(sums, layer, strict=True)]
         drawn.append((name, sums))
     for name, tops in reversed(drawn):
         steps = "".join(
@@ -138,19 +138,19 @@ def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> 
 
 
 def _limit(limits: Sequence[int], top: int) -> Iterator[str]:
-    known = [(place, one) for place, one in enumerate(limits) if 0 < one <= top]
+    known = [(place, limit) for place, limit in enumerate(limits) if 0 < limit <= top]
     if not known:
         return
     steps = "".join(
-        f"M{_x(place, len(limits))} {_y(one, top)}H{_x(place + 1, len(limits))}"
-        for place, one in known
+        f"M{_x(place, len(limits))} {_y(limit, top)}H{_x(place + 1, len(limits))}"
+        for place, limit in known
     )
     yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
 
 
 def _marks(marks: Sequence[TimelineMark], requests: int) -> Iterator[str]:
     for height, (kind, (colour, _)) in enumerate(_MARKS.items()):
-        places = [_x(one.request, requests) for one in marks if one.kind == kind]
+        places = [_x(mark.request, requests) for mark in marks if mark.kind == kind]
         lines = "".join(
             f"M{x} {TOP - 4 - 8 * height}v-6" for x in dict.fromkeys(places[:MOST_MARKS])
         )
@@ -170,7 +170,7 @@ def _axis(requests: int, top: int) -> Iterator[str]:
 
 def _legend(picture: TimelinePicture) -> Iterator[str]:
     entries = [(COLOURS.get(name, OTHER), kind_words(name)) for name in picture.names]
-    kinds = dict.fromkeys(one.kind for one in picture.marks)
+    kinds = dict.fromkeys(mark.kind for mark in picture.marks)
     entries += [_MARKS[kind] for kind in _MARKS if kind in kinds]
     if any(picture.limits):
         entries.append(("#d3453d", "limit (dashed)"))

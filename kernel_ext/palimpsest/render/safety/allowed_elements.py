@@ -26,7 +26,7 @@ _LOCAL = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE 
 
 
 def may_lead(address: str, *, local: bool = False) -> bool:
-    """Tell whether a link may lead there: to the web, to mail, within the page, or to a file beside it."""
+    """Return whether a link may lead there: to the web, to mail, within the page, or to a file beside it."""
     plain = address.lower()
     return plain.startswith(LINKS) or (local and _LOCAL.fullmatch(plain) is not None)
 

@@ -24,7 +24,7 @@ _TICKS = lazy_pattern(r"`+")
 _HARMFUL = lazy_pattern(
     r"<[A-Za-z/!?]|\]\(|\]\[|!\[|\$\$|\\begin\{|\\\\[\[(]|(?:script|data|file)\s*:", re.IGNORECASE
 )
-"""What could become a tag, a link, an image or maths in a dialect that does not recognise the code."""
+"""Characters that could form a tag, link, image or formula in a dialect that does not recognise the code."""
 _MARKUP = lazy_pattern(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
 _ENDS_MATHS = lazy_pattern(r"\$\$|\\end\{|\\\\[\])]")
 _LONGEST_FENCE = 24

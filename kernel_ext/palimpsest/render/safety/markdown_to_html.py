@@ -76,8 +76,8 @@ class _HtmlWriter(RendererHTML):
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         to = str(tokens[idx].attrs.get("href", ""))
-        env.setdefault("links", []).append(_leads(to))
-        return _opened(to) if env["links"][-1] else ""
+        env.setdefault("links", []).append(_is_link_target(to))
+        return _link_start(to) if env["links"][-1] else ""
 
     def link_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</a>" if env["links"].pop() else ""
@@ -100,25 +100,25 @@ def _heading(token: Token) -> str:
 
 
 def _link(label: str, to: str) -> str:
-    return f"{_opened(to)}{label or html.escape(to)}</a>" if _leads(to) else label
+    return f"{_link_start(to)}{label or html.escape(to)}</a>" if _is_link_target(to) else label
 
 
-def _leads(to: str) -> bool:
+def _is_link_target(to: str) -> bool:
     return may_lead(to) and may_lead(read_by_browser(to))
 
 
-def _opened(to: str) -> str:
+def _link_start(to: str) -> str:
     return f'<a href="{html.escape(to)}" rel="noopener noreferrer">'
 
 
 def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdown-it's interface
     """Parse a formula as one token, so that characters in it are not read as emphasis."""
-    found = _MATHS.match(state.src, state.pos) if state.src[state.pos] == "$" else None
-    if found is None:
+    match = _MATHS.match(state.src, state.pos) if state.src[state.pos] == "$" else None
+    if match is None:
         return False
     if not silent:
-        state.push("maths", "", 0).content = found[0]
-    state.pos = found.end()
+        state.push("maths", "", 0).content = match[0]
+    state.pos = match.end()
     return True
 
 

@@ -118,7 +118,7 @@ class _Reader:
             line = self.lines[self.at]
             self.at += 1
             bare = line.lstrip(" \t>") if indent > 3 or quoted else line.lstrip(" ")
-            if _closes(bare, fence):
+            if _closes_fence(bare, fence):
                 break
             body.append(_without(line, indent, quoted=quoted))
         self.after_blank = True
@@ -141,11 +141,11 @@ def _pieces(lines: list[str]) -> Iterator[_Code | list[str]]:
     reader = _Reader(lines)
     text: list[str] = []
     while reader.at < len(reader.lines):
-        found = reader.code() or reader.nested()
-        if found is not None:
-            yield [*text, found.marker] if found.marker else text
+        piece = reader.code() or reader.nested()
+        if piece is not None:
+            yield [*text, piece.marker] if piece.marker else text
             text = []
-            yield found
+            yield piece
         else:
             text.append(reader.text())
     yield text
@@ -155,7 +155,7 @@ def _opens(fence: re.Match[str]) -> bool:
     return not (fence["fence"].startswith("`") and "`" in fence["info"])
 
 
-def _closes(line: str, fence: str) -> bool:
+def _closes_fence(line: str, fence: str) -> bool:
     bare = line.rstrip(" \t")
     return len(bare) >= len(fence) and not bare.strip(fence[0]) and bare.startswith(fence)
 
@@ -219,10 +219,10 @@ def _text(text: str) -> str:
         maths = _maths(match)
         if maths is None:
             continue
-        safe += _plain(text[at : match.start()])
+        safe += _plain_text(text[at : match.start()])
         safe += " " + maths if safe.endswith("$") and maths.startswith("$") else maths
         at = match.end()
-    return safe + _plain(text[at:])
+    return safe + _plain_text(text[at:])
 
 
 def _maths(match: re.Match[str]) -> str | None:
@@ -241,7 +241,7 @@ def _maths(match: re.Match[str]) -> str | None:
     return f"\n\n{body}\n\n" if name == "whole" else f"\n\n$${edge}{body}{edge}$$\n\n"
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     text = _ESCAPED_SIGN.sub(
         r"\1\2", text
     )  # an entity after a backslash would show as it is spelled
@@ -290,15 +290,15 @@ def _host_text(host: str) -> str:
 
 
 def _link(match: re.Match[str]) -> str:
-    return match[0] if _leads(match["to"]) else "] (link removed)"
+    return match[0] if _is_link_target(match["to"]) else "] (link removed)"
 
 
 def _disarm(match: re.Match[str]) -> str:
     first = re.match(r"\s*([^\s)]*)", match["to"])
-    return "](" if first and _leads(first[1]) else "]&#40;"
+    return "](" if first and _is_link_target(first[1]) else "]&#40;"
 
 
-def _leads(destination: str) -> bool:
+def _is_link_target(destination: str) -> bool:
     plain = read_by_browser(destination)
     return not plain or may_lead(plain, local=True)
 

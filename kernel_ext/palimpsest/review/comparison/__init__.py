@@ -1,1 +1,1 @@
-"""Compare policies and sessions in numbers: cost, caches and their breaks, what was forgotten, and why."""
+"""Compare policies over a session in numbers: cost, cache, what was forgotten, and the agent's own rule."""

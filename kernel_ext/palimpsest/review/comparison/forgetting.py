@@ -1,7 +1,7 @@
-"""What a policy made the agent forget: calls that were repeated, and names that it needed and no longer saw.
+"""Count what a policy made the agent forget: repeated calls, and names that an answer used and no longer saw.
 
-Counted over the recorded actions, so it is a lower bound: the real agent, which saw less, might have read
-more again. No model judges anything.
+Counted over the recorded actions, so it is a lower bound: the real agent, which saw less, might have read more again.
+No model judges anything.
 """
 
 from collections import Counter
@@ -11,49 +11,53 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from palimpsest.context.compaction.names import kind_of_name
-from palimpsest.review.comparison.references import NameUse, References
-from palimpsest.review.replay.fetch_cost import fetch_cost
-from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.replay.simulation import Simulation
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.context_policies.replay.fetch_cost import fetch_cost
+from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.review.request_contents.shown_items import shows_name
+from palimpsest.review.tables.references import NameUse, References
 from palimpsest.transcript.growing_lists import GrownColumns, GrownRows
 from palimpsest.transcript.timeline import Timeline
 
 
 class Forgotten(NamedTuple):
-    """What was forgotten in a simulated session, by the names of its figures."""
+    """Counts of what was forgotten in a simulated session; the names are those of its figures."""
 
     repeated: int
     """Calls with the same tool and input as an earlier one whose result was no longer whole."""
     retention: float | None
     """Share of the uses of names in the context whose name was still shown; None where no name was used."""
     retention_by_kind: Mapping[str, float]
-    """The same for each kind of names, as far as some were used."""
+    """The same share for each kind of names that was used."""
     repair: float
-    """What it would cost to fetch again what was needed and gone: one more request for each result."""
+    """Cost of fetching needed results that are no longer shown: one more request for each result."""
 
 
-def forgotten(simulation: Simulation, references: References, price: PriceProfile) -> Forgotten:
-    """Return what was forgotten."""
+def find_forgotten(
+    simulation: Simulation, references: References, price: PriceProfile
+) -> Forgotten:
+    """Return the counts of what the agent would have forgotten under the policy of a replay."""
     timeline = simulation.timeline
-    never = len(timeline.requests)
-    until = {item: those[0].request for item, those in timeline.by_item.items()}
+    after_all = len(timeline.requests)
+    first_not_whole = {item: group[0].request for item, group in timeline.by_item.items()}
     repeated = sum(
-        request >= until.get(result, never) and timeline.at(result, request) is not None
-        for request, result in timeline.of_items("repeated calls", _repeated)
+        request >= first_not_whole.get(result, after_all)
+        and timeline.at(result, request) is not None
+        for request, result in timeline.of_items("repeated calls", _repeated_calls)
     )
-    missed = [*chain.from_iterable(_lost_uses(timeline, references, until))]
-    lost = Counter(kind_of_name(use.name) for use in missed)
+    lost_uses = [*chain.from_iterable(_lost_uses(timeline, references, first_not_whole))]
+    lost_by_kind = Counter(kind_of_name(use.name) for use in lost_uses)
     fetched: dict[int, int] = {}
-    for use in missed:
+    for use in lost_uses:
         if fetched.keys().isdisjoint(use.sources):
             fetched[max(use.sources)] = use.request
     uses = len(references.uses)
     return Forgotten(
         repeated=repeated,
-        retention=(uses - len(missed)) / uses if uses else None,
+        retention=(uses - len(lost_uses)) / uses if uses else None,
         retention_by_kind={
-            kind: (needed - lost[kind]) / needed for kind, needed in references.needed.items()
+            kind: (needed - lost_by_kind[kind]) / needed
+            for kind, needed in references.needed.items()
         },
         repair=sum(
             fetch_cost(simulation, request, item, price) for item, request in fetched.items()
@@ -62,48 +66,55 @@ def forgotten(simulation: Simulation, references: References, price: PriceProfil
 
 
 def _lost_uses(
-    timeline: Timeline, references: References, until: Mapping[int, int]
+    timeline: Timeline, references: References, first_not_whole: Mapping[int, int]
 ) -> Sequence[Sequence[NameUse]]:
-    """Return, by request, the uses of names that it did not show any more; judged once in a session that grows.
+    """Return, by request, the uses of names that the request no longer showed.
 
-    ``until`` is where each item was shown otherwise first.
+    ``first_not_whole`` is the first request at which each item was no longer whole. Requests of a growing session are judged
+    once.
     """
     moves = timeline.transitions
-    told = {one.item for one in moves if one.shown or one.state == "whole"}
-    summaries = dict.fromkeys(one.item for one in moves if one.state == "summarised" and one.shown)
+    readable_again = {move.item for move in moves if move.shown or move.state == "whole"}
+    summaries = dict.fromkeys(
+        transition.item
+        for transition in moves
+        if transition.state == "summarised" and transition.shown
+    )
     by_request = groupby(references.uses, key=attrgetter("request"))
-    uses = {request: tuple(those) for request, those in by_request}
-    never = len(timeline.requests)
+    uses = {request: tuple(group) for request, group in by_request}
+    after_all = len(timeline.requests)
 
     def is_shown(use: NameUse) -> bool:
-        # Most names are still where they came last; of the others few are whole again, or in what stands for an item.
+        # Most names are still in their newest item; few of the others are whole again, or in a placeholder.
         return (
-            use.request < until.get(use.newest, never)
+            use.request < first_not_whole.get(use.newest, after_all)
             or any(
-                use.request < until.get(one, never)
-                or (one in told and shows_name(timeline, one, use.request, use.name))
-                for one in use.sources
+                use.request < first_not_whole.get(holder, after_all)
+                or (
+                    holder in readable_again and shows_name(timeline, holder, use.request, use.name)
+                )
+                for holder in use.sources
             )
-            or _any_tells(timeline, summaries, use)
+            or _any_summary_contains(timeline, summaries, use)
         )
 
-    grown: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
-    return grown.of(
+    rows: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
+    return rows.of(
         lambda at, _: [use for use in uses.get(at, ()) if not is_shown(use)],
         timeline.requests,
-        [uses.get(one.index) for one in timeline.requests],
-        [timeline.by_request.get(one.index) for one in timeline.requests],
+        [uses.get(timeline_request.index) for timeline_request in timeline.requests],
+        [timeline.by_request.get(timeline_request.index) for timeline_request in timeline.requests],
     )
 
 
-def _any_tells(timeline: Timeline, summaries: Iterable[int], use: NameUse) -> bool:
-    """Return whether a summary that a request showed holds a name, wherever that came from."""
-    shown = (timeline.at(one, use.request) for one in summaries)
-    return any(one is not None and one.shown and use.name in one.shown for one in shown)
+def _any_summary_contains(timeline: Timeline, summaries: Iterable[int], use: NameUse) -> bool:
+    """Return whether a summary shown in a request contains the name, whatever its source."""
+    shown = (timeline.at(summary, use.request) for summary in summaries)
+    return any(state is not None and state.shown and use.name in state.shown for state in shown)
 
 
-def _repeated(timeline: Timeline) -> tuple[tuple[int, int], ...]:
-    """Return for each call that was made before with the same input its request, and the result of that before."""
+def _repeated_calls(timeline: Timeline) -> tuple[tuple[int, int], ...]:
+    """Return, for each call that repeats the input of an earlier one, its request and the earlier call's result."""
     items = timeline.items
     kinds: GrownColumns = timeline.earlier.setdefault("results and calls", GrownColumns())
     columns = kinds.of(
@@ -115,7 +126,7 @@ def _repeated(timeline: Timeline) -> tuple[tuple[int, int], ...]:
     )
     results = {item.group: item.index for item in compress(items, columns["result"])}
     newest: dict[str, str] = {}
-    found: list[tuple[int, int]] = []
+    repeats: list[tuple[int, int]] = []
     calls = columns["call"]
     for request in timeline.requests:
         for index in calls[slice(*request.answer)]:
@@ -124,6 +135,6 @@ def _repeated(timeline: Timeline) -> tuple[tuple[int, int], ...]:
             item = items[index]
             before = results.get(newest.get(item.input_hash, ""))
             if before is not None and before < request.items:
-                found.append((request.index, before))
+                repeats.append((request.index, before))
             newest[item.input_hash] = item.group
-    return tuple(found)
+    return tuple(repeats)

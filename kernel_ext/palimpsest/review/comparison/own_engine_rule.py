@@ -1,40 +1,41 @@
-"""Whether our own rule, as a session of ours recorded it, acts where that session was compacted and its results were cleared.
+"""Check whether the recorded policy of a session of ours acts where that session was compacted or cleared.
 
-The policy of each request is in the log, so that nothing is taken: the session is replayed from sizes under it, and what the
-replay does is held against what the live loop did. A request of another policy than the one before is compared with its own.
+The log has the policy of each request, so nothing is assumed: the session is replayed from sizes under these policies,
+and the result is compared with what the live loop did. Each request is compared with a replay under its own policy.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from palimpsest.context_policies.engine_presets.engine_policies import EnginePolicy
+from palimpsest.context_policies.interface.policy import ContextPolicy, Probe
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.replay.simulation import Simulation, simulate
+from palimpsest.model.tokenizer import rough_words
 from palimpsest.review.comparison.own_rule import (
     OwnRule,
-    beginnings,
-    beside,
     compactions_of,
-    matched,
+    first_of_runs,
+    matched_compactions,
+    neighbours,
     with_coming,
 )
-from palimpsest.review.policies.engine_policies import EnginePolicy
-from palimpsest.review.policies.policy import ContextPolicy, Probe
-from palimpsest.review.replay.ruler import Ruler
-from palimpsest.review.replay.simulation import Simulation, simulate
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import Timeline
 
 PRUNE = "prune/"
-"""How the rule begins by which the log tells that an old result was cleared or shortened."""
+"""Prefix of the rules under which the log records that an old result was cleared or shortened."""
 
 CHANGED = "The policy changed during the session: {count} were recorded, and each request is compared with its own."
 
 
-class _Acts(NamedTuple):
-    """What a policy does in a replay of the requests at which it held."""
+class _ReplayDecisions(NamedTuple):
+    """The decisions of a policy in a replay, at the requests for which it was configured."""
 
     compactions: frozenset[int]
     reduced: frozenset[tuple[int, int]]
-    """Items and the requests from which on they are shown cleared or shortened."""
+    """Items, each with the request from which on it is cleared or shortened."""
     probe: Probe | None
 
 
@@ -44,7 +45,7 @@ def own_engine_rule(
     policies: Mapping[str, Policy],
     replay: Callable[[ContextPolicy], Simulation] | None = None,
 ) -> OwnRule | None:
-    """Return how our own rule fits a session of ours; None where no policy was recorded with it, or no request was sent.
+    """Return how the recorded policy fits a session of ours; None without a recorded policy, or without a request.
 
     ``policies`` are those of the requests, by the ids of their answers' messages. ``replay`` keeps what it replayed of this
     timeline; without it each policy is replayed here.
@@ -54,67 +55,86 @@ def own_engine_rule(
     coming = with_coming(timeline)
     if replay is None or coming is not timeline:
         replay = partial(simulate, coming, ruler=ruler)
-    held = _policy_of_each(coming, policies)
-    if not held:
+    policy_by_request = _policy_of_each(coming, policies)
+    if not policy_by_request:
         return None
-    different = tuple(dict.fromkeys(held))
-    acts = [_acts(replay, policy, held) for policy in different]
+    different = tuple(dict.fromkeys(policy_by_request))
+    decisions = [_decisions_of(replay, policy, policy_by_request) for policy in different]
     by_hand, recorded = compactions_of(timeline, failed=False)
-    compacts = frozenset().union(*(one.compactions for one in acts))
-    found = matched(recorded, compacts.difference({*by_hand}.difference(recorded)))
-    reduced = frozenset().union(*(one.reduced for one in acts))
+    compacts = frozenset().union(*(decision.compactions for decision in decisions))
+    matched = matched_compactions(recorded, compacts.difference({*by_hand}.difference(recorded)))
+    reduced = frozenset().union(*(decision.reduced for decision in decisions))
     cleared = sorted(
-        {(one.request, one.item) for one in timeline.transitions if one.rule.startswith(PRUNE)}
+        {
+            (transition.request, transition.item)
+            for transition in timeline.transitions
+            if transition.rule.startswith(PRUNE)
+        }
     )
-    again = {
-        (at, item) for at, item in cleared if any((item, near) in reduced for near in beside(at))
+    matched_clearings = {
+        (request, item)
+        for request, item in cleared
+        if any((item, near) in reduced for near in neighbours(request))
     }
-    lost = {at for at, item in cleared if (at, item) not in again}
-    probe = next((one.probe for one in reversed(acts) if one.probe is not None), None)
-    attempts = {at for side in compactions_of(timeline) for at in side}
-    newest = held[-1]
+    unmatched = {request for request, item in cleared if (request, item) not in matched_clearings}
+    probe = next((made.probe for made in reversed(decisions) if made.probe is not None), None)
+    attempts = {request for side in compactions_of(timeline) for request in side}
+    newest = policy_by_request[-1]
     return OwnRule(
         preset=EnginePolicy.of(newest).name,
-        window=max(one.window for one in timeline.requests),
+        window=max(request.window for request in timeline.requests),
         threshold=probe.threshold if probe is not None else 0.0,
         unit=probe.unit if probe is not None else "tokens",
         measured=probe.signal if probe is not None else "",
         of=len(recorded),
-        at=tuple(one for one in recorded if one in found),
-        missed=tuple(one for one in recorded if one not in found),
-        extra=beginnings(compacts.difference(*map(beside, attempts))),
+        at=tuple(index for index in recorded if index in matched),
+        missed=tuple(index for index in recorded if index not in matched),
+        extra=first_of_runs(compacts.difference(*map(neighbours, attempts))),
         by_hand=by_hand,
         unclear=(),
-        stated=(CHANGED.format(count=len(different)),) if len(different) > 1 else (),
-        cleared=tuple(sorted({at for at, _ in cleared} - lost)),
-        uncleared=tuple(sorted(lost)),
+        stated=(
+            *((CHANGED.format(count=len(different)),) if len(different) > 1 else ()),
+            *rough_words(one.estimator for one in different),
+        ),
+        cleared=tuple(sorted({request for request, _ in cleared} - unmatched)),
+        uncleared=tuple(sorted(unmatched)),
     )
 
 
 def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
-    """Return the policy of each request: its own, or that of the request before; empty where none is recorded at all."""
-    newest = next((policies[one.id] for one in timeline.requests if one.id in policies), None)
-    found = []
-    for one in timeline.requests:
-        newest = policies.get(one.id, newest)
+    """Return the policy of each request: its own, or that of the request before; empty where no policy is recorded."""
+    newest = next((policies[sent.id] for sent in timeline.requests if sent.id in policies), None)
+    policy_by_request = []
+    for request in timeline.requests:
+        newest = policies.get(request.id, newest)
         if newest is not None:
-            found.append(newest)
-    return found
+            policy_by_request.append(newest)
+    return policy_by_request
 
 
-def _acts(
-    replay: Callable[[ContextPolicy], Simulation], policy: Policy, held: Sequence[Policy]
-) -> _Acts:
+def _decisions_of(
+    replay: Callable[[ContextPolicy], Simulation],
+    policy: Policy,
+    policy_by_request: Sequence[Policy],
+) -> _ReplayDecisions:
     rule = EnginePolicy.of(policy)
-    found = replay(rule)
-    mine = [
-        one
-        for one in found.timeline.transitions
-        if one.rule == rule.name and one.request < len(held) and held[one.request] == policy
+    simulation = replay(rule)
+    own_transitions = [
+        transition
+        for transition in simulation.timeline.transitions
+        if transition.rule == rule.name
+        and transition.request < len(policy_by_request)
+        and policy_by_request[transition.request] == policy
     ]
-    tokens = (one.probe for one in reversed(found.probes) if one.probe.unit == "tokens")
-    return _Acts(
-        frozenset(one.request for one in mine if one.state == "summarised"),
-        frozenset((one.item, one.request) for one in mine if one.state != "summarised"),
-        next((one for one in tokens if one.threshold), None),
+    tokens = (probe.probe for probe in reversed(simulation.probes) if probe.probe.unit == "tokens")
+    return _ReplayDecisions(
+        frozenset(
+            transition.request for transition in own_transitions if transition.state == "summarised"
+        ),
+        frozenset(
+            (transition.item, transition.request)
+            for transition in own_transitions
+            if transition.state != "summarised"
+        ),
+        next((probe for probe in tokens if probe.threshold), None),
     )

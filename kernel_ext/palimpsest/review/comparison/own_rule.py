@@ -1,16 +1,14 @@
-"""Whether the rule of the agent that was recorded acts where the agent compacted by itself.
+"""Check whether the recorded agent's own rule acts where the agent compacted by itself.
 
-The preset of the agent looks at each recorded request as it was, with the window that the recording tells or that has to
-be taken; where its threshold is passed, it is compared with the recorded compactions. What the recording does
-not tell is stated and marked, and nothing is fitted in silence.
+The agent's preset looks at each recorded request, with the recorded or an assumed window; where its threshold is
+passed, the request is compared with the recorded compactions. Assumptions are stated in sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.review.comparison.taken_windows import RecordedAgent, TakenWindows, taken_windows
-from palimpsest.review.policies.measured import NOT_REPORTED
-from palimpsest.review.policies.policy import (
+from palimpsest.context_policies.calibration.fit import fit_ruler
+from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
     Decided,
     PolicyView,
@@ -18,16 +16,17 @@ from palimpsest.review.policies.policy import (
     SessionFacts,
     When,
 )
-from palimpsest.review.policies.recorded_policy import Recorded, RecordedPolicy
-from palimpsest.review.policies.registry import get
-from palimpsest.review.policies.summarising import Summarise
-from palimpsest.review.replay.fit import fit_ruler
-from palimpsest.review.replay.growing_replay import GrowingReplay
-from palimpsest.review.replay.ruler import Ruler
+from palimpsest.context_policies.interface.recorded_policy import Recorded, RecordedPolicy
+from palimpsest.context_policies.items.measured import NOT_REPORTED
+from palimpsest.context_policies.presets.summarising import Summarise
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.registry import get
+from palimpsest.context_policies.replay.growing_replay import GrowingReplay
+from palimpsest.review.prices.taken_windows import RecordedAgent, TakenWindows, taken_windows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-BESIDE = 1
-"""Requests by which the rule may act earlier or later than the agent did."""
+NEIGHBOUR_DISTANCE = 1
+"""Number of requests by which the rule may act earlier or later than the agent did."""
 
 AGENTS: Mapping[str, RecordedAgent] = {
     "claude-code": RecordedAgent(("claude_code.auto",), tells_cause=True),
@@ -39,17 +38,18 @@ AGENTS: Mapping[str, RecordedAgent] = {
     "openhands": RecordedAgent(("openhands.llm_v1", "openhands.llm"), tells_cause=True),
     "pi": RecordedAgent(("pi.compact",), tells_cause=False, by_model=True),
 }
-"""By the name of the format. Codex records 95 per cent of the model's window (``effective_context_window_percent``)."""
+"""The preset of each agent's own rule, by the name of the format. Codex records 95 per cent of the model's window
+(``effective_context_window_percent``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnRule:
-    """How the recorded agent's own rule fits its recorded compactions; requests are numbered from 0."""
+    """How the own rule of the recorded agent fits its recorded compactions; requests are numbered from 0."""
 
     preset: str
-    """The rule, with the numbers that it was given."""
+    """The rule with its numbers."""
     window: int
-    """Tokens of the window that it was given; 0 where its threshold is no number of tokens."""
+    """Tokens of the window that it was given; 0 where its threshold is not a number of tokens."""
     threshold: float
     unit: str
     measured: str
@@ -57,45 +57,45 @@ class OwnRule:
     of: int
     """Recorded automatic compactions."""
     at: tuple[int, ...]
-    """The requests of those of them at which the rule acts, or at most one request beside."""
+    """Requests of the automatic compactions at which the rule acts, or at most one request away."""
     missed: tuple[int, ...]
-    """The requests of the others."""
+    """Requests of the automatic compactions that the rule misses."""
     extra: tuple[int, ...]
-    """The first requests of those runs in which the rule acts and the agent did not."""
+    """Requests at which the rule acts and the agent did not; of a run of requests, the first."""
     by_hand: tuple[int, ...]
-    """The requests of compactions that a person asked for."""
+    """Requests of compactions that the user requested."""
     unclear: tuple[int, ...]
-    """Those below the threshold of which the recording does not tell who asked for them."""
+    """Requests of compactions below the threshold for which the recording does not state who requested them."""
     stated: tuple[str, ...]
-    """What was taken since the recording does not tell it, and what it must have been; a sentence each."""
+    """Assumptions about facts that the recording does not state, a sentence each."""
     cleared: tuple[int, ...] = ()
-    """Of a session of ours: the requests before which old results were cleared or shortened as the rule does."""
+    """For a session of ours: requests at which old results were cleared or shortened as by the rule."""
     uncleared: tuple[int, ...] = ()
-    """Those of them at which the rule leaves a result that was recorded as cleared."""
+    """Requests at which a result was recorded as cleared that the rule would not clear."""
 
     @property
     def found(self) -> int:
-        """How many of the automatic compactions the rule acts at."""
+        """The number of automatic compactions at which the rule acts."""
         return len(self.at)
 
     @property
     def holds(self) -> bool:
-        """The rule acts at all automatic compactions and clearings, and nowhere else."""
+        """Whether the rule acts at all automatic compactions and clearings, and nowhere else."""
         return not self.missed and not self.extra and not self.uncleared
 
     @property
     def words(self) -> str:
         """The result as the end of a sentence: ``this agent's own rule found 1 of 1 compactions, at request 62``."""
         clearings = len(self.cleared) + len(self.uncleared)
-        told = "this agent's own rule"
+        text = "this agent's own rule"
         if self.of or not clearings:
-            told += _found(self.at, self.of, "compaction")
+            text += _found_words(self.at, self.of, "compaction")
         if clearings:
-            told += " and" if self.of else ""
-            told += _found(self.cleared, clearings, "clearing")
+            text += " and" if self.of else ""
+            text += _found_words(self.cleared, clearings, "clearing")
         if self.extra:
-            told += f", and acts where the agent did not, at request {_numbers(self.extra)}"
-        return told
+            text += f", and acts where the agent did not, at request {_numbers_text(self.extra)}"
+        return text
 
 
 def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
@@ -105,27 +105,27 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
         return None
     counted = ruler or fit_ruler(timeline)
     coming = with_coming(timeline)
-    tried = [
-        _compared(coming, agent, preset, windows, counted)
+    attempts = [
+        _compare(coming, agent, preset, windows, counted)
         for preset in agent.presets
         for windows in taken_windows(coming, agent, preset)
     ]
-    # Where a list of models and the preset say different windows, the recorded compactions decide.
-    return max(tried, key=lambda one: one.found)
+    # Where a list of models and the preset give different windows, the recorded compactions decide.
+    return max(attempts, key=lambda attempt: attempt.found)
 
 
 def with_coming(timeline: Timeline) -> Timeline:
-    """Return the recording with a request that was not sent any more, where the newest compaction is before that."""
+    """Return the recording with one more request, if the newest compaction comes after the last request."""
     count, last = len(timeline.requests), timeline.requests[-1]
-    if all(one.request < count for one in timeline.events):
+    if all(event.request < count for event in timeline.events):
         return timeline
     items = len(timeline.items)
     coming = TimelineRequest(count, "", last.turn, items, (items, items), model=last.model)
     return replace(timeline, requests=(*timeline.requests, coming), earlier={})
 
 
-class _WatchedRecording(RecordedPolicy):
-    """The recording, in which a rule looks at every request before the agent changed it, and decides nothing."""
+class _ProbedRecording(RecordedPolicy):
+    """A policy that applies the rule at every recorded request, records its probe, and changes nothing."""
 
     def __init__(self, timeline: Timeline, rule: ContextPolicy, first: int = 0) -> None:
         super().__init__(first)
@@ -134,16 +134,16 @@ class _WatchedRecording(RecordedPolicy):
         self._facts = SessionFacts(timeline, 0, 0)
         self.when: When = rule.when
         self.probes: dict[int, Probe | None] = {}
-        """By request: what the rule looked at before it, at the end of the turn before where that passed its threshold."""
+        """The rule's probe at each request, or at the end of the turn before if that passed the threshold."""
 
-    def going_on(self, timeline: Timeline, first: int) -> "_WatchedRecording":
-        """Return one that knows what this one looked at before a request."""
-        made = _WatchedRecording(timeline, self._rule, first)
-        made.probes = {**self.probes}
-        return made
+    def continued_on(self, timeline: Timeline, first: int) -> "_ProbedRecording":
+        """Return a policy that continues with the probes of this one before a request."""
+        continued = _ProbedRecording(timeline, self._rule, first)
+        continued.probes = {**self.probes}
+        return continued
 
     def step(self, state: Recorded, view: PolicyView) -> Decided:
-        """Ask the rule, then repeat what was decided before this request."""
+        """Record the rule's probe, then repeat the recorded decisions."""
         rule, start = self._rule, self._rule.start(self._facts)
         if isinstance(rule, Summarise):  # what it would replace is a walk through all items
             probe: Probe | None = rule.probe(start, view)
@@ -157,70 +157,73 @@ class _WatchedRecording(RecordedPolicy):
         return super().step(state, view)
 
 
-def _compared(
+def _compare(
     timeline: Timeline, agent: RecordedAgent, preset: str, windows: TakenWindows, ruler: Ruler
 ) -> OwnRule:
-    """Return the rule's acts beside the recorded compactions."""
+    """Return how the rule's acts compare with the recorded compactions."""
     rules = {
-        window: get(preset, window=window) if window else get(preset) for window in {*windows.of}
+        window: get(preset, window=window) if window else get(preset)
+        for window in {*windows.by_request}
     }
-    looked = _looked_at(timeline, windows.of, rules, ruler)
-    passed = {at for at, one in enumerate(looked) if one is not None and one.passed}
+    probes = _probe_by_request(timeline, windows.by_request, rules, ruler)
+    passed = {request for request, probe in enumerate(probes) if probe is not None and probe.passed}
     by_hand, automatic = compactions_of(timeline)
-    checked = [at for at in automatic if _at(looked, at) is not None]
-    near = matched(checked, passed.difference({*by_hand}.difference(automatic)))
-    unclear = tuple(
-        at for at in automatic if at not in near and (not agent.tells_cause or at not in checked)
+    checked = [request for request in automatic if _at(probes, request) is not None]
+    matched = matched_compactions(checked, passed.difference({*by_hand}.difference(automatic)))
+    unexplained = tuple(
+        request
+        for request in automatic
+        if request not in matched and (not agent.tells_cause or request not in checked)
     )
-    counted = tuple(at for at in automatic if at not in unclear)
-    extra = beginnings(passed.difference(*map(beside, (*by_hand, *automatic))))
-    known = [one for one in looked if one is not None]
-    found = OwnRule(
+    counted = tuple(request for request in automatic if request not in unexplained)
+    extra = first_of_runs(passed.difference(*map(neighbours, (*by_hand, *automatic))))
+    conditions = [condition for condition in probes if condition is not None]
+    rule_result = OwnRule(
         preset=rules[max(rules)].name,
         window=max(rules),
-        threshold=max((one.threshold for one in known), default=0.0),
-        unit=known[-1].unit if known else "tokens",
-        measured=next((one.signal for one in reversed(known)), ""),
+        threshold=max((condition.threshold for condition in conditions), default=0.0),
+        unit=conditions[-1].unit if conditions else "tokens",
+        measured=next((condition.signal for condition in reversed(conditions)), ""),
         of=len(counted),
-        at=tuple(at for at in counted if at in near),
-        missed=tuple(at for at in counted if at not in near),
+        at=tuple(request for request in counted if request in matched),
+        missed=tuple(request for request in counted if request not in matched),
         extra=extra,
         by_hand=by_hand,
-        unclear=unclear,
+        unclear=unexplained,
         stated=windows.stated,
     )
-    more = [*_of_unclear(found, looked), *_must_have_been(found, looked, (*by_hand, *automatic))]
-    return replace(found, stated=(*windows.stated, *more))
+    more = [
+        *_unclear_sentences(rule_result, probes),
+        *_threshold_bounds(rule_result, probes, (*by_hand, *automatic)),
+    ]
+    return replace(rule_result, stated=(*windows.stated, *more))
 
 
-def _looked_at(
+def _probe_by_request(
     timeline: Timeline,
     windows: Sequence[int],
     rules: Mapping[int, ContextPolicy],
     ruler: Ruler,
 ) -> list[Probe | None]:
-    """Return what the rule looked at before each request, with its threshold at the window of the request's model."""
+    """Return the rule's probe at each request, with its threshold at the window of the request's model."""
     probes = {}
     for window, rule in rules.items():
         name = f"own rule {rule.name} {window}"
         growing: GrowingReplay | None = timeline.earlier.get(name)
         if growing is None or growing.ruler != ruler:
-            growing = GrowingReplay(ruler, _WatchedRecording(timeline, rule))
+            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule))
             timeline.earlier[name] = growing
         replay = growing.replay(timeline)
         replay.advance(len(timeline.requests))
-        assert isinstance(replay.policy, _WatchedRecording)
+        assert isinstance(replay.policy, _ProbedRecording)
         probes[window] = replay.policy.probes
     return [
-        _first_condition(probes[windows[one.index]].get(one.index)) for one in timeline.requests
+        _first_condition(probes[windows[sent.index]].get(sent.index)) for sent in timeline.requests
     ]
 
 
 def _first_condition(probe: Probe | None) -> Probe | None:
-    """Return the threshold of a rule, whatever held it back after that was passed.
-
-    None where it has none, and where it counts reported tokens and none were reported yet.
-    """
+    """Return the probe of the rule's threshold; None without one, and before any tokens were reported."""
     while probe is not None and probe.after is not None:
         probe = probe.after
     if probe is None or not probe.threshold or probe.signal == NOT_REPORTED:
@@ -231,91 +234,101 @@ def _first_condition(probe: Probe | None) -> Probe | None:
 def compactions_of(
     timeline: Timeline, *, failed: bool = True
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the requests before which a person had the session compacted, and those before which the agent did.
+    """Return the requests before which the user requested a compaction, and those before which the agent compacted.
 
-    Before one request both may have happened. Without ``failed`` only those count that replaced something.
+    Both may happen before one request. Without ``failed``, only compactions that replaced something count.
     """
-    found = {
-        (one.request, one.cause == "by hand")
-        for one in timeline.events
-        if one.kind == "compact" or (failed and one.kind.startswith("compact"))
+    compactions = {
+        (event.request, event.cause == "by hand")
+        for event in timeline.events
+        if event.kind == "compact" or (failed and event.kind.startswith("compact"))
     }
-    by_hand = tuple(sorted(at for at, asked in found if asked))
-    return by_hand, tuple(sorted(at for at, asked in found if not asked))
+    by_hand = tuple(sorted(request for request, asked in compactions if asked))
+    return by_hand, tuple(sorted(request for request, asked in compactions if not asked))
 
 
-def matched(compactions: Sequence[int], acts: Iterable[int]) -> frozenset[int]:
-    """Return the compactions at which a rule acts, or at most one request beside; one act is of one compaction."""
-    left = {*acts}
-    found = set()
-    for distance in ((0,), (-BESIDE, BESIDE)):
-        for at in compactions:
-            near = next((at + one for one in distance if at + one in left), None)
-            if at not in found and near is not None:
-                found.add(at)
-                left.discard(near)
-    return frozenset(found)
+def matched_compactions(compactions: Sequence[int], acts: Iterable[int]) -> frozenset[int]:
+    """Return the compactions at which a rule acts, or at most one request away; each act matches one compaction."""
+    unmatched_acts = {*acts}
+    matched = set()
+    for distance in ((0,), (-NEIGHBOUR_DISTANCE, NEIGHBOUR_DISTANCE)):
+        for request in compactions:
+            act = next(
+                (request + offset for offset in distance if request + offset in unmatched_acts),
+                None,
+            )
+            if request not in matched and act is not None:
+                matched.add(request)
+                unmatched_acts.discard(act)
+    return frozenset(matched)
 
 
-def beside(request: int) -> range:
-    """Return the requests that count as one and the same."""
-    return range(request - BESIDE, request + BESIDE + 1)
+def neighbours(request: int) -> range:
+    """Return the requests that are close enough to a request to count as the same."""
+    return range(request - NEIGHBOUR_DISTANCE, request + NEIGHBOUR_DISTANCE + 1)
 
 
-def beginnings(requests: Iterable[int]) -> tuple[int, ...]:
-    """Return the first requests of runs."""
-    those = {*requests}
-    return tuple(sorted(one for one in those if one - 1 not in those))
+def first_of_runs(requests: Iterable[int]) -> tuple[int, ...]:
+    """Return the first request of each run of consecutive requests."""
+    chosen = {*requests}
+    return tuple(sorted(place for place in chosen if place - 1 not in chosen))
 
 
-def _of_unclear(found: OwnRule, looked: Sequence[Probe | None]) -> Iterator[str]:
-    for at in found.unclear:
-        seen = _at(looked, at)
+def _unclear_sentences(result: OwnRule, probes: Sequence[Probe | None]) -> Iterator[str]:
+    for request in result.unclear:
+        seen = _at(probes, request)
         if seen is None:
-            yield f"Nothing was reported before the compaction before request {at + 1}, so that it cannot be checked."
+            yield f"Nothing was reported before the compaction before request {request + 1}, so that it cannot be checked."
             continue
         value = seen.value
         yield (
-            f"What began the compaction before request {at + 1} is not recorded; at {value:,.0f} {found.unit} it is below "
+            f"What began the compaction before request {request + 1} is not recorded; at {value:,.0f} {result.unit} it is below "
             f"the threshold of {seen.threshold:,.0f}: it was asked for, or the settings were others."
         )
 
 
-def _must_have_been(
-    found: OwnRule, looked: Sequence[Probe | None], compactions: Iterable[int]
+def _threshold_bounds(
+    result: OwnRule, probes: Sequence[Probe | None], compactions: Iterable[int]
 ) -> Iterator[str]:
-    """Yield what the threshold of a session must have been whose compactions the rule does not find."""
-    if found.holds:
+    """Yield a sentence on the possible thresholds of a session whose compactions the rule does not find."""
+    if result.holds:
         return
-    around = {one for at in compactions for one in beside(at)}
-    highest = _most(looked, [one for one in range(len(looked)) if one not in around])
-    told = f"the rule's is {found.threshold:,.0f} {found.unit}, and its settings are not recorded."
-    lowest = min((_most(looked, beside(at)) for at in (*found.at, *found.missed)), default=None)
+    near_compactions = {matched for request in compactions for matched in neighbours(request)}
+    highest = _highest_value(
+        probes, [place for place in range(len(probes)) if place not in near_compactions]
+    )
+    rule_words = (
+        f"the rule's is {result.threshold:,.0f} {result.unit}, and its settings are not recorded."
+    )
+    lowest = min(
+        (_highest_value(probes, neighbours(request)) for request in (*result.at, *result.missed)),
+        default=None,
+    )
     if lowest is None:
-        yield f"Up to {highest:,.0f} {found.unit} it did not compact, so its threshold was higher or switched off; {told}"
+        yield f"Up to {highest:,.0f} {result.unit} it did not compact, so its threshold was higher or switched off; {rule_words}"
     elif highest < lowest:
-        yield f"Its threshold must have been from {highest:,.0f} to below {lowest:,.0f} {found.unit}; {told}"
+        yield f"Its threshold must have been from {highest:,.0f} to below {lowest:,.0f} {result.unit}; {rule_words}"
     else:
-        yield f"No threshold fits all of its compactions and no other request; {told}"
+        yield f"No threshold fits all of its compactions and no other request; {rule_words}"
 
 
-def _at(looked: Sequence[Probe | None], request: int) -> Probe | None:
-    return looked[request] if request < len(looked) else None
+def _at(probes: Sequence[Probe | None], request: int) -> Probe | None:
+    return probes[request] if request < len(probes) else None
 
 
-def _most(looked: Sequence[Probe | None], requests: Iterable[int]) -> float:
-    """Return the highest value that the rule looked at before some requests."""
-    those = (looked[one] for one in requests if 0 <= one < len(looked))
-    return max((one.value for one in those if one is not None), default=0.0)
+def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> float:
+    """Return the highest measured value of the rule at some requests."""
+    chosen = (probes[place] for place in requests if 0 <= place < len(probes))
+    return max((probe.value for probe in chosen if probe is not None), default=0.0)
 
 
-def _found(at: Sequence[int], of: int, what: str) -> str:
+def _found_words(at: Sequence[int], of: int, what: str) -> str:
     """Return how many of the recorded acts of a kind a rule found."""
     if not of:
         return f" had no automatic {what} to find"
-    told = f" found {len(at)} of {of} {what}s"
-    return told + (f", at request{'' if len(at) == 1 else 's'} {_numbers(at)}" if at else "")
+    text = f" found {len(at)} of {of} {what}s"
+    return text + (f", at request{'' if len(at) == 1 else 's'} {_numbers_text(at)}" if at else "")
 
 
-def _numbers(requests: Sequence[int]) -> str:
-    return ", ".join(f"{one + 1:,}" for one in requests)
+def _numbers_text(requests: Sequence[int]) -> str:
+    return ", ".join(f"{place + 1:,}" for place in requests)

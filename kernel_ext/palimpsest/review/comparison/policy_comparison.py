@@ -6,22 +6,23 @@ from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any, Literal
 
+from palimpsest.context_policies.calibration.proof import NO_PROOF, Proof, proof_of
+from palimpsest.context_policies.engine_presets.engine_policies import usable_windows
+from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
+from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
+from palimpsest.context_policies.replay.simulation import Simulation
+from palimpsest.context_policies.replay.simulation_cache import SimulationCache
+from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
-from palimpsest.review.comparison.cache_breaks import cache_breaks
-from palimpsest.review.comparison.figures import PolicyFigures
-from palimpsest.review.comparison.links import link_to
 from palimpsest.review.comparison.policy_figures import policy_figures
-from palimpsest.review.comparison.recorded_words import recorded_words
-from palimpsest.review.comparison.references import References
-from palimpsest.review.comparison.request_totals import request_totals
-from palimpsest.review.policies.engine_policies import windows_left
-from palimpsest.review.policies.policy import ContextPolicy
-from palimpsest.review.replay.moved_summaries import SummaryChoice
-from palimpsest.review.replay.proof import NO_PROOF, Proof, proof_of
-from palimpsest.review.replay.ruler import PriceProfile, Ruler
-from palimpsest.review.replay.simulation import Simulation
-from palimpsest.review.replay.simulation_cache import SimulationCache
+from palimpsest.review.tables.cache_breaks import cache_breaks
+from palimpsest.review.tables.figures import PolicyFigures
+from palimpsest.review.tables.links import link_to
+from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.references import References
+from palimpsest.review.tables.request_totals import request_totals
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
@@ -73,7 +74,7 @@ _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
 """The figures of a policy that a row shows: key, title, form and what it counts."""
 _RULER = ("estimator", "unseen", "factor", "measured", "low", "high", "odd", "lifetime_seconds")
 _PRICE = ("name", "unit", "input", "output", "read", "write", "source")
-"""What a comparison tells of its ruler and of its prices as plain values."""
+"""The fields of its ruler and of its prices in a comparison's plain values."""
 _WHOLE = frozenset({"input", "peak", "break_tokens"})
 """Figures that are shown as whole numbers."""
 
@@ -83,8 +84,10 @@ def columns(unit: str) -> tuple[TableColumn, ...]:
     money = "USD" if unit == "USD" else "units"
     money_form: Form = "usd" if unit == "USD" else "count"
     figures = (
-        TableColumn(key, title or money, money_form if form == "money" else form, "estimate", about)
-        for key, title, form, about in _COLUMNS
+        TableColumn(
+            key, title or money, money_form if form == "money" else form, "estimate", description
+        )
+        for key, title, form, description in _COLUMNS
     )
     return (
         TableColumn("policy", "policy"),
@@ -103,9 +106,11 @@ class PolicyComparison(ShownAsTable):
     simulations: tuple[Simulation, ...]
     figures: tuple[PolicyFigures, ...]
     summaries: SummaryChoice | None = None
-    """What stands where a policy would have had a summary written; None: a placeholder of the policy's size."""
+    """The text in place of summaries that a policy would have requested; None: a placeholder of the policy's size."""
     windows: tuple[str, ...] = ()
-    """What is left of a window where the model's longest answer is not known; a sentence a policy."""
+    """How much of the window is usable where the model's longest answer is not known; a sentence for each policy."""
+    estimates: tuple[str, ...] = ()
+    """Estimators of policies that count roughly here, a sentence each."""
     proof: Proof = NO_PROOF
     """How well the recording itself is reproduced by the replay that all rows rest on."""
 
@@ -117,11 +122,11 @@ class PolicyComparison(ShownAsTable):
         return ReportTable(
             title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
             columns=columns(self.price.unit),
-            rows=tuple(_row(one) for one in (*reported, *self.figures)),
+            rows=tuple(_row(figure) for figure in (*reported, *self.figures)),
             notes=self._notes(),
             links=(
                 *(link_to(self.timeline.session) for _ in reported),
-                *(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+                *(link_to(self.timeline.session, figures.facts_until) for figures in self.figures),
             ),
             lead=self.proof.sentences,
             doubtful=frozenset(
@@ -135,16 +140,16 @@ class PolicyComparison(ShownAsTable):
         """Return a policy's replay by its name or place; raises KeyError or IndexError."""
         if isinstance(name, int):
             return self.simulations[name]
-        for one in self.simulations:
-            if one.policy == name:
-                return one
+        for simulation in self.simulations:
+            if simulation.policy == name:
+                return simulation
         raise KeyError(name)
 
     @property
     def cheapest(self) -> str | None:
         """The policy with the lowest cost, repair and summaries included, of those that fit; None where none does."""
-        fitting = [one for one in self.figures if one.fits]
-        return min(fitting, key=lambda one: one.cost_with_repair).name if fitting else None
+        fitting = [figure for figure in self.figures if figure.fits]
+        return min(fitting, key=lambda figures: figures.cost_with_repair).name if fitting else None
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with how it was measured."""
@@ -157,7 +162,9 @@ class PolicyComparison(ShownAsTable):
             "cheapest": self.cheapest,
             "summaries": None if self.summaries is None else self.summaries.words,
             **self.table.json(),
-            "retention_by_kind": {one.name: dict(one.retention_by_kind) for one in self.figures},
+            "retention_by_kind": {
+                figure.name: dict(figure.retention_by_kind) for figure in self.figures
+            },
         }
 
     def _notes(self) -> tuple[str, ...]:
@@ -173,14 +180,16 @@ class PolicyComparison(ShownAsTable):
         if self.proof.taken:
             notes.append(TAKEN.format(breaks=some(self.proof.taken, "break")))
         notes.append(COUNTERFACTUAL)
-        notes += self.windows
-        if any(not one.fits for one in self.figures):
+        notes += (*self.windows, *self.estimates)
+        if any(not figure.fits for figure in self.figures):
             notes.append(DOES_NOT_FIT)
         stubs = [
-            one.tokens
+            transition.tokens
             for simulation in self.simulations
-            for one in simulation.timeline.transitions
-            if one.state == "summarised" and one.tokens and simulation.policy != "recorded"
+            for transition in simulation.timeline.transitions
+            if transition.state == "summarised"
+            and transition.tokens
+            and simulation.policy != "recorded"
         ]
         if stubs and self.summaries is not None:
             notes.append(self.summaries.words)
@@ -203,22 +212,23 @@ def compare_policies(
 ) -> PolicyComparison:
     """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording.
 
-    What the cache has of this timeline is not replayed again. ``own_rule`` is what the proof says of the agent's own.
+    Policies in ``cache`` are not replayed again. ``own_rule`` is the proof's sentence about the agent's own rule.
     """
     names = References.of(timeline) if references is None else references
-    known = SimulationCache(timeline) if cache is None else cache
-    simulations = tuple(known.simulation(one, ruler, window) for one in policies)
+    replays = SimulationCache(timeline) if cache is None else cache
+    simulations = tuple(replays.simulation(policy, ruler, window) for policy in policies)
     return PolicyComparison(
         timeline,
         ruler,
         price,
         simulations,
         tuple(
-            known.found(one, price, partial(policy_figures, one, names, price))
-            for one in simulations
+            replays.derived(simulation, price, partial(policy_figures, simulation, names, price))
+            for simulation in simulations
         ),
         summaries,
-        windows_left(policies, timeline, window),
+        usable_windows(policies, timeline, window),
+        rough_words(one.estimator for one in policies if one is not None),
         proof_of(timeline, ruler, price, own_rule),
     )
 
@@ -226,15 +236,19 @@ def compare_policies(
 def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> PolicyFigures | None:
     """Return the figures that the session reported; None where it reported no usage."""
     grown: GrownColumns = timeline.earlier.setdefault("usage", GrownColumns())
-    known = [one for one in timeline.requests if one.usage is not None]
+    reporting = [request for request in timeline.requests if request.usage is not None]
     usage = grown.of(
-        known,
+        reporting,
         {
             "prompt": attrgetter("usage.prompt"),
             "read": attrgetter("usage.cache_read"),
             "written": attrgetter("usage.cache_write"),
-            "uncached": lambda one: price.cost(
-                one.usage.prompt, 0, 0, one.usage.output + one.usage.reasoning, terms=one.terms
+            "uncached": lambda request: price.cost(
+                request.usage.prompt,
+                0,
+                0,
+                request.usage.output + request.usage.reasoning,
+                terms=request.terms,
             ),
         },
         price,
@@ -244,27 +258,27 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         return None
     peak = max(usage["prompt"])
     read = sum(usage["read"])
-    breaks = timeline.derived(f"breaks {price}", lambda one: cache_breaks(one, price))
+    breaks = timeline.derived(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
     totals = request_totals(timeline, ruler, price)
     end = "." if totals.cost_is_fact else "; the cost is an estimate."
     return PolicyFigures(
         name=REPORTED,
-        requests=len(known),
+        requests=len(reporting),
         input=total,
         peak=peak,
         cached=read / total,
         breaks=len(breaks),
-        break_tokens=sum(one.loss for one in breaks),
+        break_tokens=sum(cache_break.loss for cache_break in breaks),
         # Where the provider reports no writes, all that it did not read is what it may have written.
         rewrite=(sum(usage["written"]) or total - read) / peak,
         cost=totals.cost,
         cost_is_fact=totals.cost_is_fact,
         cost_uncached=sum(usage["uncached"]),
-        verdict=f"Facts of {some(len(known), 'request')} with reported usage{end}",
+        verdict=f"Facts of {some(len(reporting), 'request')} with reported usage{end}",
     )
 
 
-def _row(one: PolicyFigures) -> tuple[Cell, ...]:
-    found = {key: getattr(one, key) for key, *_ in _COLUMNS}
-    found |= {key: round(found[key]) for key in _WHOLE}
-    return (one.name, *found.values(), one.verdict)
+def _row(figures: PolicyFigures) -> tuple[Cell, ...]:
+    cells = {key: getattr(figures, key) for key, *_ in _COLUMNS}
+    cells |= {key: round(cells[key]) for key in _WHOLE}
+    return (figures.name, *cells.values(), figures.verdict)

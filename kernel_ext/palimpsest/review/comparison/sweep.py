@@ -1,4 +1,4 @@
-"""One policy with several values of one of its numbers: how much a threshold matters."""
+"""One policy with several values of one of its numbers, to show the effect of a threshold."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,9 +21,9 @@ class PolicySweep(ShownAsTable):
     def table(self) -> ReportTable:
         """The sweep as a table: the number first, then the columns of a comparison."""
         table = self.comparison.table
-        own = table.rows[-len(self.values) :]
+        sweep_rows = table.rows[-len(self.values) :]
         title = f"{self.policy}: {len(self.values)} values of {self.number}"
-        numeric = all(isinstance(one, int | float) for one in self.values)
+        numeric = all(isinstance(number, int | float) for number in self.values)
         first = TableColumn(self.number, self.number, "count" if numeric else "text")
         return replace(
             table,
@@ -31,17 +31,19 @@ class PolicySweep(ShownAsTable):
             columns=(first, *table.columns[1:]),
             rows=tuple(
                 (value if isinstance(value, int | float | str) else str(value), *row[1:])
-                for value, row in zip(self.values, own, strict=True)
+                for value, row in zip(self.values, sweep_rows, strict=True)
             ),
-            links=table.links[-len(own) :],
-            doubtful=frozenset(one - len(table.rows) + len(own) for one in table.doubtful),
+            links=table.links[-len(sweep_rows) :],
+            doubtful=frozenset(
+                place - len(table.rows) + len(sweep_rows) for place in table.doubtful
+            ),
         )
 
     @property
     def cheapest(self) -> Any:
         """The value with the lowest cost, repair and summaries included, of those that fit; None where none does."""
         pairs = zip(self.comparison.figures, self.values, strict=True)
-        costs = [(one.cost_with_repair, place) for place, (one, _) in enumerate(pairs) if one.fits]
+        costs = [(row.cost_with_repair, place) for place, (row, _) in enumerate(pairs) if row.fits]
         return self.values[min(costs)[1]] if costs else None
 
     def json(self) -> dict[str, Any]:

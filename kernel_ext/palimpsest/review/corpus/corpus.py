@@ -1,7 +1,7 @@
 """All sessions of a folder as one table, and policies compared over all of them.
 
-Nothing is read before a table is asked for. What was found of a source is kept (``result_cache``), so that a
-run that was stopped goes on where it was, and a source that did not change is not read again.
+Nothing is read before a table is requested. Results are stored for each source (``result_cache``), so a stopped run
+continues where it was, and an unchanged source is not read again.
 """
 
 import hashlib
@@ -14,19 +14,18 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.home_paths import home_path
+from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
-from palimpsest.review.comparison.price_file import PriceWords, price_words
-from palimpsest.review.comparison.session_figures import SessionFigures, figures_table
-from palimpsest.review.comparison.session_review import PolicyLike
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
-from palimpsest.review.corpus.executors import Told, results_of
+from palimpsest.review.corpus.executors import ProgressFunction, results_of
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.corpus.result_cache import ResultCache, default_folder, result_key
 from palimpsest.review.corpus.session_sources import (
     SessionSource,
+    compressed_files_in,
     content_hash,
-    passed_over_in,
     sources_in,
 )
 from palimpsest.review.corpus.session_work import (
@@ -35,19 +34,21 @@ from palimpsest.review.corpus.session_work import (
     Rows,
     SessionWork,
 )
-from palimpsest.review.recordings.preset_policies import policy_from_words
-from palimpsest.review.replay.moved_summaries import SummaryChoice
+from palimpsest.review.prices.price_file import PriceWords, price_words
+from palimpsest.review.recorded_sessions.preset_policies import policy_from_words
+from palimpsest.review.session_figures import SessionFigures, figures_table
+from palimpsest.review.session_review import PolicyLike
 from palimpsest.transcript.errors import UserError
 
 _FIGURES: TypeAdapter[list[SessionFigures]] = TypeAdapter(list[SessionFigures])
-Kept = tuple[Rows, tuple[str, ...]]
+StoredRows = tuple[Rows, tuple[str, ...]]
 
 
 class Corpus(ShownAsTable):
     """The sessions of a folder.
 
-    Responsibilities: find the sources, have them reviewed where that was not done yet, keep what was found,
-    and name what cannot be read. Nothing is written but the kept results.
+    Responsibilities: find the sources, review those without stored results, store the results, and name what cannot be
+    read. Nothing is written but the stored results.
     """
 
     def __init__(
@@ -55,9 +56,9 @@ class Corpus(ShownAsTable):
         sources: Sequence[SessionSource],
         executor: Executor | None,
         cache: ResultCache,
-        progress: Told,
+        progress: ProgressFunction,
         price: str | None,
-        passed_over: Sequence[str] = (),
+        compressed_files: Sequence[str] = (),
     ) -> None:
         self.sources = tuple(sources)
         self._executor = executor
@@ -65,35 +66,35 @@ class Corpus(ShownAsTable):
         self._progress = progress
         self._price = price
         self._hashes: dict[SessionSource, str] = {}
-        self._passed_over = tuple(passed_over)
+        self._compressed_files = tuple(compressed_files)
 
     # Figures
 
     @cached_property
-    def _found(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
+    def _figures_and_problems(self) -> tuple[list[SessionFigures], tuple[str, ...]]:
         figures: list[SessionFigures] = []
         problems: list[str] = []
-        found = self._reviewed({FIGURES: None}, ReplayOptions(self._price))
+        results = self._results({FIGURES: None}, ReplayOptions(self._price))
         for source in self.sources:
-            rows, told = found[source][FIGURES]
-            problems += _named(source, told)
+            rows, source_problems = results[source][FIGURES]
+            problems += _with_source_name(source, source_problems)
             figures += _FIGURES.validate_python(rows)
-        return figures, (*problems, *self._passed_over)
+        return figures, (*problems, *self._compressed_files)
 
     @property
     def figures(self) -> tuple[SessionFigures, ...]:
         """The figures of all sessions, in the order of their sources."""
-        return tuple(self._found[0])
+        return tuple(self._figures_and_problems[0])
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read, a sentence each, with the source's name."""
-        return self._found[1]
+        """A sentence for each place that could not be read, with the source's name."""
+        return self._figures_and_problems[1]
 
     @cached_property
     def table(self) -> ReportTable:
         """One row a session."""
-        figures, problems = self._found
+        figures, problems = self._figures_and_problems
         notes = (f"{len(problems)} problems; `problems` names them.",) if problems else ()
         return figures_table(f"{len(figures)} sessions", figures, notes)
 
@@ -107,7 +108,7 @@ class Corpus(ShownAsTable):
         """Return the figures as plain values."""
         return {
             "schema": 1,
-            "sessions": [one.json() for one in self.figures],
+            "sessions": [figure.json() for figure in self.figures],
             "problems": list(self.problems),
         }
 
@@ -140,66 +141,71 @@ class Corpus(ShownAsTable):
         """
         if summary is not None:
             SummaryChoice.of(summary)
-        wanted = [policies] if isinstance(policies, str) else list(policies)
-        made = tuple(policy_from_words(one) if isinstance(one, str) else one for one in wanted)
-        if not made:
+        names = [policies] if isinstance(policies, str) else list(policies)
+        policies_chosen = tuple(
+            policy_from_words(policy) if isinstance(policy, str) else policy for policy in names
+        )
+        if not policies_chosen:
             raise UserError("Name at least one policy.")
         words = " ".join(filter(None, (self._price, price_words(price, lifetime))))
-        keys = [policy_key(one) for one in made]
-        asked = dict(zip(keys, made, strict=True))
-        found = self._reviewed(asked, ReplayOptions(words or None, window, summary))
+        keys = [policy_key(policy) for policy in policies_chosen]
+        requested = dict(zip(keys, policies_chosen, strict=True))
+        results = self._results(requested, ReplayOptions(words or None, window, summary))
         problems = [
-            told
+            problem
             for source in self.sources
-            for told in _named(
-                source, [*dict.fromkeys(p for key in keys for p in found[source][key][1])]
+            for problem in _with_source_name(
+                source, [*dict.fromkeys(p for key in keys for p in results[source][key][1])]
             )
         ]
         rows = tuple(
-            [row for source in self.sources for row in found[source][key][0]] for key in keys
+            [row for source in self.sources for row in results[source][key][0]] for key in keys
         )
+        problems += rough_words(map(_estimator, policies_chosen))
         return CorpusComparison(rows, tuple(problems))
 
     # Work
 
-    def _reviewed(
-        self, asked: Mapping[str, PolicyLike], options: ReplayOptions
-    ) -> dict[SessionSource, dict[str, Kept]]:
-        """Return for each source what was asked, by its key: kept earlier, or found now."""
-        found = {source: self._kept(source, asked, options) for source in self.sources}
+    def _results(
+        self, requested: Mapping[str, PolicyLike], options: ReplayOptions
+    ) -> dict[SessionSource, dict[str, StoredRows]]:
+        """Return the requested results of each source by key: stored ones, or computed now."""
+        results = {source: self._stored_rows(source, requested, options) for source in self.sources}
         works = [
-            SessionWork(source, {key: asked[key] for key in asked if key not in kept}, options)
-            for source, kept in found.items()
-            if len(kept) < len(asked)
+            SessionWork(
+                source, {key: requested[key] for key in requested if key not in known_rows}, options
+            )
+            for source, known_rows in results.items()
+            if len(known_rows) < len(requested)
         ]
         done = len(self.sources) - len(works)
         self._progress(done, len(self.sources))
         for result in results_of(works, self._executor):
             done += 1
-            into = found[result.source]
-            # What failed is not kept, and is tried again the next time.
-            for key in [one for one in asked if one not in into]:
-                into[key] = rows, problems = result.rows.get(key, []), result.problems
+            source_results = results[result.source]
+            # Results of a failed source are not stored, so it is tried again the next time.
+            for key in [policy for policy in requested if policy not in source_results]:
+                source_results[key] = rows, problems = result.rows.get(key, []), result.problems
                 name = self._name(result.source, key, options)
                 if name and not result.failed:
                     self._cache.put(name, rows, problems)
             self._progress(done, len(self.sources))
-        return found
+        return results
 
-    def _kept(
-        self, source: SessionSource, asked: Iterable[str], options: ReplayOptions
-    ) -> dict[str, Kept]:
-        """Return what is kept about a source."""
-        kept: dict[str, Kept] = {}
-        for key in asked:
+    def _stored_rows(
+        self, source: SessionSource, requested: Iterable[str], options: ReplayOptions
+    ) -> dict[str, StoredRows]:
+        """Return the stored results of a source."""
+        stored_rows: dict[str, StoredRows] = {}
+        for key in requested:
             name = self._name(source, key, options)
             rows = self._cache.get(name) if name else None
             if rows is not None and (key != FIGURES or _are_figures(rows[0])):
-                kept[key] = rows
-        return kept
+                stored_rows[key] = rows
+        return stored_rows
 
     def _name(self, source: SessionSource, key: str, options: ReplayOptions) -> str:
-        """Return the name under which an answer is kept; empty where the source cannot be read."""
+        """Return the name under which a result is stored; empty where the source cannot be read."""
         if source not in self._hashes:
             try:
                 self._hashes[source] = content_hash(source)
@@ -208,8 +214,8 @@ class Corpus(ShownAsTable):
         content = self._hashes[source]
         if not content:
             return ""
-        asked = options if options.summary is not None else options[:2]
-        return result_key(content, source.session, key, *asked)
+        requested = options if options.summary is not None else options[:2]
+        return result_key(content, source.session, key, *requested)
 
 
 def corpus(
@@ -217,7 +223,7 @@ def corpus(
     executor: Executor | None = None,
     *,
     cache: str | Path | bool | None = None,
-    progress: Told | None = None,
+    progress: ProgressFunction | None = None,
     price: PriceWords | None = None,
     lifetime: str | float | None = None,
 ) -> Corpus:
@@ -230,21 +236,21 @@ def corpus(
     seconds for which the cache keeps a prefix. Raises UserError where the folder holds no session.
     """
     if isinstance(cache, str | Path):
-        kept: Path | None = home_path(cache)
+        cache_folder: Path | None = home_path(cache)
     else:
-        kept = None if cache is False else default_folder()
+        cache_folder = None if cache is False else default_folder()
     return Corpus(
         sources_in(folder),
         executor,
-        ResultCache(kept),
+        ResultCache(cache_folder),
         progress or default_progress(),
         price_words(price, lifetime),
-        passed_over_in(folder),
+        compressed_files_in(folder),
     )
 
 
 def policy_key(policy: PolicyLike) -> str:
-    """Return what a policy is known by in kept results: its name, numbers, source and code."""
+    """Return the key of a policy in stored results: its name, numbers, source and code."""
     if policy is None or isinstance(policy, str):
         return str(policy or "raw")
     kind = type(policy)
@@ -254,11 +260,16 @@ def policy_key(policy: PolicyLike) -> str:
         code = ""
     numbers = repr(policy) if hasattr(kind, "__dataclass_fields__") else ""
     digest = hashlib.sha256(f"{code}\0{policy.source}".encode()).hexdigest()[:16]
-    return f"{kind.__module__}.{kind.__qualname__} {policy.name} {numbers} {digest}"
+    roughly = " roughly counted" if rough_words([policy.estimator]) else ""
+    return f"{kind.__module__}.{kind.__qualname__} {policy.name} {numbers} {digest}{roughly}"
 
 
-def _named(source: SessionSource, problems: Sequence[str]) -> list[str]:
-    return [f"{source.name}: {one}" for one in problems]
+def _estimator(policy: PolicyLike) -> str:
+    return "" if policy is None or isinstance(policy, str) else policy.estimator
+
+
+def _with_source_name(source: SessionSource, problems: Sequence[str]) -> list[str]:
+    return [f"{source.name}: {problem}" for problem in problems]
 
 
 def _are_figures(rows: Rows) -> bool:

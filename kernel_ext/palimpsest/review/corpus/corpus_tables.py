@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import UserError
 NEEDS = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
 _MONEY = frozenset({"cost", "summaries", "repair", "cost_uncached"})
 _SUMS = _MONEY | {"input", "over", "breaks", "break_tokens", "repeated", "fired"}
-_ABOUT = (
+_SESSION_COLUMNS = (
     TableColumn("session", "session"),
     TableColumn("title", "title"),
     TableColumn("origin", "origin"),
@@ -30,17 +30,22 @@ class CorpusComparison(ShownAsTable):
     """Policies over all sessions of a corpus."""
 
     policies: tuple[Rows, ...]
-    """Of each policy, a row a session."""
+    """For each policy, one row a session."""
     problems: tuple[str, ...]
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a policy: sums over all sessions, the largest peak, shares weighted by what they are shares of."""
-        unit = self._unit()
-        shown = [one for one in columns(unit or "USD") if one.key != "distance"]
-        head = (shown[0], TableColumn("sessions", "sessions", "count"), *shown[1:])
+        """One row a policy: sums over all sessions, the largest peak, and weighted means of shares."""
+        units = {str(row.get("unit")) for rows in self.policies for row in rows}
+        unit = units.pop() if len(units) == 1 else None
+        policy_columns = [column for column in columns(unit or "USD") if column.key != "distance"]
+        head = (
+            policy_columns[0],
+            TableColumn("sessions", "sessions", "count"),
+            *policy_columns[1:],
+        )
         rows = tuple(
-            tuple(_total(one.key, rows, priced=unit is not None) for one in head)
+            tuple(_total(column.key, rows, priced=unit is not None) for column in head)
             for rows in self.policies
             if rows
         )
@@ -58,16 +63,14 @@ class CorpusComparison(ShownAsTable):
     @cached_property
     def sessions(self) -> ReportTable:
         """One row a policy and session."""
-        own = columns("USD")
-        head = (own[0], *_ABOUT, *own[1:])
+        figure_columns = columns("USD")
+        head = (figure_columns[0], *_SESSION_COLUMNS, *figure_columns[1:])
         rows = tuple(
-            tuple(_cell(row.get(one.key)) for one in head) for rows in self.policies for row in rows
+            tuple(_cell(row.get(column.key)) for column in head)
+            for rows in self.policies
+            for row in rows
         )
         return ReportTable(f"{len(rows)} replays", head, rows, (COUNTERFACTUAL,))
-
-    def _unit(self) -> str | None:
-        units = {str(row.get("unit")) for rows in self.policies for row in rows}
-        return units.pop() if len(units) == 1 else None
 
     def json(self) -> dict[str, Any]:
         """Return both tables as plain values."""
@@ -107,32 +110,32 @@ def write_parquet(table: ReportTable, path: str | Path) -> None:
 
 
 def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell:
-    """Return what one column comes to over all sessions of a policy."""
-    known: list[float] = [row[key] for row in rows if isinstance(row.get(key), int | float)]
+    """Return the value of one column over all sessions of a policy."""
+    values: list[float] = [row[key] for row in rows if isinstance(row.get(key), int | float)]
     if key == "policy":
         return str(rows[0].get("policy"))
     if key == "sessions":
         return len(rows)
     if key == "verdict":
         acted = sum(bool(row.get("fired")) for row in rows)
-        over = sum(bool(row.get("over")) for row in rows)
-        large = f"Does not fit in {over} of {len(rows)} sessions. " if over else ""
+        over_window = sum(bool(row.get("over")) for row in rows)
+        large = f"Does not fit in {over_window} of {len(rows)} sessions. " if over_window else ""
         return f"{large}Acted in {acted} of {len(rows)} sessions."
     if key in _MONEY and not priced:
         return None
     if key in _SUMS:
-        return sum(known)
+        return sum(values)
     if key == "peak":
-        return max(known, default=None)
-    return _weighted(key, rows)
+        return max(values, default=None)
+    return _weighted_mean(key, rows)
 
 
-def _weighted(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the mean of a share: by input, the rewrite factor by the peak, what was kept by requests."""
-    by = {"cached": "input", "rewrite": "peak"}.get(key, "requests")
-    pairs = [(row[key], row[by]) for row in rows if isinstance(row.get(key), int | float)]
-    weight = sum(one for _, one in pairs)
-    return sum(value * one for value, one in pairs) / weight if weight else None
+def _weighted_mean(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the weighted mean of a share: by input, the rewrite factor by the peak, the kept names by requests."""
+    weight_key = {"cached": "input", "rewrite": "peak"}.get(key, "requests")
+    pairs = [(row[key], row[weight_key]) for row in rows if isinstance(row.get(key), int | float)]
+    weight = sum(by_weight for _, by_weight in pairs)
+    return sum(value * by_weight for value, by_weight in pairs) / weight if weight else None
 
 
 def _cell(value: Any) -> Cell:

@@ -1,8 +1,8 @@
-"""Send work to processes, to any executor, or do it here, and take the results as they come.
+"""Run work in processes, on any executor, or in this process, and yield the results as they arrive.
 
-Processes are started anew and do not run the caller's script again, so a script needs no ``__main__`` guard
-and a notebook none either. A recording that ends a process costs only itself: what was under way is done
-again, one at a time, and the one that ends its process once more is named.
+New processes do not run the caller's script again, so neither a script nor a notebook needs a ``__main__`` guard. A
+recording that ends a process costs only itself: the unfinished work is done again, one at a time, and the recording
+that ends its process a second time is named.
 """
 
 import multiprocessing
@@ -18,33 +18,33 @@ from types import ModuleType
 from palimpsest.review.corpus.session_work import SessionResult, SessionWork, review_source
 from palimpsest.transcript.errors import UserError
 
-Told = Callable[[int, int], None]
-"""Called with the sources that are done, and all of them."""
+ProgressFunction = Callable[[int, int], None]
+"""Called with the number of finished sources, and the number of all."""
 LEAST_WORKS = 4
-"""Fewer are done here: a process takes a second to start."""
+"""Fewer pieces of work are done in this process, since starting one takes a second."""
 ENDED = "Its process ended while it was read; it may need more memory than there is."
 
 
 def results_of(works: Sequence[SessionWork], executor: Executor | None) -> Iterator[SessionResult]:
-    """Yield the result of each work, in the order in which they end.
+    """Yield the result of each piece of work, in the order in which they end.
 
-    Without an executor they are shared among processes, or done here where there are few, or where a
-    policy is defined in the notebook and cannot be sent. Raises UserError where the executor cannot be sent it.
+    Without an executor they are shared among processes, or done here where there are few, or where a policy is defined
+    in the notebook and cannot be sent. Raises UserError where the executor cannot be sent it.
     """
     if executor is not None:
-        yield from _from(executor, works)
+        yield from _from_executor(executor, works)
     elif len(works) < LEAST_WORKS or _is_local(works):
         yield from map(review_source, works)
     else:
         yield from _from_processes(works)
 
 
-def _from(executor: Executor, works: Sequence[SessionWork]) -> Iterator[SessionResult]:
+def _from_executor(executor: Executor, works: Sequence[SessionWork]) -> Iterator[SessionResult]:
     futures: dict[Future[SessionResult], SessionWork] = {}
     try:
-        futures = {executor.submit(review_source, one): one for one in works}
+        futures = {executor.submit(review_source, work): work for work in works}
         for future in as_completed(futures):
-            yield _result(future, futures[future])
+            yield _result_of(future, futures[future])
     except (pickle.PicklingError, AttributeError) as error:
         raise UserError(f"A policy cannot be sent to the executor: {error}.") from error
     finally:
@@ -53,32 +53,32 @@ def _from(executor: Executor, works: Sequence[SessionWork]) -> Iterator[SessionR
 
 
 def _from_processes(works: Sequence[SessionWork]) -> Iterator[SessionResult]:
-    left = {one.source: one for one in works}
+    unfinished = {work.source: work for work in works}
     workers = min(os.cpu_count() or 1, len(works))
     try:
-        for one in _pooled(works, workers):
-            del left[one.source]
-            yield one
+        for result in _results_from_pool(works, workers):
+            del unfinished[result.source]
+            yield result
     except BrokenProcessPool:
-        for work in [*left.values()]:
+        for work in [*unfinished.values()]:
             try:
-                yield from _pooled([work], 1)
+                yield from _results_from_pool([work], 1)
             except BrokenProcessPool:
                 yield SessionResult(work.source, problems=(ENDED,), failed=True)
 
 
-def _pooled(works: Sequence[SessionWork], workers: int) -> Iterator[SessionResult]:
+def _results_from_pool(works: Sequence[SessionWork], workers: int) -> Iterator[SessionResult]:
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
         with _without_main():
-            futures = [pool.submit(review_source, one) for one in works]
+            futures = [pool.submit(review_source, work) for work in works]
         for future in as_completed(futures):
             yield future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _result(future: Future[SessionResult], work: SessionWork) -> SessionResult:
+def _result_of(future: Future[SessionResult], work: SessionWork) -> SessionResult:
     try:
         return future.result()
     except (pickle.PicklingError, AttributeError):
@@ -90,7 +90,7 @@ def _result(future: Future[SessionResult], work: SessionWork) -> SessionResult:
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Start processes that do not run the caller's script: what is sent to them is defined in modules."""
+    """Start processes that do not run the caller's script: the work that is sent to them is defined in modules."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -101,7 +101,7 @@ def _without_main() -> Iterator[None]:
 
 def _is_local(works: Sequence[SessionWork]) -> bool:
     """Return whether a policy cannot be sent to a process that does not know the caller's script."""
-    for policy in works[0].asked.values():
+    for policy in works[0].requested.values():
         try:
             if b"__main__" in pickle.dumps(policy):
                 return True

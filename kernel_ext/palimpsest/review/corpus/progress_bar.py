@@ -7,7 +7,7 @@ WIDTH = 30
 
 
 def draw_progress(done: int, total: int) -> None:
-    """Draw how many sources are done on one line of standard error, and remove it at the end."""
+    """Draw a bar of the finished sources on one line of standard error; the line is removed at the end."""
     full = WIDTH * done // total if total else WIDTH
     bar = "#" * full + "-" * (WIDTH - full)
     end = "\r\033[K" if done >= total else ""
@@ -16,5 +16,5 @@ def draw_progress(done: int, total: int) -> None:
 
 
 def default_progress() -> Callable[[int, int], None]:
-    """Return a bar where standard error is a terminal, else nothing that is seen."""
+    """Return the function that draws the bar, or one that draws nothing where standard error is no terminal."""
     return draw_progress if sys.stderr.isatty() else lambda _done, _total: None

@@ -1,7 +1,7 @@
-"""Keep what was found of each source in files, so that a stopped run goes on and a repeated one is fast.
+"""Store the results of each source in files, so that a stopped run continues and a repeated one is fast.
 
-Derived and deletable. A file is named by a hash of the source's content, of what was asked and of the version;
-what a file holds is numbers and names that are shown, and one that is not of that form is made anew.
+Derived and deletable. A file is named by a hash of the source's content, of the question and of the version. It holds
+numbers and displayed names; a file of another form is computed anew.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from palimpsest.store.project_folder.layout import (
 from palimpsest.transcript.errors import PalimpsestError
 
 CACHE_VERSION = 3
-"""Raised when rows are measured otherwise."""
+"""Version of the measures; raised when rows are computed differently."""
 ENDING = ".rows"
 MOST_BYTES = 64_000_000
 
@@ -37,22 +37,22 @@ class ResultCache:
     folder: Path | None
 
     def get(self, key: str) -> tuple[Rows, tuple[str, ...]] | None:
-        """Return rows and problems that were kept; None where there are none."""
+        """Return stored rows and problems; None where there are none."""
         if self.folder is None:
             return None
         try:
-            found = json.loads(read_small(self.folder / f"{key}{ENDING}", MOST_BYTES))
+            stored = json.loads(read_small(self.folder / f"{key}{ENDING}", MOST_BYTES))
         except (OSError, ValueError, RecursionError, PalimpsestError):
             return None
-        if not isinstance(found, dict):
+        if not isinstance(stored, dict):
             return None
-        rows, problems = found.get("rows"), found.get("problems")
+        rows, problems = stored.get("rows"), stored.get("problems")
         if not _are_rows(rows) or not isinstance(problems, list):
             return None
-        return rows, tuple(str(one) for one in problems)
+        return rows, tuple(str(problem) for problem in problems)
 
     def put(self, key: str, rows: Rows, problems: Sequence[str]) -> None:
-        """Keep rows; where the disk refuses, they are not kept."""
+        """Store rows; a disk error is ignored."""
         if self.folder is None:
             return
         content = json.dumps({"rows": rows, "problems": list(problems)}).encode()
@@ -61,9 +61,11 @@ class ResultCache:
             write_atomically(self.folder / f"{key}{ENDING}", content)
 
 
-def result_key(content: str, *asked: Any) -> str:
-    """Return the name under which an answer about a content is kept."""
-    words = json.dumps([CACHE_VERSION, __version__, content, *asked], sort_keys=True, default=str)
+def result_key(content: str, *question: Any) -> str:
+    """Return the name under which a result for a content is stored."""
+    words = json.dumps(
+        [CACHE_VERSION, __version__, content, *question], sort_keys=True, default=str
+    )
     return hashlib.sha256(words.encode()).hexdigest()[:40]
 
 
@@ -82,15 +84,15 @@ def default_folder() -> Path | None:
 
 
 def _are_rows(rows: Any) -> TypeGuard[Rows]:
-    """Return whether a value is rows of names, numbers and counts."""
+    """Return whether a value has the form of rows: names, numbers and counts."""
     return isinstance(rows, list) and all(
-        isinstance(row, dict) and all(_is_cell(one) for one in row.values()) for row in rows
+        isinstance(row, dict) and all(_is_cell(cell) for cell in row.values()) for row in rows
     )
 
 
 def _is_cell(value: Any) -> bool:
     if isinstance(value, dict):
-        return all(isinstance(one, int) for one in value.values())
+        return all(isinstance(number, int) for number in value.values())
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, str | int)

@@ -1,6 +1,6 @@
-"""Review one source in whatever process it is sent to: plain values in, plain values out, nothing raised.
+"""Review one source in any process: plain values in, plain values out, and never an exception.
 
-What goes wrong is returned as a sentence, so that one broken recording costs only itself.
+An error is returned as a sentence, so that one broken recording costs only itself.
 """
 
 from collections.abc import Mapping
@@ -8,54 +8,54 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from palimpsest.review.comparison.policy_comparison import REPORTED
-from palimpsest.review.comparison.session_figures import session_figures
-from palimpsest.review.comparison.session_review import PolicyLike
 from palimpsest.review.corpus.session_sources import SessionSource
-from palimpsest.review.recordings.recording import open_recording
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.review.session_figures import session_figures
+from palimpsest.review.session_review import PolicyLike
 from palimpsest.transcript.errors import PalimpsestError
 
 Rows = list[dict[str, Any]]
 FIGURES = "figures"
-"""The key of a session's figures among what is asked."""
+"""The key of a session's figures among the requested results."""
 
 
 class ReplayOptions(NamedTuple):
     """How policies are replayed over every session."""
 
     price: str | None
-    """What was given, as words, with the lifetime of the cache."""
+    """The prices that the user gave, as words, with the lifetime of the cache."""
     window: int = 0
     summary: str | None = None
-    """What stands where policies would have had a summary written."""
+    """The text in place of summaries that policies would have requested."""
 
 
 @dataclass(frozen=True)
 class SessionWork:
-    """What is to be found out of one source."""
+    """The results that are requested of one source."""
 
     source: SessionSource
-    asked: Mapping[str, PolicyLike]
-    """Policies by their keys, and ``FIGURES``."""
+    requested: Mapping[str, PolicyLike]
+    """The policies by their keys, and the key ``FIGURES``."""
     options: ReplayOptions
 
 
 @dataclass(frozen=True)
 class SessionResult:
-    """What was found."""
+    """The results of one source."""
 
     source: SessionSource
     rows: Mapping[str, Rows] = field(default_factory=dict)
-    """Of each key that was asked for."""
+    """The rows for each requested key."""
     problems: tuple[str, ...] = ()
-    """What could not be read of it, a sentence each."""
+    """A sentence for each place of the source that could not be read."""
     failed: bool = False
-    """Nothing of it could be read."""
+    """Whether the whole source could not be read."""
 
 
 def review_source(work: SessionWork) -> SessionResult:
-    """Return what was asked of a source; never raises."""
+    """Return the requested results of a source; never raises."""
     try:
-        return _reviewed(work)
+        return _rows_of(work)
     except PalimpsestError as error:
         return SessionResult(work.source, problems=(str(error),), failed=True)
     except MemoryError:
@@ -66,22 +66,22 @@ def review_source(work: SessionWork) -> SessionResult:
         return SessionResult(work.source, problems=(words,), failed=True)
 
 
-def _reviewed(work: SessionWork) -> SessionResult:
-    rows: dict[str, Rows] = {key: [] for key in work.asked}
-    policies = {key: policy for key, policy in work.asked.items() if key != FIGURES}
+def _rows_of(work: SessionWork) -> SessionResult:
+    rows: dict[str, Rows] = {key: [] for key in work.requested}
+    policies = {key: policy for key, policy in work.requested.items() if key != FIGURES}
     price, window, summary = work.options
     # Subagents that are recordings of their own are sources of their own.
     with open_recording(
         work.source.path, session=work.source.session, price=price, alone=True
     ) as recording:
-        problems = [one.sentence for one in recording.problems]
+        problems = [problem.sentence for problem in recording.problems]
         for review in recording:
             if FIGURES in rows:
                 rows[FIGURES].append(session_figures(review).json())
             if not policies or not review.timeline.requests:
                 continue
             compared = review.compare([*policies.values()], window=window, summary=summary)
-            about = {
+            session_fields = {
                 "session": review.timeline.session,
                 "title": review.timeline.title,
                 "origin": review.timeline.origin,
@@ -90,5 +90,5 @@ def _reviewed(work: SessionWork) -> SessionResult:
             }
             replayed = [row for row in compared.table.records() if row["policy"] != REPORTED]
             for key, row in zip(policies, replayed, strict=True):
-                rows[key].append({**about, **row})
+                rows[key].append({**session_fields, **row})
     return SessionResult(work.source, rows, tuple(problems))

@@ -31,18 +31,20 @@ _ROLES: Mapping[str, Role] = {
 def neutral_messages_of(
     timeline: Timeline, blocks: Sequence[RequestItem], system: str = ""
 ) -> NeutralMessages:
-    """Return the messages that blocks make: those of one message of the provider's go together."""
+    """Return the messages that blocks form; blocks of the same provider message go together."""
     opening = [NeutralMessage(role="system", blocks=(TextBlock(text=system),))] if system else []
-    sent = [one for one in blocks if one.kind not in ("tools", UNSEEN) and one.item is not None]
-    grouped = groupby(sent, key=lambda one: (timeline.items[one.item or 0].block, one.role))
+    sent = [
+        block for block in blocks if block.kind not in ("tools", UNSEEN) and block.item is not None
+    ]
+    grouped = groupby(sent, key=lambda block: (timeline.items[block.item or 0].block, block.role))
     return (
         *opening,
         *(
             NeutralMessage(
                 role=_ROLES.get(role, "user"),
-                blocks=tuple(_block(timeline, one) for one in those),
+                blocks=tuple(_block(timeline, block) for block in group),
             )
-            for (_, role), those in grouped
+            for (_, role), group in grouped
         ),
     )
 
@@ -65,23 +67,23 @@ def _block(timeline: Timeline, block: RequestItem) -> Block:
 
 
 def _input(text: str, tool: str) -> dict[str, Any]:
-    """Return the input of a call from its text, which is its tool and its input as JSON."""
+    """Return the input of a call from its text, which consists of its tool and its input as JSON."""
     try:
-        found = json_value(text.removeprefix(tool))
+        call_input = json_value(text.removeprefix(tool))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return call_input if isinstance(call_input, dict) else {}
 
 
 def body_of(
     messages: NeutralMessages, model: str, tools: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what a provider would be sent: model, messages in OpenAI's form, and tools as they are kept."""
+    """Return the body of a request: model, messages in OpenAI's form, and tools as stored."""
     provider, slash, name = model.partition("/")
     ref = ModelRef(provider=provider if slash else "openai", name=name if slash else model)
     info = ModelInfo(ref=ref, window=0, output_limit=0, vision=True)
     return {
         "model": model,
         "messages": list(to_provider(messages, info)),
-        "tools": [dict(one) for one in tools],
+        "tools": [dict(tool) for tool in tools],
     }

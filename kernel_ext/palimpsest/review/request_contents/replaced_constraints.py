@@ -1,6 +1,6 @@
-"""What a person forbade or demanded in what a compaction replaced: where it was said, whether it is kept, which call touches it.
+"""The user's prohibitions and demands that a compaction replaced, with where each was stated, and whether it is kept.
 
-Words are compared, not meanings: a call that holds a word of a constraint may keep to it or not.
+Words are compared, not meanings: a later call with a word of a constraint may obey it or not.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ MOST_LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class ReplacedConstraint:
-    """A sentence of a person that a compaction replaced."""
+    """A user's sentence that a compaction replaced."""
 
     sentence: str
     item: int
@@ -26,7 +26,7 @@ class ReplacedConstraint:
     shown_until: int
     """The last request that showed it, from 0."""
     kept: bool
-    """Most of its words stand in the summary, or in what is shown beside it."""
+    """Whether most of its words are in the summary, or in text that is shown beside it."""
     call: int | None
     """The request, from 0, whose answer has the first later call with one of its words; None where none has."""
 
@@ -37,54 +37,60 @@ def replaced_constraints(
     replaced: Sequence[ShownItem],
     lost: frozenset[str],
 ) -> tuple[ReplacedConstraint, ...]:
-    """Return the constraints that a compaction before a request replaced; ``lost`` are the sentences of those not kept."""
-    found: dict[str, ReplacedConstraint] = {}
+    """Return the constraints that a compaction before a request replaced; ``lost`` are the sentences that are not kept."""
+    constraints_by_sentence: dict[str, ReplacedConstraint] = {}
     for shown in replaced:
         item = shown.item
-        if is_persons(timeline, item):
+        if is_user_text(timeline, item):
             for sentence in constraints_in(timeline.read(item.index)):
                 call = _call_with(timeline, request, subject_words(sentence))
-                found[sentence] = ReplacedConstraint(
+                constraints_by_sentence[sentence] = ReplacedConstraint(
                     sentence, item.index, item.entered, request - 1, sentence not in lost, call
                 )
-    return tuple(found.values())
+    return tuple(constraints_by_sentence.values())
 
 
-def is_persons(timeline: Timeline, item: TimelineItem) -> bool:
-    """Return whether an item is a person's own words: neither the program's, nor what a parent told its subagent."""
+def is_user_text(timeline: Timeline, item: TimelineItem) -> bool:
+    """Return whether an item is the user's own text: neither the program's, nor a parent's prompt to its subagent."""
     return item.kind == "user" and not item.by_program and timeline.parent is None
 
 
 def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> ReportTable:
     """Return the constraints as a table, the lost ones first."""
-    ordered = sorted(constraints, key=lambda one: (one.kept, one.item))
+    ordered = sorted(constraints, key=lambda constraint: (constraint.kept, constraint.item))
     columns: tuple[Told, ...] = (
-        (TableColumn("constraint", "constraint"), lambda one: one.sentence),
-        (TableColumn("said", "said at request", "count"), lambda one: one.said + 1),
-        (TableColumn("shown_until", "shown until", "count"), lambda one: one.shown_until + 1),
-        (TableColumn("kept", "kept", about=COMPARED), lambda one: "yes" if one.kept else "no"),
+        (TableColumn("constraint", "constraint"), lambda constraint: constraint.sentence),
+        (TableColumn("said", "said at request", "count"), lambda constraint: constraint.said + 1),
+        (
+            TableColumn("shown_until", "shown until", "count"),
+            lambda constraint: constraint.shown_until + 1,
+        ),
+        (
+            TableColumn("kept", "kept", about=COMPARED),
+            lambda constraint: "yes" if constraint.kept else "no",
+        ),
         (
             TableColumn(
                 "call", "first later call", "count", "", f"With one of its words. {COMPARED}"
             ),
-            lambda one: None if one.call is None else one.call + 1,
+            lambda constraint: None if constraint.call is None else constraint.call + 1,
         ),
     )
     return table_of(title, columns, ordered[:MOST_LISTED], (COMPARED,))
 
 
 def _call_with(timeline: Timeline, request: int, words: frozenset[str]) -> int | None:
-    for at, said in timeline.derived("words of calls", _words_of_calls):
-        if at >= request and words & said:
-            return at
+    for call_request, said_words in timeline.derived("words of calls", _words_of_calls):
+        if call_request >= request and words & said_words:
+            return call_request
     return None
 
 
 def _words_of_calls(timeline: Timeline) -> tuple[tuple[int, frozenset[str]], ...]:
     """Return the request and the words of each call, in their order."""
     return tuple(
-        (one.index, words_of(timeline.read(item)))
-        for one in timeline.requests
-        for item in range(*one.answer)
+        (request.index, words_of(timeline.read(item)))
+        for request in timeline.requests
+        for item in range(*request.answer)
         if timeline.items[item].kind == "call"
     )

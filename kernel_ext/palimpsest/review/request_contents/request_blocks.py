@@ -1,12 +1,12 @@
-"""The blocks of a request: of its items as they are shown, or of its rebuilt messages mapped to items."""
+"""The blocks of a request: its items as shown, or its rebuilt messages mapped to items."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
-from palimpsest.review.reconstruction.requests import Rebuilt
+from palimpsest.recordings.reconstruction.requests import Rebuilt
+from palimpsest.recordings.timeline.item_texts import RESULT, call_text
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_text
-from palimpsest.review.timeline.item_texts import RESULT, call_text
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
@@ -28,9 +28,9 @@ ROLES: Mapping[str, str] = {
     "call": "assistant",
     "output": "tool",
 }
-"""The speaker of each kind of item; the others are the user's."""
+"""The role of each kind of item; the others have the user's."""
 UNSEEN = "unseen"
-"""Kind of what every request held and the recording does not show."""
+"""Kind of the block for tokens of every request that the recording does not show."""
 UNSEEN_TEXT = "[What every request held and the recording does not show{}.]"
 CHARS_PER_TOKEN = 4
 
@@ -39,18 +39,21 @@ def item_blocks(
     timeline: Timeline, shown: Iterable[ShownItem], *, recorded: bool
 ) -> tuple[RequestItem, ...]:
     """Return one block for each item that is shown."""
-    return tuple(_of_item(one, shown_text(timeline, one, recorded=recorded)) for one in shown)
+    return tuple(
+        _of_item(shown_item, shown_text(timeline, shown_item, recorded=recorded))
+        for shown_item in shown
+    )
 
 
 def tokens_beside(system: str, tools: str) -> int:
     """Return the estimated tokens of the system prompt and the tools that came with a recording."""
-    return sum(-(-len(one) // CHARS_PER_TOKEN) for one in (tools, system))
+    return sum(-(-len(text) // CHARS_PER_TOKEN) for text in (tools, system))
 
 
 def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
     """Return the blocks of the tools and the system prompt that came with a recording.
 
-    They are no items of it: ``tokens`` is what every request held beside the items, and they take at most all of it.
+    They are not items: ``tokens`` are those of every request besides its items, and the blocks take at most all of these.
     """
     share = min(tokens / (tokens_beside(system, tools) or 1), 1.0)
     return tuple(
@@ -61,43 +64,40 @@ def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem
 
 
 def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
-    """Return the block of what a recording does not show of ``tokens`` beside the items; none where it shows all."""
-    rest = tokens - tokens_beside(system, tools)
-    if rest <= 0:
+    """Return the block for the rest of ``tokens`` that the recording does not show; none where it shows all."""
+    remaining_tokens = tokens - tokens_beside(system, tools)
+    if remaining_tokens <= 0:
         return ()
-    lacking = " and ".join(
-        name for name, text in (("system prompt", system), ("tools", tools)) if not text
+    missing = " and ".join(
+        name for name, given in (("system prompt", system), ("tools", tools)) if not given
     )
-    text = UNSEEN_TEXT.format(f": {lacking}" if lacking else "")
-    return (_block("system", UNSEEN, text, rest),)
+    text = UNSEEN_TEXT.format(f": {missing}" if missing else "")
+    return (_block("system", UNSEEN, text, remaining_tokens),)
 
 
 def sent_blocks(
     timeline: Timeline, request: int, shown: Sequence[ShownItem], rebuilt: Rebuilt
 ) -> tuple[tuple[RequestItem, ...], tuple[RequestItem, ...]]:
-    """Return the blocks of a rebuilt request, and those of items that are counted and were not sent.
-
-    Tools come first; an item that was sent in several blocks has its tokens shared by their lengths.
-    """
-    known = {one.item.index: one for one in shown}
+    """Return a rebuilt request's blocks, tools first, and the blocks of counted items that were not sent."""
+    shown_by_index = {shown_item.item.index: shown_item for shown_item in shown}
     places = _places(timeline, shown)
-    found = list(_tools(shown, rebuilt))
+    blocks = list(_tools(shown, rebuilt))
     for message in rebuilt.neutral:
         for block, kind, text in _contents(message):
             index = _index(places, timeline, message, block)
             if index is None:
-                found.append(_block(message.role, kind, text))
+                blocks.append(_block(message.role, kind, text))
                 continue
-            # What is pinned is quoted after a summary that replaced it; the replay counts it with that.
-            gone = ShownItem(timeline.items[index], timeline.at(index, request), 0)
-            found.append(_of_item(known.get(index, gone), text, message.role))
-    sent = {one.item for one in found}
-    missing = [one for one in shown if one.item.index not in sent]
-    return _shared(found), item_blocks(timeline, missing, recorded=True)
+            # Pinned items are quoted after a summary that replaced them; the replay counts them with it.
+            unshown = ShownItem(timeline.items[index], timeline.at(index, request), 0)
+            blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
+    sent = {sent_block.item for sent_block in blocks}
+    missing = [shown_item for shown_item in shown if shown_item.item.index not in sent]
+    return _divide_tokens(blocks), item_blocks(timeline, missing, recorded=True)
 
 
 def stored_blocks(rebuilt: Rebuilt) -> tuple[RequestItem, ...]:
-    """Return the blocks of a request that a hook wrote: it is stored whole, and which items it holds is not known."""
+    """Return the blocks of a request that a hook wrote: it is stored whole, and its items are not known."""
     return tuple(
         _block(role, kind, text)
         for message in rebuilt.request.messages
@@ -108,14 +108,14 @@ def stored_blocks(rebuilt: Rebuilt) -> tuple[RequestItem, ...]:
 
 def _stored_texts(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, str]]:
     content = message.get("content")
-    for one in content if isinstance(content, list) else [content]:
-        text = one.get("text") if isinstance(one, dict) else one
+    for block in content if isinstance(content, list) else [content]:
+        text = block.get("text") if isinstance(block, dict) else block
         if isinstance(text, str) and text:
             yield ("output" if role == "tool" else role), text
     for call in message.get("tool_calls") or ():
-        about = call.get("function") if isinstance(call, dict) else None
-        if isinstance(about, dict):
-            yield "call", f"{about.get('name', '')}{about.get('arguments', '')}"
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            yield "call", f"{function.get('name', '')}{function.get('arguments', '')}"
 
 
 def _block(role: str, kind: str, text: str, tokens: float = 0, **more: Any) -> RequestItem:
@@ -139,21 +139,21 @@ def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
 
 
 def _tools(shown: Sequence[ShownItem], rebuilt: Rebuilt) -> Iterator[RequestItem]:
-    for one in shown:
-        if one.item.kind == "tools":
+    for shown_item in shown:
+        if shown_item.item.kind == "tools":
             specs = [spec.model_dump(mode="json") for spec in rebuilt.request.tools]
-            yield _of_item(one, json.dumps(specs, ensure_ascii=False))
+            yield _of_item(shown_item, json.dumps(specs, ensure_ascii=False))
 
 
 def _places(timeline: Timeline, shown: Sequence[ShownItem]) -> dict[str, int]:
-    """Return the item of each part, each result and each summary's message, by their ids."""
-    found: dict[str, int] = {}
+    """Return the index of each part, each result and each summary's message, by their ids."""
+    places: dict[str, int] = {}
     for item in timeline.items:
-        found[item.id.removeprefix(f"{item.message}/")] = item.index
+        places[item.id.removeprefix(f"{item.message}/")] = item.index
         if item.kind == "summary":
-            found[item.message] = item.index
-    system = next((one.item.index for one in shown if one.item.kind == "system"), None)
-    return found if system is None else {**found, "system": system}
+            places[item.message] = item.index
+    system = next((entry.item.index for entry in shown if entry.item.kind == "system"), None)
+    return places if system is None else {**places, "system": system}
 
 
 def _index(
@@ -166,11 +166,11 @@ def _index(
     part = block.part_id or ""
     if isinstance(block, ResultBlock):
         return places.get(part + RESULT)
-    found = places.get(part)
-    is_quoted = found is not None and timeline.items[found].kind == "call"
+    place = places.get(part)
+    is_quoted = place is not None and timeline.items[place].kind == "call"
     if is_quoted and not isinstance(block, CallBlock):
         return places.get(part + RESULT)  # a pinned result that is quoted after a summary
-    return found if found is not None else places.get(part + RESULT)
+    return place if place is not None else places.get(part + RESULT)
 
 
 def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
@@ -191,14 +191,16 @@ def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:
                 assert_never(block)
 
 
-def _shared(blocks: Sequence[RequestItem]) -> tuple[RequestItem, ...]:
-    """Return the blocks with the tokens of an item that has several shared among them."""
+def _divide_tokens(blocks: Sequence[RequestItem]) -> tuple[RequestItem, ...]:
+    """Return the blocks with the tokens of an item divided among its blocks."""
     chars: dict[int | None, int] = {}
-    for one in blocks:
-        chars[one.item] = chars.get(one.item, 0) + one.chars + 1
+    for block in blocks:
+        chars[block.item] = chars.get(block.item, 0) + block.chars + 1
     return tuple(
-        one
-        if one.item is None
-        else one.model_copy(update={"tokens": one.tokens * (one.chars + 1) / chars[one.item]})
-        for one in blocks
+        block
+        if block.item is None
+        else block.model_copy(
+            update={"tokens": block.tokens * (block.chars + 1) / chars[block.item]}
+        )
+        for block in blocks
     )

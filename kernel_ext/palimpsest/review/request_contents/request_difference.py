@@ -1,13 +1,13 @@
-"""The difference of two requests: what came, went and was rewritten, what they share, and what was paid anew."""
+"""The difference of two requests: items that came, went and were rewritten, the shared beginning, and its cost."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
-from palimpsest.review.replay.ruler import PriceProfile
-from palimpsest.review.replay.simulation import Simulation
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_items
 from palimpsest.transcript.timeline import Timeline
 
@@ -19,64 +19,64 @@ ESTIMATED = "Estimate"
 
 @dataclass(frozen=True, slots=True)
 class ReportedLoss:
-    """A break of the cache, as the provider's usage tells it."""
+    """A cache break between two requests, by the provider's reported usage."""
 
     tokens: int
-    """Read anew, though the request before held them."""
+    """Tokens that were not read from the cache, though the request before contained them."""
     cost: float
-    """What that cost beyond reading them from the cache."""
+    """Cost of these tokens beyond reading them from the cache."""
     cause: str
     """In words."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemChange:
-    """An item that two requests do not show alike."""
+    """An item that differs between two requests."""
 
     item: int
     change: Changed
     tokens_before: float
-    """In the first of the requests, an estimate; 0 where it was not there."""
+    """Estimated tokens in the first request; 0 where the item is not in it."""
     tokens_after: float
     state: str
-    """How the second shows it, or how it is gone from it."""
+    """The item's state in the second request."""
 
 
 @dataclass(frozen=True)
 class RequestDifference(ShownAsTable):
-    """Two requests of one session compared, both from 0."""
+    """A comparison of two requests of one session, both numbered from 0."""
 
     timeline: Timeline = field(repr=False)
     first: int
     second: int
     policy: str
     changes: tuple[ItemChange, ...] = field(repr=False)
-    """In the order of the second request; what went comes last."""
+    """In the order of the second request, with the items that went at the end."""
     prefix_items: int
-    """How many items both begin with, shown alike, cut to whole messages of the provider."""
+    """Number of items that both requests begin with, cut to whole messages of the provider."""
     prefix_tokens: float
-    """Tokens of these, with what is not seen; an estimate."""
+    """Estimated tokens of this common beginning, with the part of the prompt that the recording does not show."""
     first_differing: int | None
-    """The first item from which on they differ; None where the second only adds to the first, or is the same."""
+    """The first item that differs; None where the second request only adds to the first, or equals it."""
     rewritten_tokens: float
-    """Tokens of the first request that the second holds behind that place, so that no cache has them; an estimate."""
+    """Estimated tokens that both requests contain after that item, which the cache does not have."""
     rewritten_cost: float
-    """What reading these anew costs beyond the cache, in the profile's money; an estimate."""
+    """Estimated cost of reading these anew beyond the cache, in the profile's money."""
     tokens: tuple[float, float]
     """The sizes of both; an estimate."""
     price: PriceProfile
     follows: bool
-    """The second is the request right after the first, as recorded: what was reported of it is a fact here."""
+    """Whether the second is the recorded request right after the first, so that its reported usage applies."""
     loss: ReportedLoss | None = None
-    """The break of the cache between them, where one was reported."""
+    """The cache break between the two requests, where one was reported."""
 
     def of(self, change: Changed) -> tuple[ItemChange, ...]:
-        """Return the items that ``came``, ``went`` or were ``rewritten``."""
-        return tuple(one for one in self.changes if one.change == change)
+        """Return the items with one kind of change."""
+        return tuple(item_change for item_change in self.changes if item_change.change == change)
 
     @property
     def cache_sentence(self) -> str:
-        """What became of the cache, in a sentence: as reported where it was, else an estimate."""
+        """A sentence on the second request's read from the cache: as reported, else an estimate."""
         return self._facts or self._estimate
 
     @property
@@ -108,32 +108,32 @@ class RequestDifference(ShownAsTable):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What differs, each sentence marked as reported or as an estimate."""
+        """Sentences on the differences, each marked as reported or as an estimate."""
         numbers = {change: self.of(change) for change in CHANGES}
-        told = ", ".join(
-            f"{len(those)} {change} (~{sum(one.tokens_after or one.tokens_before for one in those):,.0f} tokens)"
-            for change, those in numbers.items()
+        counts = ", ".join(
+            f"{len(group)} {change} (~{sum(change_of_item.tokens_after or change_of_item.tokens_before for change_of_item in group):,.0f} tokens)"
+            for change, group in numbers.items()
         )
-        found = [f"{ESTIMATED}: {told}.", f"{ESTIMATED}: {self._estimate}"]
-        return (*((f"{AS_REPORTED}: {self._facts}",) if self._facts else ()), *found)
+        estimates = [f"{ESTIMATED}: {counts}.", f"{ESTIMATED}: {self._estimate}"]
+        return (*((f"{AS_REPORTED}: {self._facts}",) if self._facts else ()), *estimates)
 
     @cached_property
     def table(self) -> ReportTable:
-        """The items that differ as a table; what is told of the cache stands below it."""
+        """The differing items as a table, with the sentences about the cache below it."""
         items = self.timeline.items
         columns: tuple[Told, ...] = (
             TableColumn("change", "change"),
-            (TableColumn("item", "item", "count"), lambda one: one.item + 1),
-            (TableColumn("kind", "kind"), lambda one: items[one.item].kind),
-            (TableColumn("tool", "tool"), lambda one: items[one.item].tool),
-            (TableColumn("label", "label"), lambda one: items[one.item].label),
+            (TableColumn("item", "item", "count"), lambda change: change.item + 1),
+            (TableColumn("kind", "kind"), lambda change: items[change.item].kind),
+            (TableColumn("tool", "tool"), lambda change: items[change.item].tool),
+            (TableColumn("label", "label"), lambda change: items[change.item].label),
             (
                 TableColumn("tokens_before", "tokens before", "count", "estimate"),
-                lambda one: round(one.tokens_before),
+                lambda change: round(change.tokens_before),
             ),
             (
                 TableColumn("tokens_after", "after", "count", "estimate"),
-                lambda one: round(one.tokens_after),
+                lambda change: round(change.tokens_after),
             ),
             TableColumn("state", "state"),
         )
@@ -171,8 +171,8 @@ class RequestDifference(ShownAsTable):
 
     def _usage(self, name: str) -> int | None:
         usage = self.timeline.requests[self.second].usage
-        found: int | None = getattr(usage, name) if usage is not None and self.follows else None
-        return found
+        tokens: int | None = getattr(usage, name) if usage is not None and self.follows else None
+        return tokens
 
 
 def request_difference(
@@ -190,11 +190,11 @@ def request_difference(
     shared, differing = _prefix(simulation, before, after)
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
     # A request that only grew begins with the whole of the other one.
-    rest = sum(one.tokens for one in after[shared:])
+    rest = sum(shown_item.tokens for shown_item in after[shared:])
     prefix = sizes[0] if differing is None else sizes[1] - rest
     rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
-    its = price.at(simulation.timeline.requests[second].terms, sizes[1])
+    prices_at = price.at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,
@@ -205,7 +205,7 @@ def request_difference(
         prefix_tokens=prefix,
         first_differing=differing,
         rewritten_tokens=rewritten,
-        rewritten_cost=rewritten * (its.write - its.read) / 1_000_000,
+        rewritten_cost=rewritten * (prices_at.write - prices_at.read) / 1_000_000,
         tokens=sizes,
         price=price,
         follows=second == first + 1 and (until is None or second < until),
@@ -216,18 +216,15 @@ def request_difference(
 def _prefix(
     simulation: Simulation, before: Sequence[ShownItem], after: Sequence[ShownItem]
 ) -> tuple[int, int | None]:
-    """Return how many items both begin with, and the item from which on they differ.
-
-    The cache is kept by whole messages, so what stands in the message of that item is not counted.
-    """
+    """Return the number of items in the whole messages that both begin with, and the first item that differs."""
     shared = 0
     while shared < min(len(before), len(after)) and before[shared].key == after[shared].key:
         shared += 1
     if shared == len(before):
         return shared, None
-    there = [side[shared].item for side in (before, after) if shared < len(side)]
+    candidates = [side[shared].item for side in (before, after) if shared < len(side)]
     ranks = simulation.timeline.ranks
-    differing = min(there, key=lambda one: ranks[one.index])
+    differing = min(candidates, key=lambda item: ranks[item.index])
     if simulation.ruler.prefix == "message":
         while shared and before[shared - 1].item.block == differing.block:
             shared -= 1
@@ -237,14 +234,16 @@ def _prefix(
 def _changes(
     simulation: Simulation, before: Sequence[ShownItem], after: Sequence[ShownItem], second: int
 ) -> Iterator[ItemChange]:
-    known = {one.item.index: one for one in before}
-    for one in after:
-        index = one.item.index
-        was = known.pop(index, None)
-        if was is None:
-            yield ItemChange(index, "came", 0, one.tokens, one.state)
-        elif was.key != one.key:
-            yield ItemChange(index, "rewritten", was.tokens, one.tokens, one.state)
-    for index, was in known.items():
+    before_by_index = {shown_item.item.index: shown_item for shown_item in before}
+    for shown_item in after:
+        index = shown_item.item.index
+        item_before = before_by_index.pop(index, None)
+        if item_before is None:
+            yield ItemChange(index, "came", 0, shown_item.tokens, shown_item.state)
+        elif item_before.key != shown_item.key:
+            yield ItemChange(
+                index, "rewritten", item_before.tokens, shown_item.tokens, shown_item.state
+            )
+    for index, item_before in before_by_index.items():
         state = simulation.timeline.state(index, second) or "not yet there"
-        yield ItemChange(index, "went", was.tokens, 0, state)
+        yield ItemChange(index, "went", item_before.tokens, 0, state)

@@ -1,7 +1,7 @@
-"""What a session's log holds of requests beside their items: their exact form, system prompt and tools.
+"""The stored data of requests beside their items: their exact form, system prompt and tools.
 
-A request of a session of ours is rebuilt to the byte, and its hash is compared with the recorded one; a
-recording of another agent has at most the system prompt and the tools.
+A request of a session of ours is rebuilt to the byte, and its hash is compared with the recorded one; a recording of
+another agent has at most the system prompt and the tools.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from palimpsest.review.reconstruction.requests import Rebuilt, RecordedBlobs, rebuild
+from palimpsest.recordings.reconstruction.requests import Rebuilt, RecordedBlobs, rebuild
 from palimpsest.store.bounded_json import json_value
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -33,33 +33,30 @@ class SentRequests:
         self._session_id = session_id
 
     def of_session(self, session_id: str) -> "SentRequests":
-        """Return what the log of another session of the same store holds."""
+        """Return the stored requests of another session of the same store."""
         return self if session_id == self._session_id else SentRequests(self._store, session_id)
 
     def rebuilt(self, message_id: str) -> Rebuilt | None:
-        """Return the request whose answer is a message; None where none was recorded, or contents of it are gone.
-
-        Raises UserError for a request that a newer version made.
-        """
-        found = self._newest.get(message_id)
+        """Return an answer's request; None where it or its content is gone. Raises UserError for a newer version's."""
+        request = self._newest_requests.get(message_id)
         try:
-            return None if found is None else rebuild(self._store, self._session_id, found.id)
+            return None if request is None else rebuild(self._store, self._session_id, request.id)
         except (OSError, NotFound):
             return None
 
     @cached_property
     def policies(self) -> Mapping[str, Policy]:
-        """The context policy under which each answer was asked for, by its message; without those that cannot be read."""
-        blobs, found = RecordedBlobs(self._store), {}
-        for answer, request in self._newest.items():
+        """The context policy of each answer's request, by the answer's message; without those that cannot be read."""
+        blobs, policies_by_answer = RecordedBlobs(self._store), {}
+        for answer, request in self._newest_requests.items():
             if request.policy is not None or request.policy_blob is not None:
                 with suppress(OSError, NotFound, ValueError):
-                    found[answer] = blobs.policy(request)
-        return found
+                    policies_by_answer[answer] = blobs.policy(request)
+        return policies_by_answer
 
     @cached_property
-    def _newest(self) -> Mapping[str, StepRequest]:
-        """The newest request of each answer: one that was tried again has several."""
+    def _newest_requests(self) -> Mapping[str, StepRequest]:
+        """The newest request of each answer: a retried answer has several."""
         return {
             record.event.request.message_id: record.event.request
             for record in self._store.read(self._session_id, only=_SENT)
@@ -77,20 +74,20 @@ class SentRequests:
     def tools(self) -> tuple[Mapping[str, Any], ...]:
         """The tools that came with a recording."""
         try:
-            found = json_value(self.tools_text or "[]")
+            specs = json_value(self.tools_text or "[]")
         except ValueError:
             return ()
-        return tuple(one for one in found if isinstance(one, dict))
+        return tuple(tool for tool in specs if isinstance(tool, dict))
 
     @cached_property
     def tools_text(self) -> str:
-        """The same as text; empty where there are none."""
-        found = self._text("tools")
-        return "" if found == "[]" else found
+        """The tools as text; empty where there are none."""
+        text = self._text("tools")
+        return "" if text == "[]" else text
 
     def _text(self, name: str) -> str:
-        kept = self._imported.get(name)
-        sha256 = kept.get("sha256") if isinstance(kept, dict) else None
+        note = self._import_note.get(name)
+        sha256 = note.get("sha256") if isinstance(note, dict) else None
         if not isinstance(sha256, str):
             return ""
         try:
@@ -99,10 +96,10 @@ class SentRequests:
             return ""
 
     @cached_property
-    def _imported(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = {}
+    def _import_note(self) -> Mapping[str, Any]:
+        facts: Mapping[str, Any] = {}
         for record in self._store.read(self._session_id, only=_SESSION):
             if isinstance(record.event, SessionCreated | SessionUpdated):
-                noted = (record.event.session.metadata or {}).get("imported")
-                found = noted if isinstance(noted, dict) else found
-        return found
+                import_note = (record.event.session.metadata or {}).get("imported")
+                facts = import_note if isinstance(import_note, dict) else facts
+        return facts

@@ -1,7 +1,7 @@
-"""Rows as columns of JSON, and back, for files that anybody may have written.
+"""Convert rows to columns of JSON, and back, for files from any source.
 
-A value has the fields that are written and no others, each of the type that it has in Python, texts of bounded length,
-numbers of bounded size and few levels. What is not so is refused as a whole.
+A value has exactly the fields that were written, each of its Python type, texts of bounded length, numbers of bounded
+size and few levels. A file with anything else is rejected as a whole.
 """
 
 from itertools import starmap
@@ -11,14 +11,14 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, create_model, 
 from pydantic_core import CoreSchema, core_schema
 
 LONGEST_TEXT = 2_000
-"""Characters of one value; the texts of a session are in its log and nowhere else."""
+"""Most characters of one text; the long texts of a session are only in its log."""
 LARGEST = 1 << 53
 DEEPEST = 10
-"""Levels of lists and objects below a value."""
+"""Most levels of lists and objects below a value."""
 
 
 class KeptValue(BaseModel):
-    """A value of a file; read strictly, so that nothing is taken for something else."""
+    """A value of a file; read strictly, without conversions."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
@@ -67,12 +67,12 @@ def _is_bounded(value: object, depth: int) -> bool:
         case str():
             return len(value) <= LONGEST_TEXT
         case int() | float():
-            return abs(value) <= LARGEST  # not a number is not at most anything
+            return abs(value) <= LARGEST  # NaN is refused, since it compares as false
         case list() | tuple():
-            return depth > 0 and all(_is_bounded(one, depth - 1) for one in value)
+            return depth > 0 and all(_is_bounded(element, depth - 1) for element in value)
         case dict():
             inner = (*value, *value.values())
-            return depth > 0 and all(_is_bounded(one, depth - 1) for one in inner)
+            return depth > 0 and all(_is_bounded(element, depth - 1) for element in inner)
         case BaseModel() if not isinstance(value, KeptValue):
             return _is_bounded(dict(value), depth)
         case _:

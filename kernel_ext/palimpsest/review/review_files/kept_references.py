@@ -1,18 +1,18 @@
-"""The names in a session and their uses as a file holds them.
+"""The names in a session and their uses, in the form of a file.
 
-A name is written once, with the items that hold it; the sources of a use are those of them that existed then.
+A name is written once, with the items that hold it; the sources of a use are the holders that existed at its request.
 """
 
 from bisect import bisect_left
 
-from palimpsest.review.comparison.references import NameUse, References
 from palimpsest.review.review_files.columns import KeptValue
 from palimpsest.review.review_files.kept_timeline import check_places
+from palimpsest.review.tables.references import NameUse, References
 from palimpsest.transcript.timeline import Timeline
 
 
 class KeptReferences(KeptValue):
-    """Names by their places, and the requests whose answers use them, in order."""
+    """Names by index, and the requests whose answers use them, in order."""
 
     names: tuple[str, ...]
     holders: tuple[tuple[int, ...], ...]
@@ -23,7 +23,7 @@ class KeptReferences(KeptValue):
 
     @classmethod
     def of(cls, references: References) -> "KeptReferences":
-        """Return what is written of references."""
+        """Return references in the form of a file."""
         holders: dict[str, frozenset[int]] = {}
         for use in references.uses:
             if len(use.sources) > len(holders.get(use.name, ())):
@@ -31,32 +31,35 @@ class KeptReferences(KeptValue):
         places = {name: place for place, name in enumerate(holders)}
         return cls.model_construct(
             names=(*holders,),
-            holders=tuple(tuple(sorted(one)) for one in holders.values()),
+            holders=tuple(tuple(sorted(places_of_name)) for places_of_name in holders.values()),
             requests=tuple(use.request for use in references.uses),
             uses=tuple(places[use.name] for use in references.uses),
         )
 
     def references(self, timeline: Timeline) -> References:
         """Return the references; raises ValueError where they do not fit the timeline."""
-        for one in self.holders:
-            check_places(one, len(timeline.items))
+        for places_of_name in self.holders:
+            check_places(places_of_name, len(timeline.items))
         check_places(self.requests, len(timeline.requests))
         check_places(self.uses, len(self.names))
         if (
             len(self.holders) != len(self.names)
-            or any(list(one) != sorted(set(one)) for one in self.holders)
+            or any(
+                list(places_of_name) != sorted(set(places_of_name))
+                for places_of_name in self.holders
+            )
             or list(self.requests) != sorted(self.requests)
         ):
             raise ValueError("Holders or uses are not in order.")
         sets: dict[tuple[int, int], frozenset[int]] = {}
-        found = []
+        uses = []
         for request, use in zip(self.requests, self.uses, strict=True):
-            own = self.holders[use]
-            count = bisect_left(own, timeline.requests[request].items)
+            holders = self.holders[use]
+            count = bisect_left(holders, timeline.requests[request].items)
             if not count:
                 raise ValueError("A name is used before any item holds it.")
             sources = sets.get((use, count))
             if sources is None:
-                sources = sets[use, count] = frozenset(own[:count])
-            found.append(NameUse(request, self.names[use], sources, own[count - 1]))
-        return References(tuple(found))
+                sources = sets[use, count] = frozenset(holders[:count])
+            uses.append(NameUse(request, self.names[use], sources, holders[count - 1]))
+        return References(tuple(uses))

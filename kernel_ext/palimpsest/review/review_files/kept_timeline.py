@@ -1,7 +1,7 @@
-"""What of a timeline is written into a file; its texts stay in the log.
+"""The part of a timeline that is written into a file; its texts stay in the log.
 
-What is read is checked as a whole: every number that points to an item or a request does, so that no reader of a
-timeline meets anything that a log could not have given.
+A file is checked as a whole when it is read: every index of an item or a request must be valid, so that its timeline
+could have come from a log.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from palimpsest.transcript.values import SERVICE_TIERS, Usage
 
 
 class KeptTimeline(KeptValue):
-    """A recorded timeline, without what reads and counts texts; raises ValueError where its numbers do not fit together."""
+    """A recorded timeline without its functions for texts and counts; raises ValueError for inconsistent numbers."""
 
     version: int
     session: str
@@ -42,7 +42,7 @@ class KeptTimeline(KeptValue):
 
     @classmethod
     def of(cls, timeline: Timeline) -> "KeptTimeline":
-        """Return what is written of a timeline; it is checked when it is read."""
+        """Return a timeline in the form of a file; it is checked when it is read."""
         return cls.model_construct(**{name: getattr(timeline, name) for name in cls.model_fields})
 
     @property
@@ -53,24 +53,24 @@ class KeptTimeline(KeptValue):
     @model_validator(mode="after")
     def _check_places(self) -> Self:
         items, requests = len(self.items), len(self.requests)
-        ordered = [one.request for one in self.transitions]
-        counts = [one.items for one in self.requests]
+        ordered = [transition.request for transition in self.transitions]
+        counts = [request.items for request in self.requests]
         if (
             self.version != TIMELINE_VERSION
-            or [one.index for one in self.items] != [*range(items)]
-            or [one.index for one in self.requests] != [*range(requests)]
+            or [item.index for item in self.items] != [*range(items)]
+            or [request.index for request in self.requests] != [*range(requests)]
             or counts != sorted(counts)
             or ordered != sorted(ordered)
         ):
             raise ValueError("Its rows are not in their order, or it is of another version.")
         check_places(counts, items + 1)
         check_places(ordered, requests)
-        check_places([one.item for one in self.transitions], items)
-        check_places([one.request for one in self.events], requests + 1)
-        check_places([one.entered for one in self.items], requests + 1)
-        check_places([one.before for one in self.items if one.before is not None], items)
-        check_places([place for one in self.items for place in one.covers], items)
-        check_places([one.chars for one in self.items], LARGEST)
+        check_places([transition.item for transition in self.transitions], items)
+        check_places([event.request for event in self.events], requests + 1)
+        check_places([item.entered for item in self.items], requests + 1)
+        check_places([item.before for item in self.items if item.before is not None], items)
+        check_places([place for item in self.items for place in item.covers], items)
+        check_places([item.chars for item in self.items], LARGEST)
         for request in self.requests:
             first, end = request.answer
             check_places([first], end + 1)
@@ -82,11 +82,11 @@ class KeptTimeline(KeptValue):
 
 def check_places(places: Iterable[int], below: int) -> None:
     """Raise ValueError for numbers that are not from 0 to below a bound."""
-    if not all(0 <= one < below for one in places):
+    if not all(0 <= place < below for place in places):
         raise ValueError("A number is out of its range.")
 
 
 def _check_usage(usage: Usage) -> None:
-    check_places([one for _, one in usage if type(one) is int], LARGEST)
+    check_places([value for _, value in usage if type(value) is int], LARGEST)
     if usage.model_extra or usage.service_tier not in (None, *SERVICE_TIERS):
         raise ValueError("These are other numbers of tokens.")

@@ -1,7 +1,7 @@
-"""The file of one session's review in the project's folder: found by the content of its log, written when more is known.
+"""The file of one session's review in the project's folder: named by the content of its log, and extended over time.
 
-``.palimpsest/review/<session>/<hash of the log>.<version>`` is derived and may be deleted. A file that is broken, of another
-version or of another log is passed over and replaced. It holds no texts of items; those stay in the log.
+``.palimpsest/review/<session>/<hash of the log>.<version>`` is derived and may be deleted. A file that is broken, of
+another version or of another log is ignored and replaced. It holds no texts of items; those stay in the log.
 """
 
 import hashlib
@@ -13,13 +13,14 @@ from typing import Annotated
 from pydantic import Field
 
 from palimpsest import __version__
-from palimpsest.review.comparison.references import References
+from palimpsest.model.tokenizer import rough_words
+from palimpsest.recordings.timeline.item_texts import ItemTexts
+from palimpsest.recordings.timeline.journal_timeline import TIMELINE_EVENTS, CounterOf, PriceOfModel
 from palimpsest.review.review_files.columns import KeptValue
 from palimpsest.review.review_files.kept_references import KeptReferences
 from palimpsest.review.review_files.kept_timeline import KeptTimeline
 from palimpsest.review.review_files.stored_files import is_folder, make_room
-from palimpsest.review.timeline.item_texts import ItemTexts
-from palimpsest.review.timeline.journal_timeline import READ, CounterOf, PriceOfModel
+from palimpsest.review.tables.references import References
 from palimpsest.store.disk import read_small, write_atomically
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -30,40 +31,37 @@ from palimpsest.transcript.timeline import CHARS4, Timeline
 from palimpsest.transcript.values import Price
 
 FILE_VERSION = 2
-"""Raised when a file is written otherwise."""
+"""Version of the file's form."""
 LEAST_LOG_BYTES = 200_000
-"""The timeline of a smaller log is made in less time than a file takes."""
+"""Size of a log below which no file is written, since its timeline is made faster than a file."""
 MOST_FILE_BYTES = 64_000_000
 LARGEST_WEIGHT = 1 << 40
 
 
 class _Content(KeptValue):
-    """The whole of a file."""
+    """The whole content of a file."""
 
     made_by: str
     timeline: KeptTimeline
     prices: dict[str, Price | None]
-    """What the session's models cost; what is kept holds only while they cost the same."""
+    """The prices of the session's models; the file is valid only with the same prices."""
     blobs: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
-    """Those of items that are no parts, by the items' ids."""
+    """Blobs of items that are not parts, by the items' ids."""
     weights: dict[str, tuple[Annotated[int, Field(ge=0, lt=LARGEST_WEIGHT)], ...]]
-    """Of each item, by estimator."""
+    """Tokens of each item, by estimator."""
     references: KeptReferences | None
 
 
 @dataclass(frozen=True)
 class StoredReview:
-    """What a file holds of a session."""
+    """The content of a file, as values of a review."""
 
     timeline: Timeline
     references: References | None
 
 
 class ReviewFile:
-    """Reads and writes the file of a session as its log is now.
-
-    Responsibilities: name it by the log, check what is read, write it again when more is known, keep the folder small.
-    """
+    """Reads and writes the file of a session's review for the current log, and keeps its folder small."""
 
     def __init__(self, store: JsonlStore, session_id: str, price: PriceOfModel) -> None:
         self._store = store
@@ -72,96 +70,102 @@ class ReviewFile:
         self._folder = store.layout.review(session_id)
         self._digest = self._log_digest()
         self._written: frozenset[str] = frozenset()
-        """What the file has: names of estimators, and ``references``."""
+        """Names of the values that the file already has: estimators, and ``references``."""
 
     @property
     def path(self) -> Path:
-        """Where the file lies, or would."""
+        """The path of the file, whether it exists or not."""
         return self._folder / f"{self._digest}.{FILE_VERSION}"
 
     def load(self, count: CounterOf | None) -> StoredReview | None:
-        """Return what the file holds; None where there is none, or none that was written for this log."""
+        """Return the file's content; None where there is none, or none for this log."""
         if not self._digest or not is_folder(self._folder):
             return None
         try:
-            found = self._read(read_small(self.path, MOST_FILE_BYTES), count)
+            stored = self._read(read_small(self.path, MOST_FILE_BYTES), count)
         except (OSError, ValueError, PalimpsestError):
             return None
-        self._written = _known(found.timeline, found.references)
-        return found
+        self._written = _known_values(stored.timeline, stored.references)
+        return stored
 
     def _read(self, content: bytes, count: CounterOf | None) -> StoredReview:
-        kept = _Content.model_validate_json(content, strict=True)
-        timeline, items = kept.timeline.timeline, kept.timeline.items
+        contents = _Content.model_validate_json(content, strict=True)
+        timeline, items = contents.timeline.timeline, contents.timeline.items
         is_current = (
-            kept.made_by == __version__
+            contents.made_by == __version__
             and timeline.session == self._session_id
-            and kept.prices == self._prices(timeline)
-            and all(len(one) == len(items) for one in kept.weights.values())
+            and contents.prices == self._prices(timeline)
+            and all(len(weights) == len(items) for weights in contents.weights.values())
         )
         if not is_current:
             raise ValueError("It is of another version or session, or a price has changed.")
         texts = ItemTexts(self._store, self._session_id, lambda index: items[index].id)
-        texts.blobs = kept.blobs
+        texts.blobs = contents.blobs
         return StoredReview(
-            replace(timeline, read=texts, count=count, _weights=kept.weights),
-            None if kept.references is None else kept.references.references(timeline),
+            replace(timeline, read=texts, count=count, _weights=contents.weights),
+            None if contents.references is None else contents.references.references(timeline),
         )
 
     def keep(self, timeline: Timeline, references: References | None) -> None:
-        """Write what is known of the session, if it is more than the file has; where the disk refuses, it is not kept."""
-        known = _known(timeline, references)
-        if not self._digest or known <= self._written or not isinstance(timeline.read, ItemTexts):
+        """Write the known values of the session, if the file lacks some of them; a disk error is ignored."""
+        known_values = _known_values(timeline, references)
+        if (
+            not self._digest
+            or known_values <= self._written
+            or not isinstance(timeline.read, ItemTexts)
+        ):
             return
-        # Not tried again, whether or not it succeeds.
-        self._written |= known
-        made = _Content.model_construct(
+        # One attempt only, whether or not it succeeds.
+        self._written |= known_values
+        contents = _Content.model_construct(
             made_by=__version__,
             timeline=KeptTimeline.of(timeline),
             prices=self._prices(timeline),
             blobs=timeline.read.blobs,
-            weights=dict(timeline.counted),
+            weights=_exact_weights(timeline),
             references=None if references is None else KeptReferences.of(references),
         )
         try:
-            content = made.model_dump_json().encode()
+            content = contents.model_dump_json().encode()
             if self._read(content, None).timeline != timeline:
                 return
-        except ValueError:  # it holds something that would not be read again
+        except ValueError:  # a value would be rejected when the file is read
             return
-        # Records that were written meanwhile may be in the timeline and are not in the name.
+        # Records written meanwhile may be in the timeline but not in the hash.
         if len(content) <= MOST_FILE_BYTES and self._log_digest() == self._digest:
             with suppress(OSError):
                 make_room(self._store.layout, self._folder, self.path, len(content))
                 write_atomically(self.path, content)
 
     def _prices(self, timeline: Timeline) -> dict[str, Price | None]:
-        models = sorted({one.model for one in timeline.requests if one.model})
+        models = sorted({request.model for request in timeline.requests if request.model})
         return {model: self._price(model) for model in models}
 
     def _log_digest(self) -> str:
-        """Return the digest of what a timeline is made of; empty where that is little, or cannot be read.
-
-        What opening and closing a session writes into its log is no part of it.
-        """
-        found = hashlib.blake2b(self._session_id.encode(), digest_size=20)
+        """Return the digest of the records that a timeline is made of; empty for a small or unreadable log."""
+        digest = hashlib.blake2b(self._session_id.encode(), digest_size=20)
         total = 0
         try:
             for piece in self._store.segments.pieces(self._session_id):
                 for _, line in lines_forward(piece):
-                    if type_of(line) in READ:
-                        found.update(line + b"\n")
+                    if type_of(line) in TIMELINE_EVENTS:
+                        digest.update(line + b"\n")
                         total += len(line)
         except OSError:
             return ""
-        return found.hexdigest() if total >= LEAST_LOG_BYTES else ""
+        return digest.hexdigest() if total >= LEAST_LOG_BYTES else ""
 
 
 def review_file(store: Store, session_id: str, price: PriceOfModel) -> ReviewFile | None:
-    """Return the file of a session's review; None where sessions lie in no folder of ours."""
+    """Return the file of a session's review; None where the session is not in a folder of ours."""
     return ReviewFile(store, session_id, price) if isinstance(store, JsonlStore) else None
 
 
-def _known(timeline: Timeline, references: References | None) -> frozenset[str]:
-    counted = {CHARS4, *timeline.counted}
+def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
+    """Return the weights that apply wherever the file is read: without those of estimators that count roughly here."""
+    return {one: known for one, known in timeline.counted.items() if not rough_words([one])}
+
+
+def _known_values(timeline: Timeline, references: References | None) -> frozenset[str]:
+    counted = {CHARS4, *_exact_weights(timeline)}
     return frozenset({*counted, *(() if references is None else ("references",))})

@@ -1,4 +1,4 @@
-"""The folder of kept reviews: bounded in size, without files of sessions that are gone, and never through a link."""
+"""The folder of stored reviews: bounded in size, without files of deleted sessions, and never behind a link."""
 
 import shutil
 import stat
@@ -9,34 +9,34 @@ from pathlib import Path
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 
 MOST_BYTES = 256_000_000
-"""Of all files together; the oldest are removed for a new one."""
+"""Bytes of all files together; the oldest are removed for a new one."""
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a session's folder and the one around it are folders, and no links."""
+    """Return whether a session's folder and its parent are folders, not links."""
     try:
-        return all(stat.S_ISDIR(one.lstat().st_mode) for one in (path.parent, path))
+        return all(stat.S_ISDIR(place.lstat().st_mode) for place in (path.parent, path))
     except OSError:
         return False
 
 
 def make_room(layout: Layout, folder: Path, new: Path, size: int) -> None:
-    """Make a session's folder for a new file, and remove what it replaces and what is too much; raises OSError."""
+    """Make a session's folder for a new file, remove the file that it replaces and the oldest; raises OSError."""
     if not folder.parent.is_symlink():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_folder(folder):
         raise NotADirectoryError(f"{str(folder)!r} is no folder.")
-    for one in folder.iterdir():
-        if one != new:
-            one.unlink(missing_ok=True)
-    kept: list[tuple[float, int, Path]] = []
+    for file in folder.iterdir():
+        if file != new:
+            file.unlink(missing_ok=True)
+    files: list[tuple[float, int, Path]] = []
     for other in _folders(folder.parent):
         if not (layout.sessions / other.name).is_dir():
             shutil.rmtree(other, ignore_errors=True)
         elif other != folder:
-            kept += _files(other)
-    total = size + sum(bytes_ for _, bytes_, _ in kept)
-    for _, bytes_, path in sorted(kept):
+            files += _files(other)
+    total = size + sum(bytes_ for _, bytes_, _ in files)
+    for _, bytes_, path in sorted(files):
         if total <= MOST_BYTES:
             break
         path.unlink(missing_ok=True)
@@ -45,14 +45,14 @@ def make_room(layout: Layout, folder: Path, new: Path, size: int) -> None:
 
 def _folders(root: Path) -> Iterator[Path]:
     """Yield the folders that are named like sessions."""
-    for one in root.iterdir():
-        if SAFE_NAME.fullmatch(one.name) and is_folder(one):
-            yield one
+    for child in root.iterdir():
+        if SAFE_NAME.fullmatch(child.name) and is_folder(child):
+            yield child
 
 
 def _files(folder: Path) -> Iterator[tuple[float, int, Path]]:
     with suppress(OSError):
-        for one in folder.iterdir():
-            about = one.lstat()
-            if stat.S_ISREG(about.st_mode):
-                yield about.st_mtime, about.st_size, one
+        for file in folder.iterdir():
+            status = file.lstat()
+            if stat.S_ISREG(status.st_mode):
+                yield status.st_mtime, status.st_size, file

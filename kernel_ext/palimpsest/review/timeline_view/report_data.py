@@ -1,8 +1,7 @@
-"""The data of a report: a session's view, tracks that were computed beforehand, and texts by choice.
+"""The data of a report: a session's view, precomputed tracks, and texts by choice.
 
-A report has no kernel, so a slider snaps to what is here: for each policy its own numbers, and each of its
-sliders' stops with one number moved at a time. Equal columns are written once, since moved numbers often change
-nothing.
+A report has no kernel, so a slider offers only precomputed values: for each policy its defaults, and each stop of its
+sliders with one number moved at a time. Equal columns are written once, since moved numbers often change nothing.
 """
 
 import json
@@ -11,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from palimpsest.render.content.phrases import some
-from palimpsest.review.comparison.session_review import SessionReview
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
@@ -27,10 +26,10 @@ ReportTexts = Literal["none", "preview", "all"]
 TEXTS: tuple[str, ...] = get_args(ReportTexts)
 PREVIEW_CHARS = 200
 DEFAULT_POLICIES = ("opencode.prune", "anthropic.clear_tool_uses", "claude_code.auto")
-"""One that clears by size, one that clears by number, one that summarises; each as its agent ships it."""
+"""Policies of a report: one that clears by size, one that clears by number, one that summarises."""
 MOST_POLICIES = 12
 SHARED_LENGTH = 8
-"""Shorter lists are written where they are."""
+"""Shorter lists are written in place."""
 
 
 def report_data(
@@ -41,24 +40,26 @@ def report_data(
     clean: Callable[[Any], Any],
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[TimelineView, str]:
-    """Return the view that the report shows, and the data as JSON; both without what ``clean`` removes.
+    """Return the view that the report shows, and the data as JSON, both after ``clean``.
 
-    ``progress`` is told how many of the tracks are computed. Raises UserError for an unknown policy, price or
-    choice of texts.
+    ``progress`` is called with the number of computed tracks. Raises UserError for an unknown policy, price or choice
+    of texts.
     """
-    _check(policies, texts)
-    chosen = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
-    found = answers.answer(checked_query(AskView, price=price))
-    if found.view is None:
-        raise UserError(found.error)
-    view = _shown(found.view, texts, answers.review)
+    _check_arguments(policies, texts)
+    policy_names = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
+    answer = answers.answer(checked_query(AskView, price=price))
+    if answer.view is None:
+        raise UserError(answer.error)
+    view = _with_texts_removed(answer.view, texts, answers.review)
     view = TimelineView.model_validate(clean(view.model_dump(mode="json")))
-    view = view.model_copy(update={"policies": _policies(view.policies, clean([*chosen]))})
+    view = view.model_copy(update={"policies": _policies(view.policies, clean([*policy_names]))})
     columns = _Columns()
-    # One track after the other, so that only one is in memory as Python's numbers.
+    # Tracks are computed one after the other, so that only one is in memory.
     data = {
         "view": columns.shared(view.model_dump(mode="json", exclude_none=True)),
-        "stops": [columns.shared(clean(one)) for one in _stops(answers, chosen, price, progress)],
+        "stops": [
+            columns.shared(clean(stop)) for stop in _stops(answers, policy_names, price, progress)
+        ],
         "texts": texts,
         "items": columns.shared(clean(_texts(answers, texts))),
         "compactions": columns.shared(
@@ -72,18 +73,17 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _check(policies: Sequence[str], texts: str) -> None:
+def _check_arguments(policies: Sequence[str], texts: str) -> None:
     if texts not in TEXTS:
         raise UserError(f"texts is one of {', '.join(TEXTS)}, not {texts!r:.60}.")
     if len(policies) > MOST_POLICIES:
         raise UserError(f"A report holds at most {MOST_POLICIES} policies.")
 
 
-def _shown(view: TimelineView, texts: ReportTexts, review: SessionReview) -> TimelineView:
-    """Return the view without words of the session, where texts are left out.
-
-    What could not be read is counted then, since those sentences name files and what stands in them.
-    """
+def _with_texts_removed(
+    view: TimelineView, texts: ReportTexts, review: SessionReview
+) -> TimelineView:
+    """Return the view without texts of the session, nor sentences that quote files, if these are left out."""
     if texts != "none":
         return view
     labels = ("",) * len(view.items.id)
@@ -107,41 +107,47 @@ def _stops(
     progress: Callable[[int, int], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield each policy with its own numbers first, then with one number moved at a time."""
-    asked = [(policy, numbers, given) for policy in policies for numbers, given in _numbers(policy)]
-    for done, (policy, numbers, given) in enumerate(asked):
-        progress(done, len(asked))
-        found = answers.answer(checked_query(AskTrack, policy=policy, numbers=given, price=price))
-        if found.track is None:
-            if not given:
-                raise UserError(found.error)
-            continue  # a number that this policy does not take beside its others
+    track_queries = [
+        (policy, numbers, moved_numbers)
+        for policy in policies
+        for numbers, moved_numbers in _stop_numbers(policy)
+    ]
+    for done, (policy, numbers, moved_numbers) in enumerate(track_queries):
+        progress(done, len(track_queries))
+        answer = answers.answer(
+            checked_query(AskTrack, policy=policy, numbers=moved_numbers, price=price)
+        )
+        if answer.track is None:
+            if not moved_numbers:
+                raise UserError(answer.error)
+            continue  # a number that this policy does not accept with its others
         yield {
             "policy": policy,
             "numbers": numbers,
-            "track": found.track.model_dump(mode="json", exclude_none=True),
+            "track": answer.track.model_dump(mode="json", exclude_none=True),
         }
-    progress(len(asked), len(asked))
+    progress(len(track_queries), len(track_queries))
 
 
-def _numbers(policy: str) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
-    """Yield the numbers of each stop of a policy, and those of them that were moved."""
-    option = next((one for one in policy_choices() if one.name == policy), None)
+def _stop_numbers(policy: str) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
+    """Yield the numbers of each stop of a policy, and the moved ones among them."""
+    option = next((option for option in policy_choices() if option.name == policy), None)
     sliders = option.sliders if option is not None else ()
-    own = {one.name: one.default for one in sliders}
-    yield own, {}
-    for one in sliders:
-        for stop in one.stops:
-            if stop != one.default:
-                yield {**own, one.name: stop}, {one.name: stop}
+    defaults = {slider.name: slider.default for slider in sliders}
+    yield defaults, {}
+    for slider in sliders:
+        for stop in slider.stops:
+            if stop != slider.default:
+                yield {**defaults, slider.name: stop}, {slider.name: stop}
 
 
 def _policies(options: Sequence[PolicyOption], policies: Sequence[str]) -> tuple[PolicyOption, ...]:
-    """Return the policies that the report can show; one with numbers of its own has no sliders."""
-    known = {one.name: one for one in options}
+    """Return the policies that the report can show; a policy with numbers in its name has no sliders."""
+    by_name = {option.name: option for option in options}
     return tuple(
-        known.get(one)
-        or PolicyOption(name=one, what=f"{one}, as chosen for this report.", source="")
-        for one in dict.fromkeys(policies)
+        by_name.get(name)
+        or PolicyOption(name=name, what=f"{name}, as chosen for this report.", source="")
+        for name in dict.fromkeys(policies)
     )
 
 
@@ -150,20 +156,20 @@ def _texts(answers: ViewAnswers, texts: ReportTexts) -> list[str]:
         return []
     timeline = answers.review.timeline
     longest = PREVIEW_CHARS if texts == "preview" else None
-    return [timeline.read(one.index)[:longest] for one in timeline.items]
+    return [timeline.read(item.index)[:longest] for item in timeline.items]
 
 
 def _compactions(
     answers: ViewAnswers, texts: ReportTexts, price: str | None
 ) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    compactions: list[dict[str, Any]] = []
     while True:
-        one = answers.answer(AskCompaction(number=len(found), price=price)).compaction
-        if one is None:
-            return found
+        view = answers.answer(AskCompaction(number=len(compactions), price=price)).compaction
+        if view is None:
+            return compactions
         if texts == "preview":
-            one = one.model_copy(update={"summary": one.summary[:PREVIEW_CHARS]})
-        found.append(one.model_dump(mode="json", exclude_none=True))
+            view = view.model_copy(update={"summary": view.summary[:PREVIEW_CHARS]})
+        compactions.append(view.model_dump(mode="json", exclude_none=True))
 
 
 class _Columns:
@@ -171,17 +177,17 @@ class _Columns:
 
     def __init__(self) -> None:
         self.written: list[str] = []
-        """Each as JSON."""
+        """The columns as JSON."""
         self._known: dict[bytes, int] = {}
 
     def shared(self, value: Any) -> Any:
-        """Return a value in which each long list is a number in the columns, equal ones the same."""
+        """Return a value in which each long list is replaced by its number among the columns; equal ones share it."""
         if isinstance(value, dict):
-            return {name: self.shared(one) for name, one in value.items()}
+            return {name: self.shared(inner) for name, inner in value.items()}
         if not isinstance(value, list):
             return value
         if value and isinstance(value[0], dict | list):
-            return [self.shared(one) for one in value]
+            return [self.shared(inner) for inner in value]
         if len(value) < SHARED_LENGTH:
             return value
         written = _json(value)

@@ -1,14 +1,14 @@
-"""The numbers of each policy that a view offers as sliders: at most three, with nine stops each.
+"""The sliders of each policy: at most three of its numbers, with nine stops each.
 
-The stops are the same in a kernel, where a slider asks anew, and in a report, where each stop was computed
-beforehand; so the two show the same picture for the same number.
+The stops are the same in a kernel, where a slider sends a query, and in a report, where each stop is precomputed, so
+that both show the same picture for the same number.
 """
 
 from collections.abc import Iterator
 from functools import lru_cache
 
-from palimpsest.review.policies.registry import presets, summary
-from palimpsest.review.policies.settings import Preset
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.registry import presets, summary
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
 MOST_SLIDERS = 3
@@ -32,18 +32,18 @@ FIRST = (
     "window",
     "summary",
 )
-"""Names of numbers, those that matter most first; the others follow in the order of the preset."""
+"""Names of numbers, the most important first; the others follow in the order of the preset."""
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)
 COUNTS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
-"""For numbers of results, messages and turns whose own value is at most ``MOST_COUNT``."""
+"""Stops for numbers of results, messages and turns whose default is at most ``MOST_COUNT``."""
 MOST_COUNT = 30
 TOKENS_FROM_NONE = (0, 25_000, 50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000)
-"""For a threshold that is off by itself."""
+"""Stops for a threshold that is off by default."""
 SECONDS = (0, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400)
-"""For how long a cache keeps a prefix."""
+"""Stops for the lifetime of a cache."""
 KEPT_FROM_NONE = (0, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
 FACTORS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
-"""Of a number's own value, for tokens, characters and seconds."""
+"""Multiples of a number's default, for tokens, characters and seconds."""
 
 
 def policy_choices() -> tuple[PolicyOption, ...]:
@@ -52,15 +52,15 @@ def policy_choices() -> tuple[PolicyOption, ...]:
 
 
 @lru_cache(maxsize=4)
-def _choices(known: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
+def _choices(presets: tuple[type[Preset], ...]) -> tuple[PolicyOption, ...]:
     return tuple(
         PolicyOption(
-            name=one.preset,
-            what=summary(one),
-            source=one.source,
-            sliders=tuple(_sliders(one)),
+            name=preset.preset,
+            what=summary(preset),
+            source=preset.source,
+            sliders=tuple(_sliders(preset)),
         )
-        for one in known
+        for preset in presets
     )
 
 
@@ -70,20 +70,25 @@ def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
         for name, value in ({**preset.own_numbers(), **preset.more_numbers()}).items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    first = preset.sliders or FIRST
-    ranked = sorted(numbers, key=lambda name: first.index(name) if name in first else len(first))
+    preferred_names = preset.sliders or FIRST
+    ranked = sorted(
+        numbers,
+        key=lambda name: (
+            preferred_names.index(name) if name in preferred_names else len(preferred_names)
+        ),
+    )
     for name in ranked[:MOST_SLIDERS]:
         default = float(str(numbers[name]))
         is_share = isinstance(numbers[name], float)
         smallest = preset.smallest.get(name, 0)
         stops = sorted(
-            {*(one for one in _stops(name, default, is_share) if one >= smallest), default}
+            {*(stop for stop in _stops(name, default, is_share) if stop >= smallest), default}
         )
-        yield SliderView(name=name, stops=tuple(_nine(stops, default)), default=default)
+        yield SliderView(name=name, stops=tuple(_at_most_nine(stops, default)), default=default)
 
 
 def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noqa: FBT001
-    """Return values around a number's own, by what kind of number it is."""
+    """Return values around a number's default, depending on its kind."""
     if is_share:
         yield from SHARES
     elif name == "seconds":
@@ -93,16 +98,16 @@ def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noq
     elif default <= MOST_COUNT:
         yield from COUNTS
     else:
-        yield from (float(round(default * one)) for one in FACTORS)
+        yield from (float(round(default * stop)) for stop in FACTORS)
 
 
-def _nine(stops: list[float], default: float) -> list[float]:
-    """Leave out the stop that lies nearest to its neighbour until nine are left; the default stays."""
+def _at_most_nine(stops: list[float], default: float) -> list[float]:
+    """Remove the stop nearest to its neighbour until nine are left; the default stays."""
     while len(stops) > STOPS:
         gaps = [
             (after - before, place)
             for place, (before, after) in enumerate(zip(stops, stops[2:], strict=False), start=1)
             if stops[place] != default
         ]
-        stops = [one for place, one in enumerate(stops) if place != min(gaps)[1]]
+        stops = [stop for place, stop in enumerate(stops) if place != min(gaps)[1]]
     return stops

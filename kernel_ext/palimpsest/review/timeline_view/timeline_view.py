@@ -5,22 +5,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
 
+from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
 from palimpsest.render.content.phrases import some
-from palimpsest.review.comparison.break_avoidance import avoided_by
-from palimpsest.review.comparison.cache_breaks import CacheBreak
-from palimpsest.review.comparison.problem_sentences import problem_sentences
-from palimpsest.review.comparison.recorded_words import recorded_words
-from palimpsest.review.comparison.request_totals import (
+from palimpsest.review.session_review import PriceLike, SessionReview
+from palimpsest.review.tables.break_avoidance import avoided_by
+from palimpsest.review.tables.cache_breaks import CacheBreak
+from palimpsest.review.tables.problem_sentences import problem_sentences
+from palimpsest.review.tables.recorded_words import recorded_words
+from palimpsest.review.tables.request_totals import (
     RequestCost,
     RequestTotals,
     recorded_costs,
     request_totals,
     session_costs,
 )
-from palimpsest.review.comparison.session_review import PriceLike, SessionReview
-from palimpsest.review.comparison.subagents import SubagentRun
-from palimpsest.review.replay.recorded_clock import clock_sentence
-from palimpsest.review.replay.ruler import PriceProfile, money_words
+from palimpsest.review.tables.subagents import SubagentRun
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
 from palimpsest.review.timeline_view.view_values import (
@@ -54,12 +54,12 @@ KINDS = (
     "output",
     "media",
 )
-"""In the order in which a window is stacked; kinds that are not among these follow."""
-AS_THEY_ARE = (
+"""The order in which a window's kinds are stacked; other kinds follow."""
+COPIED_FIELDS = (
     *("id", "turn", "items", "started", "ended"),
     *("model", "effort", "reserve", "status", "seen", "reported"),
 )
-"""Columns of requests that are their fields; the model is told by its place."""
+"""Fields of requests that are copied as columns; the model is replaced by its index."""
 REDUCED = frozenset({"truncated", "cleared", "masked", "offloaded"})
 """States of an item that a rule shortened."""
 
@@ -72,7 +72,7 @@ def timeline_view(
     seq: int = 0,
     epoch: str = "",
 ) -> TimelineView:
-    """Return everything that an inspector shows of a session besides texts; shapes in ``view_values``.
+    """Return the view of a session, without texts; ``view_values`` has the schema.
 
     ``price`` is that of ``SessionReview.price``. Raises UserError for an unknown price.
     """
@@ -86,9 +86,9 @@ def timeline_view(
     proof = review.proof(price, engine=False)
     subagents = review.subagent_runs(price)
     wastes = review.wastes(profile, runs=subagents)
-    # The last that was decided of each item for the request that comes next.
-    coming = {one.item: one.state for one in timeline.coming}
-    # What was made of the same values before is not looked at again.
+    # The last decision about each item for the coming request.
+    coming = {transition.item: transition.state for transition in timeline.coming}
+    # Rows for unchanged values are reused.
     return TimelineView.model_construct(
         version=VIEW_VERSION,
         session=timeline.session,
@@ -116,49 +116,55 @@ def timeline_view(
         subagents=tuple(_subagents(subagents)),
         totals=_totals(timeline, track, request_totals(timeline, ruler, profile), profile),
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
-        pruned=_pruned(track, items),
+        pruned=_prune_views(track, items),
         coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
         policies=policy_choices(),
     )
 
 
 def _events(timeline: Timeline) -> tuple[EventView, ...]:
-    grown: GrownRows[EventView] = timeline.earlier.setdefault("view of events", GrownRows())
+    rows: GrownRows[EventView] = timeline.earlier.setdefault("view of events", GrownRows())
     events = timeline.events
-    return grown.of(
-        lambda at, _: EventView.model_validate(events[at], from_attributes=True), events
-    )
+    return rows.of(lambda at, _: EventView.model_validate(events[at], from_attributes=True), events)
 
 
 def _breaks(
     timeline: Timeline, breaks: Sequence[CacheBreak], profile: PriceProfile
 ) -> tuple[BreakView, ...]:
     def view(at: int, _: Sequence[BreakView]) -> BreakView:
-        one = breaks[at]
-        told = {"cost": round(one.cost, 6), "avoided_by": avoided_by(timeline, one, profile)}
-        return BreakView.model_validate(one, from_attributes=True).model_copy(update=told)
+        cache_break = breaks[at]
+        computed = {
+            "cost": round(cache_break.cost, 6),
+            "avoided_by": avoided_by(timeline, cache_break, profile),
+        }
+        return BreakView.model_validate(cache_break, from_attributes=True).model_copy(
+            update=computed
+        )
 
-    pairs = [(timeline.requests[one.before], timeline.requests[one.request]) for one in breaks]
-    grown: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
-    return grown.of(view, breaks, pairs, about=profile)
+    pairs = [
+        (timeline.requests[cache_break.before], timeline.requests[cache_break.request])
+        for cache_break in breaks
+    ]
+    rows: GrownRows[BreakView] = timeline.earlier.setdefault("view of breaks", GrownRows())
+    return rows.of(view, breaks, pairs, about=profile)
 
 
 def _subagents(runs: Sequence[SubagentRun]) -> Iterator[SubagentView]:
-    for one in runs:
+    for run in runs:
         yield SubagentView(
-            session=one.timeline.session,
-            title=one.timeline.title,
-            request=one.request,
-            requests=one.totals.requests,
-            tokens=one.totals.input + one.totals.output,
-            cost=one.totals.cost,
-            cost_is_fact=one.totals.cost_is_fact,
+            session=run.timeline.session,
+            title=run.timeline.title,
+            request=run.request,
+            requests=run.totals.requests,
+            tokens=run.totals.input + run.totals.output,
+            cost=run.totals.cost,
+            cost_is_fact=run.totals.cost_is_fact,
         )
 
 
 def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...], ItemColumns]:
     """Return the kinds of a session's items, and the items."""
-    grown: GrownColumns = timeline.earlier.setdefault("view of items", GrownColumns())
+    rows: GrownColumns = timeline.earlier.setdefault("view of items", GrownColumns())
     names = (
         "id",
         "kind",
@@ -171,7 +177,7 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
         "is_error",
         "pinned",
     )
-    columns = grown.of(timeline.items, {name: attrgetter(name) for name in names})
+    columns = rows.of(timeline.items, {name: attrgetter(name) for name in names})
     places, order = range(len(timeline.items)), timeline.order
     kinds = tuple(dict.fromkeys([*KINDS, *columns["kind"]]))
     place = {kind: index for index, kind in enumerate(kinds)}
@@ -186,26 +192,28 @@ def _items(timeline: Timeline, weights: Sequence[int]) -> tuple[tuple[str, ...],
     )
 
 
-def _pruned(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
+def _prune_views(track: TrackView, items: ItemColumns) -> tuple[PruneView, ...]:
     moves = track.transitions
-    found = Counter(
+    per_request = Counter(
         request
         for item, request, state in zip(moves.item, moves.request, moves.state, strict=True)
         if items.entered[item] < request and state in REDUCED
     )
-    return tuple(PruneView(request=at, items=found[at]) for at in sorted(found))
+    return tuple(
+        PruneView(request=number, items=per_request[number]) for number in sorted(per_request)
+    )
 
 
 def _partners(groups: Sequence[str]) -> list[int]:
-    found = [-1] * len(groups)
+    partners = [-1] * len(groups)
     first: dict[str, int] = {}
     for place, group in enumerate(groups):
         if not group:
             continue
         other = first.setdefault(group, place)
         if other != place:
-            found[place], found[other] = other, place
-    return found
+            partners[place], partners[other] = other, place
+    return partners
 
 
 def _requests(
@@ -213,25 +221,29 @@ def _requests(
 ) -> tuple[tuple[str, ...], RequestColumns]:
     """Return the models of a session's requests, and the requests."""
 
-    def reported(one: TimelineRequest, value: Callable[[Usage], int]) -> int | None:
-        return None if one.usage is None or one.reported is None else value(one.usage)
+    def reported(request: TimelineRequest, value: Callable[[Usage], int]) -> int | None:
+        return None if request.usage is None or request.reported is None else value(request.usage)
 
-    grown: GrownColumns = timeline.earlier.setdefault("view of requests", GrownColumns())
+    rows: GrownColumns = timeline.earlier.setdefault("view of requests", GrownColumns())
     columns = {
-        **grown.of(
+        **rows.of(
             timeline.requests,
             {
-                **{name: attrgetter(name) for name in AS_THEY_ARE},
-                "read": lambda one: reported(one, lambda usage: usage.cache_read),
-                "written": lambda one: reported(one, lambda usage: usage.cache_write),
-                "output": lambda one: reported(one, lambda usage: usage.output + usage.reasoning),
+                **{name: attrgetter(name) for name in COPIED_FIELDS},
+                "read": lambda request: reported(request, lambda usage: usage.cache_read),
+                "written": lambda request: reported(request, lambda usage: usage.cache_write),
+                "output": lambda request: reported(
+                    request, lambda usage: usage.output + usage.reasoning
+                ),
             },
         ),
-        "window": tuple(one.window or limits.get(one.model, 0) for one in timeline.requests),
-        "cost": tuple(None if one is None else one.value for one in costs),
-        "listed": tuple(one is not None and one.basis == "estimate" for one in costs),
+        "window": tuple(
+            request.window or limits.get(request.model, 0) for request in timeline.requests
+        ),
+        "cost": tuple(None if cost is None else cost.value for cost in costs),
+        "listed": tuple(cost is not None and cost.basis == "estimate" for cost in costs),
     }
-    models = tuple(one for one in dict.fromkeys(columns["model"]) if one)
+    models = tuple(name for name in dict.fromkeys(columns["model"]) if name)
     place = {"": -1, **{model: index for index, model in enumerate(models)}}
     columns["model"] = tuple(map(place.__getitem__, columns["model"]))
     return models, RequestColumns.model_construct(**columns)
@@ -240,29 +252,29 @@ def _requests(
 def _totals(
     timeline: Timeline, track: TrackView, totals: RequestTotals, price: PriceProfile
 ) -> tuple[str, ...]:
-    """Return what the session came to, in sentences; facts where usage was reported."""
+    """Return the session's totals, in sentences; facts where usage was reported."""
     if not timeline.requests:
         return ("The session has no request yet.",)
     about = "" if totals.is_fact else "about "
-    known = sum(one is not None for one in timeline.reported)
-    how_many = some(len(timeline.requests), "request")
-    if 0 < known < len(timeline.requests):
-        how_many = f"{known:,} of {how_many} reported their usage: they"
-    read = f"{how_many} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
+    reporting_count = sum(reported is not None for reported in timeline.reported)
+    which = some(len(timeline.requests), "request")
+    if 0 < reporting_count < len(timeline.requests):
+        which = f"{reporting_count:,} of {which} reported their usage: they"
+    read = f"{which} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
     cached = f"; {track.facts.cached:.0%} came from the cache" if track.facts is not None else ""
     sentences = [f"{read}{cached}.", *_cost_sentences(timeline, totals, price)]
     if not totals.is_fact:
         sentences.append(
             "The recording reports no usage: sizes are estimates, and the cache is taken to be warm."
         )
-    about_all = (recorded_words(timeline.recorded_totals), clock_sentence(timeline))
-    return (*sentences, *filter(None, about_all))
+    whole_session_sentences = (recorded_words(timeline.recorded_totals), clock_sentence(timeline))
+    return (*sentences, *filter(None, whole_session_sentences))
 
 
 def _cost_sentences(
     timeline: Timeline, totals: RequestTotals, price: PriceProfile
 ) -> tuple[str, ...]:
-    """Return what the session cost: what was recorded is a fact, whatever prices the others are taken at."""
+    """Return the session's cost: recorded costs are facts, whatever prices the others are computed at."""
     recorded = [*recorded_costs(timeline)]
     amount = money_words(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
     if not recorded:
@@ -272,10 +284,10 @@ def _cost_sentences(
         return (f"The session cost {paid}.",)
     which = some(len(timeline.requests), "request")
     is_all = len(recorded) == len(timeline.requests)
-    told = f"The session cost {paid}" if is_all else f"{len(recorded):,} of {which} cost {paid}"
+    text = f"The session cost {paid}" if is_all else f"{len(recorded):,} of {which} cost {paid}"
     if not price.of_session:
-        return (f"{told}; at these prices all of it would cost {amount}.", price.sentence)
+        return (f"{text}; at these prices all of it would cost {amount}.", price.sentence)
     return (
-        f"{told}; of the others no cost was recorded, and with them it comes to {amount}.",
+        f"{text}; of the others no cost was recorded, and with them it comes to {amount}.",
         price.sentence,
     )

@@ -1,15 +1,15 @@
-"""Answer a view's questions about one session: from its timeline, and from replays that are kept while it is shown."""
+"""Answer a view's questions about one session from its timeline and from cached replays."""
 
 import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from palimpsest.review.comparison.price_file import without_files
-from palimpsest.review.comparison.session_review import SessionReview
-from palimpsest.review.replay.simulation import Simulation
+from palimpsest.context_policies.replay.simulation import Simulation
+from palimpsest.review.prices.price_file import without_files
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
@@ -33,13 +33,14 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
 MOST_LOST = 200
-"""Lost names of one compaction that are told, those first that were needed; the kinds count all."""
+"""Most lost names of one compaction that are listed, needed ones first; the kinds count all."""
 
 
 class ViewAnswers:
     """Answers the questions about one session.
 
-    Responsibilities: turn what a person can mend into one sentence; keep what is asked for in pieces. Pure reading: nothing is run, sent or written.
+    Responsibilities: turn errors that the user can correct into one sentence; keep contents that are requested in pieces.
+    It only reads: nothing is run, sent or written.
     """
 
     def __init__(
@@ -61,14 +62,14 @@ class ViewAnswers:
         """Return the answer; a question that cannot be answered has one sentence instead."""
         began = time.perf_counter()
         try:
-            found = self._answer(query)
+            answer = self._answer(query)
         except (UserError, ValueError) as error:
-            found = ViewAnswer(error=str(error))
+            answer = ViewAnswer(error=str(error))
         except IndexError:
             requests, items = len(self.review.timeline.requests), len(self.review.timeline.items)
-            found = ViewAnswer(error=f"The session has {requests} requests and {items} items.")
-        took = round(1000 * (time.perf_counter() - began))
-        return found.model_copy(update={"milliseconds": took})
+            answer = ViewAnswer(error=f"The session has {requests} requests and {items} items.")
+        milliseconds = round(1000 * (time.perf_counter() - began))
+        return answer.model_copy(update={"milliseconds": milliseconds})
 
     def _answer(self, query: ViewQuery) -> ViewAnswer:
         match query:
@@ -89,8 +90,8 @@ class ViewAnswers:
             case AskTrack():
                 words = without_files(query.price)
                 price = self.review.replay_price(words)
-                found = self._simulation(query.policy, query.numbers, query.window, words)
-                return ViewAnswer(track=track_of(self.review, found, price))
+                simulation = self._simulation(query.policy, query.numbers, query.window, words)
+                return ViewAnswer(track=track_of(self.review, simulation, price))
             case AskItem():
                 return ViewAnswer(item=self._item(query))
             case AskRequest():
@@ -105,31 +106,35 @@ class ViewAnswers:
         window: int = 0,
         price: str | None = None,
     ) -> Simulation:
-        written = {name: _number(value) for name, value in numbers.items()}
-        chosen = self.review.policy(policy, **written)
-        return self.review.replays.simulation(chosen, self.review.ruler_at(price), window)
+        policy_numbers = {name: _number(value) for name, value in numbers.items()}
+        policy_chosen = self.review.policy(policy, **policy_numbers)
+        return self.review.replays.simulation(policy_chosen, self.review.ruler_at(price), window)
 
     def _item(self, query: AskItem) -> ItemText:
         timeline = self._simulation(query.policy, query.numbers).timeline
         self._check(query.request, query.item)
-        found = timeline.at(query.item, query.request)
+        transition = timeline.at(query.item, query.request)
         text = timeline.read(query.item)
         return ItemText(
             item=query.item,
-            state="whole" if found is None else found.state,
+            state="whole" if transition is None else transition.state,
             text=text[query.offset : query.offset + TEXT_CHARS],
             offset=query.offset,
             chars=len(text),
-            shown=None if found is None or found.shown is None else found.shown[:TEXT_CHARS],
+            shown=None
+            if transition is None or transition.shown is None
+            else transition.shown[:TEXT_CHARS],
         )
 
     def _request(self, query: AskRequest) -> RequestText:
         self._check(query.request, 0)
         simulation = self._simulation(query.policy, query.numbers)
         shown = self._contents(simulation, query.request)
-        wanted = re.compile(re.escape(query.find), re.IGNORECASE)
+        pattern = re.compile(re.escape(query.find), re.IGNORECASE)
         matching = [
-            (one, found.start()) for one in shown.blocks if (found := wanted.search(one.text))
+            (block, match.start())
+            for block in shown.blocks
+            if (match := pattern.search(block.text))
         ]
         return RequestText(
             request=query.request,
@@ -137,8 +142,8 @@ class ViewAnswers:
             basis=shown.basis,
             note=shown.note,
             blocks=tuple(
-                _piece(one, max(place - BLOCK_CHARS // 4, 0) if query.find else 0)
-                for one, place in matching[query.first : query.first + MOST_BLOCKS]
+                _piece(block, max(offset - BLOCK_CHARS // 4, 0) if query.find else 0)
+                for block, offset in matching[query.first : query.first + MOST_BLOCKS]
             ),
             first=query.first,
             total=len(matching),
@@ -146,46 +151,50 @@ class ViewAnswers:
         )
 
     def _contents(self, simulation: Simulation, request: int) -> ShownRequest:
-        """Return a request with its contents; the newest is kept, since it is asked for in pieces."""
-        known = self._shown
-        if known is None or known[0] is not simulation or known[1].request != request:
-            known = simulation, request_at(simulation, request, self.review.sent)
-            self._shown = known
-        return known[1]
+        """Return a request with its contents; the newest is kept, since it is requested in pieces."""
+        newest_contents = self._shown
+        if (
+            newest_contents is None
+            or newest_contents[0] is not simulation
+            or newest_contents[1].request != request
+        ):
+            newest_contents = simulation, request_at(simulation, request, self.review.sent)
+            self._shown = newest_contents
+        return newest_contents[1]
 
     def _compaction(self, query: AskCompaction) -> CompactionText:
-        found = self._compactions(query.price)
-        if query.number >= len(found):
+        losses = self._compactions(query.price)
+        if query.number >= len(losses):
             raise UserError("The session has no such compaction.")
-        one = found[query.number]
+        loss = losses[query.number]
         return CompactionText(
             number=query.number,
-            request=one.request,
-            undone=one.undone,
-            items=one.items,
-            item_tokens=tuple(round(tokens) for tokens in one.item_tokens),
-            summary=one.summary[:TEXT_CHARS],
-            summary_chars=len(one.summary),
-            tokens_before=round(one.tokens_before),
-            tokens_after=round(one.tokens_after),
+            request=loss.request,
+            undone=loss.undone,
+            items=loss.items,
+            item_tokens=tuple(round(tokens) for tokens in loss.item_tokens),
+            summary=loss.summary[:TEXT_CHARS],
+            summary_chars=len(loss.summary),
+            tokens_before=round(loss.tokens_before),
+            tokens_after=round(loss.tokens_after),
             kinds=tuple(
                 LostKind(
                     kind=kind,
                     found=number,
-                    lost=len(one.lost_of(kind)),
-                    needed=sum(lost.kind == kind for lost in one.needed),
+                    lost=len(loss.lost_of(kind)),
+                    needed=sum(lost.kind == kind for lost in loss.needed),
                 )
-                for kind, number in one.found.items()
+                for kind, number in loss.found.items()
             ),
             lost=tuple(
                 replace(lost, name=lost.name[:LONGEST_NAME])
-                for lost in (*one.needed, *(lost for lost in one.lost if not lost.needed))[
+                for lost in (*loss.needed, *(lost for lost in loss.lost if not lost.needed))[
                     :MOST_LOST
                 ]
             ),
-            repair=round(one.repair, 6),
-            fetches=one.fetches,
-            sentences=one.sentences,
+            repair=round(loss.repair, 6),
+            fetches=loss.fetches,
+            sentences=loss.sentences,
         )
 
     def _compactions(self, price: str | None) -> CompactionLosses:
@@ -200,12 +209,12 @@ class ViewAnswers:
             raise IndexError
 
 
-def _piece(block: RequestItem, place: int) -> RequestItem:
-    """Return a block with the piece of its text from a place on."""
-    text = block.text[place : place + BLOCK_CHARS]
+def _piece(block: RequestItem, offset: int) -> RequestItem:
+    """Return a block with a piece of its text from an offset on."""
+    text = block.text[offset : offset + BLOCK_CHARS]
     return block.model_copy(update={"text": text, "tokens": round(block.tokens)})
 
 
 def _number(value: float) -> float | int:
-    """Return a slider's value as a preset takes it: whole numbers without a fraction."""
+    """Convert a slider's value for a preset: whole numbers without a fraction."""
     return int(value) if value.is_integer() else value

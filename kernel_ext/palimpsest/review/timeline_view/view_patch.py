@@ -1,7 +1,7 @@
-"""What differs between two views of a session that grows.
+"""The difference between two views of a growing session.
 
-Nearly all of a view are lists that grow at their ends, so a patch is the newer view with the beginning and the
-end of each list left out that the older one has as well. The front end puts them back
+A view consists mostly of lists that grow at their ends, so a patch is the newer view without the values at the
+beginning and end of each list that the older view has, too. The front end restores them
 (``labextension/src/state/inspector/viewPatch.ts``).
 """
 
@@ -14,33 +14,37 @@ from palimpsest.transcript.values import Value
 
 
 class ViewPatch(Value):
-    """A newer view, with what an older one has left out of its lists."""
+    """A newer view, without the values of its lists that an older view has, too."""
 
     after: int
     """``seq`` of the older view, which is of the same epoch."""
     kept: dict[str, tuple[int, ...]] = {}
-    """Of each list how many values of the older one come before those given here, and how many of its last ones
-    after them; lists that are not named here are given whole. Names of inner fields follow a dot."""
+    """For each list, the number of the older view's first values that precede the given ones, and of its last values that
+    follow them; other lists are given whole. Names of inner fields follow a dot."""
     view: TimelineView
 
 
 def patch_of(before: TimelineView, after: TimelineView) -> ViewPatch:
-    """Return what makes the newer of two views from the older one."""
-    kept: dict[str, tuple[int, ...]] = {}
-    return ViewPatch(after=before.seq, kept=kept, view=_left_out(before, after, "", kept))
+    """Return the patch that turns the older of two views into the newer one."""
+    shared_lengths: dict[str, tuple[int, ...]] = {}
+    return ViewPatch(
+        after=before.seq, kept=shared_lengths, view=_left_out(before, after, "", shared_lengths)
+    )
 
 
-def _left_out(before: Value, after: Value, path: str, kept: dict[str, tuple[int, ...]]) -> Any:
+def _left_out(
+    before: Value, after: Value, path: str, shared_lengths: dict[str, tuple[int, ...]]
+) -> Any:
     update: dict[str, Any] = {}
     for name in type(after).model_fields:
         old, new = getattr(before, name), getattr(after, name)
         if isinstance(new, tuple):
             head, end = _common(old, new)
             if head or end:
-                kept[path + name] = head, end
+                shared_lengths[path + name] = head, end
                 update[name] = new[head : len(new) - end]
         elif isinstance(new, Value) and isinstance(old, Value):
-            update[name] = _left_out(old, new, f"{path}{name}.", kept)
+            update[name] = _left_out(old, new, f"{path}{name}.", shared_lengths)
     return after.model_copy(update=update)
 
 

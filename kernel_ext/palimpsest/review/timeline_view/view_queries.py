@@ -1,7 +1,7 @@
 """The questions that a view asks of a session, and the values that answer them.
 
-One union for the control channel, a widget's comm and a report; where a report cannot ask, it holds the
-answers. Requests and items count from 0. Texts are bounded: what is longer is told in pieces.
+One union serves the control channel and a widget's comm; a report, which cannot ask, contains the answers. Requests
+and items count from 0. Texts are bounded: longer ones are sent in pieces.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
@@ -28,7 +28,7 @@ MOST_BLOCKS = 200
 LONGEST_NAME = 300
 """Characters of a policy's or model's name in a question."""
 LONGEST_PRICES = 8_000
-"""Characters of the prices that a person gave: some hundred models."""
+"""Characters of the prices that the user gave: some hundred models."""
 
 
 class AskView(Value):
@@ -39,13 +39,13 @@ class AskView(Value):
     """A model's id, ``units``, ``MODEL=in/out/read/write``, ``lifetime=1h``, several with blanks between; None for the
     recorded model's."""
     after: int | None = None
-    """``seq`` of the view that the asker has: where nothing came after it, the answer holds no view."""
+    """``seq`` of the view that the front end has: where nothing is newer, the answer contains no view."""
     epoch: str | None = Field(default=None, max_length=LONGEST_NAME)
     """``epoch`` of that view: the answer may be a patch of it."""
 
 
 class AskTrack(Value):
-    """Ask what a policy would have shown."""
+    """Ask for the track of a policy."""
 
     ask: Literal["track"] = "track"
     policy: str = Field(max_length=LONGEST_NAME)
@@ -57,7 +57,7 @@ class AskTrack(Value):
 
 
 class AskItem(Value):
-    """Ask for an item's text, and what a request shows in its place."""
+    """Ask for an item's text, and for the text that a request shows instead."""
 
     ask: Literal["item"] = "item"
     item: int = Field(ge=0)
@@ -68,26 +68,26 @@ class AskItem(Value):
 
 
 class AskRequest(Value):
-    """Ask for a request as it was sent, or as a policy would have sent it."""
+    """Ask for the contents of a request, as recorded or under a policy."""
 
     ask: Literal["request"] = "request"
     request: int = Field(ge=0)
     policy: str = Field(default="recorded", max_length=LONGEST_NAME)
     numbers: dict[str, float] = {}
     find: str = Field(default="", max_length=LONGEST_NAME)
-    """Only blocks that hold this text, whatever the case of its letters; empty for all."""
+    """Only blocks that contain this text, ignoring case; empty for all."""
     first: int = Field(default=0, ge=0)
     """The first block that is wanted."""
 
 
 class AskCompaction(Value):
-    """Ask what a compaction put in the place of what, and what it lost."""
+    """Ask for a compaction: the covered items, the summary and the lost names."""
 
     ask: Literal["compaction"] = "compaction"
     number: int = Field(ge=0)
     """The place of the compaction among the session's ``compact`` events."""
     price: str | None = Field(default=None, max_length=LONGEST_PRICES)
-    """That of the view, for what fetching lost names again would cost."""
+    """The price of the view, for the cost of fetching lost names again."""
 
 
 ViewQuery = Annotated[
@@ -99,7 +99,7 @@ Query = TypeVar("Query", bound=Value)
 
 
 def checked_query(query: type[Query], **fields: Any) -> Query:
-    """Return a question; raises UserError, which names the field, for what a person gave and no question takes."""
+    """Return a question; raises UserError, which names the field, for a value from the user that is not valid."""
     try:
         return query(**fields)
     except ValidationError as error:
@@ -109,7 +109,7 @@ def checked_query(query: type[Query], **fields: Any) -> Query:
 
 
 class ItemText(Value):
-    """An item's text, whole, and what a request showed of it."""
+    """An item's whole text, and the text that a request showed of it."""
 
     item: int
     state: ItemState
@@ -117,9 +117,9 @@ class ItemText(Value):
     """At most ``TEXT_CHARS`` characters from ``offset`` on; data, not markup."""
     offset: int = 0
     chars: int
-    """Of the whole text."""
+    """Characters of the whole text."""
     shown: str | None = None
-    """What stands in its place; None where it is whole, gone, or not known."""
+    """The text shown instead; None where the item is whole or removed, or the text is not known."""
 
 
 class RequestText(Value):
@@ -128,14 +128,14 @@ class RequestText(Value):
     request: int
     policy: str
     basis: Literal["exact", "rebuilt", "partial", "estimate"]
-    """As it was sent, byte for byte; from the messages before it; in part; or as a policy would have sent it."""
+    """Whether it is exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy."""
     note: str
     """The basis in a sentence."""
     blocks: tuple[RequestItem, ...]
-    """With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is asked for apart."""
+    """With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own."""
     first: int = 0
     total: int
-    """Blocks that match, of which these are a piece."""
+    """Number of blocks that match, including those not sent here."""
     tokens: int
 
 
@@ -150,31 +150,31 @@ class LostKind(Value):
 
 
 class CompactionText(Value):
-    """A compaction: what it covered, the summary, and what that lost."""
+    """A compaction: the covered items, the summary, and the lost names."""
 
     number: int
     request: int
     """The first request that shows the summary; the number of requests where none came after it."""
     undone: int | None = None
-    """The first request that shows again what it covered."""
+    """The first request that shows the covered items again."""
     items: tuple[int, ...]
     """The items that the summary covers."""
     item_tokens: tuple[int, ...] = ()
-    """What each of them took in the request before; estimates."""
+    """Estimated tokens of each of these items in the request before."""
     summary: str
     """At most ``TEXT_CHARS`` characters; data, not markup."""
     summary_chars: int
-    """Of the whole summary."""
+    """Characters of the whole summary."""
     tokens_before: int
     tokens_after: int
     kinds: tuple[LostKind, ...]
-    """All kinds of which there were names; their numbers count every name."""
+    """Every kind that has names; the numbers count all names."""
     lost: tuple[LostWord, ...]
-    """Those first that were needed later; of very many the others are only counted."""
+    """Names that were needed later come first; beyond a limit the others are only counted."""
     repair: float
-    """What fetching the needed ones again would cost, in the money of the view's price; an estimate."""
+    """Estimated cost of fetching the needed names again, in the money of the view's price."""
     fetches: int
-    """How many requests that would take."""
+    """Number of requests for that."""
     sentences: tuple[str, ...]
 
 
@@ -183,14 +183,14 @@ class ViewAnswer(Value):
 
     view: TimelineView | None = None
     patch: ViewPatch | None = None
-    """What differs from the view that the asker has."""
+    """The difference to the view that the front end has."""
     track: TrackView | None = None
     item: ItemText | None = None
     request: RequestText | None = None
     compaction: CompactionText | None = None
     unchanged: bool = False
-    """Nothing came after the view that the asker has."""
+    """Whether the front end's view is the newest."""
     milliseconds: int = 0
     """How long the answer took in the kernel."""
     error: str = ""
-    """One sentence that says what to do."""
+    """One sentence with a way to correct the question."""

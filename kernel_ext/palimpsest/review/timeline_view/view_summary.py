@@ -1,15 +1,15 @@
-"""What is kept of a view where nothing can be asked: one picture, a few tables, and sentences."""
+"""A view for places without a kernel: one picture, a few tables, and sentences."""
 
 from dataclasses import dataclass
 from itertools import accumulate
 
+from palimpsest.context_policies.prompt_cache.ruler import Scale
 from palimpsest.render.reports.table import Form, ReportTable, TableColumn, Told, table_of
 from palimpsest.render.reports.timeline_picture import (
     TimelineMark,
     TimelinePicture,
     kind_words,
 )
-from palimpsest.review.replay.ruler import Scale
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MOST_ROWS = 10
@@ -28,7 +28,7 @@ class ViewSummary:
 
 
 def view_summary(view: TimelineView) -> ViewSummary:
-    """Return what is saved of a session's view."""
+    """Return the picture, tables and sentences of a session's view."""
     names, layers = window_layers(view)
     return ViewSummary(
         title=view.title or view.session,
@@ -40,16 +40,13 @@ def view_summary(view: TimelineView) -> ViewSummary:
             limits=view.requests.window,
             marks=_marks(view),
         ),
-        tables=tuple(one for one in (_breaks(view), _largest(view)) if one.rows),
+        tables=tuple(table for table in (_breaks(view), _largest(view)) if table.rows),
         sentences=(*view.totals, *filter(None, (view.limit_words,)), *view.gaps),
     )
 
 
 def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
-    """Return the kinds that the recorded requests show, and the tokens of each at each request.
-
-    What is not seen is the lowest layer; what stands in the place of cleared items is the last one.
-    """
+    """Return the shown kinds and their tokens at each request: unseen tokens first, placeholders last."""
     requests = len(view.requests.id)
     changes = [[0.0] * (requests + 1) for _ in (*view.kinds, PLACEHOLDER)]
     shown: dict[int, tuple[int, int]] = {}
@@ -57,34 +54,34 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
         shown[item] = kind, tokens
         changes[kind][min(view.items.entered[item], requests)] += tokens
     summary = view.kinds.index("summary")
-    moves = view.recorded.transitions
+    transitions = view.recorded.transitions
     for item, request, state, tokens in zip(
-        moves.item, moves.request, moves.state, moves.tokens, strict=True
+        transitions.item, transitions.request, transitions.state, transitions.tokens, strict=True
     ):
-        at = min(max(request, view.items.entered[item]), requests)
+        request_shown = min(max(request, view.items.entered[item]), requests)
         kind, before = shown[item]
-        changes[kind][at] -= before
-        kept = state in ("whole", "truncated")
-        layer = view.items.kind[item] if kept else summary if state == "summarised" else -1
+        changes[kind][request_shown] -= before
+        is_readable = state in ("whole", "truncated")
+        layer = view.items.kind[item] if is_readable else summary if state == "summarised" else -1
         shown[item] = layer, tokens
-        changes[layer][at] += tokens
-    counted = [tuple(accumulate(row[:requests])) for row in changes]
+        changes[layer][request_shown] += tokens
+    tokens_by_kind = [tuple(accumulate(row[:requests])) for row in changes]
     scales = [
         Scale(view.ruler.unseen, view.ruler.factor).at(total, sum(tokens))
-        for total, *tokens in zip(view.recorded.total, *counted, strict=True)
+        for total, *tokens in zip(view.recorded.total, *tokens_by_kind, strict=True)
     ]
     sums = [
-        tuple(round(one * scale.factor) for one, scale in zip(row, scales, strict=True))
-        for row in counted
+        tuple(round(count * scale.factor) for count, scale in zip(row, scales, strict=True))
+        for row in tokens_by_kind
     ]
-    named = [
-        (UNSEEN, tuple(round(one.unseen) for one in scales)),
+    named_layers = [
+        (UNSEEN, tuple(round(scale_at.unseen) for scale_at in scales)),
         *zip((*view.kinds, PLACEHOLDER), sums, strict=True),
     ]
-    found = [(name, row) for name, row in named if any(one > 0 for one in row)]
+    layers = [(name, row) for name, row in named_layers if any(count > 0 for count in row)]
     return (
-        tuple(name for name, _ in found),
-        tuple(tuple(max(one, 0) for one in row) for _, row in found),
+        tuple(name for name, _ in layers),
+        tuple(tuple(max(count, 0) for count in row) for _, row in layers),
     )
 
 
@@ -104,18 +101,22 @@ def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...]) -> str:
 
 def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
     return (
-        *(TimelineMark(one.request, "break") for one in view.breaks),
-        *(TimelineMark(one.request, "prune") for one in view.pruned),
-        *(TimelineMark(one.request, "compact") for one in view.events if one.kind == "compact"),
+        *(TimelineMark(cache_break.request, "break") for cache_break in view.breaks),
+        *(TimelineMark(prune.request, "prune") for prune in view.pruned),
+        *(
+            TimelineMark(event.request, "compact")
+            for event in view.events
+            if event.kind == "compact"
+        ),
     )
 
 
 def _breaks(view: TimelineView) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda one: -one.cost)[:MOST_ROWS]
+    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:MOST_ROWS]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
     columns: tuple[Told, ...] = (
-        (TableColumn("request", "request", "count", "fact"), lambda one: one.request + 1),
-        (TableColumn("cause", "cause", "text"), lambda one: one.words or one.cause),
+        (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
+        (TableColumn("cause", "cause", "text"), lambda broken: broken.words or broken.cause),
         TableColumn("loss", "read anew", "count", "fact"),
         TableColumn(
             "cost",
@@ -136,21 +137,24 @@ def _breaks(view: TimelineView) -> ReportTable:
 
 def _largest(view: TimelineView) -> ReportTable:
     items = view.items
-    order = sorted(range(len(items.id)), key=lambda one: -items.tokens[one])[:MOST_ROWS]
+    order = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MOST_ROWS]
     columns: tuple[Told, ...] = (
-        (TableColumn("item", "item", "count", "fact"), lambda one: one + 1),
+        (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
         (
             TableColumn("kind", "kind", "text"),
-            lambda one: kind_words(view.kinds[items.kind[one]]),
+            lambda index: kind_words(view.kinds[items.kind[index]]),
         ),
-        (TableColumn("label", "what it is", "text"), lambda one: items.label[one][:LABEL_CHARS]),
+        (
+            TableColumn("label", "what it is", "text"),
+            lambda index: items.label[index][:LABEL_CHARS],
+        ),
         (
             TableColumn("tokens", "tokens", "count", "estimate"),
-            lambda one: round(items.tokens[one] * view.ruler.factor),
+            lambda index: round(items.tokens[index] * view.ruler.factor),
         ),
         (
             TableColumn("entered", "since request", "count", "fact"),
-            lambda one: items.entered[one] + 1,
+            lambda index: items.entered[index] + 1,
         ),
     )
     return table_of("The largest items", columns, order)

@@ -1,26 +1,26 @@
 """The values that every view of a timeline is drawn from: one schema for cell, tab, report and file.
 
-Items and requests are columns: lists of equal length, of which the place is the number, from 0. States are
-not stored as a table: an item is whole from the request at which it entered until a transition of the track
-says otherwise. Tokens are by the ruler's estimator; a reader multiplies by its factor. Texts are fetched apart.
+Items and requests are columns: lists of equal length, in which the index is the number, from 0. States are not stored
+as a table: an item is whole from the request at which it entered until a transition of the track changes that. Tokens
+are by the ruler's estimator; a reader multiplies by its factor. Texts are fetched separately.
 """
 
-from palimpsest.review.comparison.figures import PolicyFigures, Waste, WasteKind
-from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.review.tables.figures import PolicyFigures, Waste, WasteKind
 from palimpsest.transcript.timeline import EventKind, ItemState, RequestStatus, Seen
 from palimpsest.transcript.values import Value
 
 VIEW_VERSION = 2
-"""Of the schema; a reader refuses a newer one in one sentence."""
+"""Version of the schema; a reader rejects a newer one in one sentence."""
 
 
 class ItemColumns(Value):
     """The items of a session, in the order of their first appearance."""
 
     id: tuple[str, ...]
-    """``message/part``, with ``/result`` for the result of a call; the part is what a person pins or restores."""
+    """``message/part``, with ``/result`` for the result of a call; the user pins or restores parts."""
     kind: tuple[int, ...]
-    """Places in ``TimelineView.kinds``."""
+    """Indexes in ``TimelineView.kinds``."""
     label: tuple[str, ...]
     """At most 80 characters; data, not markup."""
     tool: tuple[str, ...]
@@ -28,16 +28,16 @@ class ItemColumns(Value):
     entered: tuple[int, ...]
     """The first request that could show it."""
     tokens: tuple[int, ...]
-    """Whole, by the ruler's estimator."""
+    """Tokens of the whole item, by the ruler's estimator."""
     block: tuple[int, ...]
-    """Number of the provider's message that holds it: the cache is kept by whole messages."""
+    """Number of the provider's message that contains it: the cache stores whole messages."""
     partner: tuple[int, ...]
     """The result of a call, the call of a result; -1 where there is none."""
     errors: tuple[int, ...] = ()
     """Items that are a failed call's result."""
     pinned: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
-    """Items as a request that showed all of them would hold them; empty where that is their own order."""
+    """Items in the order of a request that shows all of them; empty where it is their own order."""
 
 
 class RequestColumns(Value):
@@ -46,12 +46,12 @@ class RequestColumns(Value):
     id: tuple[str, ...]
     turn: tuple[int, ...]
     items: tuple[int, ...]
-    """How many items existed when it was sent: it could show those numbered below."""
+    """Number of items that existed when it was sent; it could show the items below this number."""
     started: tuple[int | None, ...]
     """Milliseconds since 1970."""
     ended: tuple[int | None, ...]
     model: tuple[int, ...]
-    """Places in ``TimelineView.models``; -1 where none is recorded."""
+    """Indexes in ``TimelineView.models``; -1 where none is recorded."""
     effort: tuple[str, ...]
     window: tuple[int, ...]
     """The limit: as recorded, else the listed one of its model; 0 where neither is known."""
@@ -61,65 +61,65 @@ class RequestColumns(Value):
     reported: tuple[int | None, ...]
     """Tokens of the whole prompt, a fact; None where nothing was reported."""
     read: tuple[int | None, ...]
-    """Of these read from the cache."""
+    """Tokens of the prompt that were read from the cache."""
     written: tuple[int | None, ...]
     output: tuple[int | None, ...]
-    """With reasoning."""
+    """Tokens of the answer, including reasoning."""
     cost: tuple[float | None, ...]
-    """In the money of ``PriceProfile``: as recorded, else the usage at its prices; what the session cost is their sum."""
+    """In the money of ``PriceProfile``: as recorded, else the usage at its prices; their sum is the session's cost."""
     listed: tuple[bool, ...] = ()
-    """The cost was not recorded, and so is an estimate."""
+    """Whether the cost was not recorded, and so is an estimate."""
 
 
 class TransitionColumns(Value):
-    """From ``request`` on ``item`` is shown in another state; in the order of requests."""
+    """Transitions, in the order of requests: from ``request`` on, ``item`` is shown in another state."""
 
     item: tuple[int, ...] = ()
     request: tuple[int, ...] = ()
     state: tuple[ItemState, ...] = ()
     tokens: tuple[int, ...] = ()
-    """Of what is shown instead, by the ruler's estimator."""
+    """Tokens that are shown instead, by the ruler's estimator."""
     words: tuple[int, ...] = ()
-    """Places in ``TrackView.words``."""
+    """Indexes in ``TrackView.words``."""
 
 
 class ComingColumns(Value):
-    """What is decided already for the request that comes next, such as what a person restored."""
+    """States that are already decided for the next request, such as of an item that the user restored."""
 
     item: tuple[int, ...] = ()
     state: tuple[ItemState, ...] = ()
 
 
 class TrackView(Value):
-    """A session as recorded, or as a policy would have shown it."""
+    """A session as recorded, or under a policy."""
 
     policy: str
-    """Its name as ``policies.get`` reads it; ``recorded`` for the recording itself."""
+    """Its name in the form that ``policies.get`` reads; ``recorded`` for the recording."""
     facts_until: int | None = None
-    """The first request that differs from the recording: what follows is an estimate."""
+    """The first request that differs from the recording; from there on the track is an estimate."""
     transitions: TransitionColumns = TransitionColumns()
     words: tuple[str, ...] = ()
-    """By which rule, with which numbers: the end of a sentence."""
+    """Phrases with the rule and numbers of a transition: the end of a sentence."""
     total: tuple[int, ...] = ()
-    """Tokens of each request by the ruler, with what is not seen; scaled."""
+    """Tokens of each request by the ruler, including those that the recording does not show; scaled."""
     prefix: tuple[int, ...] = ()
-    """Of these in common with the request before, from the beginning on; scaled."""
+    """Tokens of ``total`` that the request before begins with, too; scaled."""
     read: tuple[int, ...] = ()
-    """Of these what a cache held; scaled."""
+    """Tokens of ``prefix`` that the cache held; scaled."""
     output: tuple[int, ...] = ()
     cost: tuple[float, ...] = ()
-    """Of each request with its summaries, in the money of ``PriceProfile``; an estimate."""
+    """Estimated cost of each request with its summaries, in the money of ``PriceProfile``."""
     fired: tuple[int, ...] = ()
     """The requests at which the rule acted."""
     taken: tuple[int, ...] = ()
-    """The requests at which the cache is lost as in the recording, where nothing explains it."""
+    """The requests whose unexplained cache loss is taken from the recording."""
     figures: PolicyFigures | None = None
     facts: PolicyFigures | None = None
-    """Of the recording: what was reported."""
+    """The reported figures, for the recording."""
 
 
 class RulerView(Value):
-    """How tokens are counted: unseen + factor x the estimator's tokens of the items."""
+    """The ruler: tokens = unseen + factor x the estimator's tokens of the items."""
 
     estimator: str
     unseen: float
@@ -129,18 +129,18 @@ class RulerView(Value):
 
 
 class ProofView(Value):
-    """How well the recording itself is reproduced by the replay that every track rests on."""
+    """How well the replay, on which every track is based, reproduces the recording."""
 
     sentences: tuple[str, ...]
-    """The first tells what is reproduced; the others why not all of it is."""
+    """The first is on what is reproduced, the others on why not all of it is."""
     share: float | None = None
-    """Reproduced requests of those that can be compared, 0 to 1; None where none can."""
+    """Share of the comparable requests that are reproduced, 0 to 1; None where none is comparable."""
     is_doubtful: bool = False
-    """Too little is reproduced, so that what rests on it is pale and marked."""
+    """Whether too little is reproduced; figures based on it are drawn pale and marked."""
 
 
 class EventView(Value):
-    """Something that happened to the context as a whole."""
+    """An event of the whole context, such as a compaction."""
 
     request: int
     kind: EventKind
@@ -148,14 +148,14 @@ class EventView(Value):
 
 
 class PruneView(Value):
-    """A request that began to show items reduced which the request before had shown otherwise."""
+    """A request from which on further items are reduced."""
 
     request: int
     items: int
 
 
 class BreakView(Value):
-    """A request that did not read from the cache what the one before left there: a fact."""
+    """A request that read less from the cache than the one before left there: a fact."""
 
     request: int
     turn: int
@@ -166,7 +166,7 @@ class BreakView(Value):
     loss: int
     cost: float
     avoided_by: str = ""
-    """What would have avoided it, in words with a number; empty where nothing is known to."""
+    """How it could have been avoided, with a number; empty where no way is known."""
 
 
 class SliderView(Value):
@@ -182,19 +182,19 @@ class PolicyOption(Value):
 
     name: str
     what: str
-    """What it does, in a sentence."""
+    """A sentence on its rule."""
     source: str
     sliders: tuple[SliderView, ...] = ()
-    """At most three: the numbers that matter most."""
+    """The most important numbers, at most three."""
 
 
 class SubagentView(Value):
-    """A session that a call of this one began."""
+    """A session that a call of this one started."""
 
     session: str
     title: str
     request: int
-    """The request of the parent whose answer began it; -1 where that is not known."""
+    """The request of the parent whose answer started it; -1 where it is not known."""
     requests: int
     tokens: int
     cost: float | None = None
@@ -202,7 +202,7 @@ class SubagentView(Value):
 
 
 class TimelineView(Value):
-    """Everything an inspector shows of a session besides texts."""
+    """The view of a session in an inspector, without texts."""
 
     version: int = VIEW_VERSION
     session: str
@@ -210,16 +210,16 @@ class TimelineView(Value):
     origin: str
     """The agent that recorded it: ``palimpsest``, or the name of a format."""
     own: bool = False
-    """A session that can be written: its items can be pinned, left out and restored."""
+    """Whether the session can be written: its items can be pinned, left out and restored."""
     parent: str | None = None
     seq: int = 0
-    """The journal's last record that it shows; a live view asks for what came after."""
+    """The last record of the journal that it shows; a live view asks for newer ones."""
     epoch: str = ""
-    """Views of one epoch are measured alike, so that one goes on from another; empty in a file."""
+    """Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file."""
     kinds: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     limit_words: str = ""
-    """From where the limits are that the recording does not tell; empty where there are none."""
+    """A sentence on the source of limits that the recording does not state; empty where there are none."""
     items: ItemColumns
     requests: RequestColumns
     ruler: RulerView
@@ -233,19 +233,19 @@ class TimelineView(Value):
     wastes: tuple[Waste, ...] = ()
     waste_kinds: tuple[WasteKind, ...] = ()
     used: tuple[tuple[int, ...], ...] = ()
-    """Of each request the items that hold a name which its answer used, ascending."""
+    """For each request the items, ascending, with a name that its answer used."""
     subagents: tuple[SubagentView, ...] = ()
     totals: tuple[str, ...] = ()
     """Sentences with numbers about the whole session."""
     gaps: tuple[str, ...] = ()
-    """What the recording lacks, a sentence each."""
+    """Sentences on gaps in the recording."""
     pruned: tuple[PruneView, ...] = ()
     coming: ComingColumns = ComingColumns()
     policies: tuple[PolicyOption, ...] = ()
 
 
 class TrackStop(Value):
-    """A track that was computed beforehand, for a view without a kernel."""
+    """A precomputed track, for a view without a kernel."""
 
     policy: str
     numbers: dict[str, float] = {}

@@ -45,8 +45,10 @@ def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
 
 def users_of(messages: Messages, user: str) -> frozenset[str]:
     """Return the users who sent prompts in a session, including the present one."""
-    origins = [one.info.origin for one in messages if isinstance(one.info, UserMessage)]
-    return frozenset([user, *(one.user for one in origins if one is not None and one.user)])
+    origins = [message.info.origin for message in messages if isinstance(message.info, UserMessage)]
+    return frozenset(
+        [user, *(origin.user for origin in origins if origin is not None and origin.user)]
+    )
 
 
 def with_history_limit(
@@ -92,20 +94,20 @@ PRUNE_WHERE_THE_PRESET_HAS_NONE = "opencode"
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredPolicy:
-    """The policy that the settings make, and the values in it that an administrator fixed."""
+    """The policy computed from the settings, and its values that an administrator fixed."""
 
     policy: Policy
     fixed: Mapping[str, str] = field(default_factory=dict)
     """Dotted name of each fixed value, and who fixed it."""
 
-    def of(self, session: SessionInfo | None) -> Policy:
+    def policy_of(self, session: SessionInfo | None) -> Policy:
         """Return the policy of a session; raises ConfigError where this version does not support the chosen one."""
         if session is None or (session.policy_choice is None and session.policy is None):
             return self.policy
         if session.policy_choice is None:
-            return self._held(session.policy or self.policy)
+            return self._with_fixed_values(session.policy or self.policy)
         try:
-            return self._held(chosen_policy(session.policy_choice))
+            return self._with_fixed_values(chosen_policy(session.policy_choice))
         except ConfigError as problem:
             raise ConfigError(
                 f"The context policy that was chosen for this session cannot be used: {problem} "
@@ -118,19 +120,19 @@ class ConfiguredPolicy:
         Raises ConfigError with one sentence, also where a value is fixed by an administrator.
         """
         try:
-            now = self.of(session)
+            current = self.policy_of(session)
         except ConfigError:
-            now = self.policy
-        made = _stepped(self.policy, now, words)
-        if made is not None:
-            check_estimator(made.estimator)
-            ours, wanted = policy_numbers(self.policy), policy_numbers(made)
+            current = self.policy
+        policy = _policy_after_changes(self.policy, current, words)
+        if policy is not None:
+            check_estimator(policy.estimator)
+            ours, wanted = policy_numbers(self.policy), policy_numbers(policy)
             for key, origin in self.fixed.items():
                 if wanted[key] != ours[key]:
                     raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
-        return made
+        return policy
 
-    def _held(self, policy: Policy) -> Policy:
+    def _with_fixed_values(self, policy: Policy) -> Policy:
         """Return a policy with the fixed values set as configured."""
         ours = policy_numbers(self.policy)
         return (
@@ -140,45 +142,45 @@ class ConfiguredPolicy:
         )
 
 
-def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]) -> Policy:
-    """Return the policy that changes make of another, as a preview; raises ConfigError with one sentence."""
-    made = _stepped(configured, now, words) or configured
-    check_estimator(made.estimator)
-    return made
+def policy_from(configured: Policy, current: Policy, words: tuple[str | Policy, ...]) -> Policy:
+    """Return a policy with changes applied, as a preview; raises ConfigError with one sentence."""
+    policy = _policy_after_changes(configured, current, words) or configured
+    check_estimator(policy.estimator)
+    return policy
 
 
-def _stepped(
-    configured: Policy, now: Policy | None, words: tuple[str | Policy, ...]
+def _policy_after_changes(
+    configured: Policy, current: Policy | None, words: tuple[str | Policy, ...]
 ) -> Policy | None:
     """Return a policy after changes, one after the other; None for the configured one."""
     for word in words:
         if isinstance(word, Policy):
-            now = word
+            current = word
         elif word == DEFAULT:
-            now = None
-        elif "=" in word or word in policy_numbers(now or configured):
+            current = None
+        elif "=" in word or word in policy_numbers(current or configured):
             key, value = read_number(word)
-            now = policy_with_changes(now or configured, {key: value})
+            current = policy_with_changes(current or configured, {key: value})
         else:
-            now = preset_policy(word)
-    return now
+            current = preset_policy(word)
+    return current
 
 
 def configured_policy(config: Config, locked: Mapping[str, str] | None = None) -> ConfiguredPolicy:
-    """Return the policy that the settings make; ``locked`` maps dotted setting names to who locked them."""
+    """Compute the policy from the settings; ``locked`` maps dotted setting names to who locked them."""
     base = preset_policy(config.policy.base)
     policy = policy_with_changes(base, dict(_changes(config.policy)))
-    policy = policy_with_changes(policy, _short(config, policy))
-    return ConfiguredPolicy(policy, _fixed(locked or {}, policy))
+    policy = policy_with_changes(policy, _short_name_values(config, policy))
+    return ConfiguredPolicy(policy, _locked_values(locked or {}, policy))
 
 
 def setting_names(setting: str) -> tuple[str, ...]:
     """Return every name under which a setting's values can be set, its own first."""
-    longer = tuple(f"policy.{key}" for key in SHORT_NAMES.get(setting, ()))
-    shorter = [
+    policy_names = tuple(f"policy.{key}" for key in SHORT_NAMES.get(setting, ()))
+    short_names = [
         name for name, keys in SHORT_NAMES.items() if setting in {f"policy.{key}" for key in keys}
     ]
-    return (setting, *longer, *shorter)
+    return (setting, *policy_names, *short_names)
 
 
 def short_value(policy: Policy, name: str) -> Any:
@@ -189,33 +191,33 @@ def short_value(policy: Policy, name: str) -> Any:
 
 def check_estimator(name: str) -> None:
     """Raise ConfigError for an unknown token estimator."""
-    known = ("chars/4", *(f"tiktoken/{one}" for one in RANK_FILES))
+    known = ("chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES))
     if name not in known:
         raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(known)}.")
 
 
 def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
     """Return the values that a table sets, by dotted name."""
-    found: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for name in type(table).model_fields:
         value = getattr(table, name)
         if isinstance(value, PolicyPart):
-            found |= _changes(value, f"{path}{name}.")
+            changes |= _changes(value, f"{path}{name}.")
         elif value is not None and f"{path}{name}" != "base":
-            found[f"{path}{name}"] = value
-    return found
+            changes[f"{path}{name}"] = value
+    return changes
 
 
-def _short(config: Config, policy: Policy) -> dict[str, Any]:
+def _short_name_values(config: Config, policy: Policy) -> dict[str, Any]:
     """Return the policy values that the short names set."""
     given = _changes(config.compaction, "compaction.") | _changes(
         config.tool_output, "tool_output."
     )
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in given.items():
         for key in SHORT_NAMES[name]:
-            made[key] = _prune_rule(policy, wanted=value) if key == "prune.rule" else value
-    return made
+            values[key] = _prune_rule(policy, wanted=value) if key == "prune.rule" else value
+    return values
 
 
 def _prune_rule(policy: Policy, *, wanted: bool) -> str:
@@ -225,16 +227,16 @@ def _prune_rule(policy: Policy, *, wanted: bool) -> str:
     return PRUNE_WHERE_THE_PRESET_HAS_NONE if rule == "none" else rule
 
 
-def _fixed(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
+def _locked_values(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
     """Return the policy values that locked settings fix, by name, with who locked them."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     short = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
-    named = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short]
+    names = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short]
     for setting, origin in locked.items():
-        for name, key in named:
+        for name, key in names:
             if name == setting or name.startswith(f"{setting}."):
-                found[key] = origin
-    return found
+                values[key] = origin
+    return values
 
 
 def without_recall(policy: Policy) -> Policy:

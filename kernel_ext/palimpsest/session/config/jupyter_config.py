@@ -15,7 +15,7 @@ from typing import Any
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH
 
 SECTION = "Palimpsest"
-ABOUT_TRUST = ("trusted_folders", "state_folder")
+TRUST_SETTINGS = ("trusted_folders", "state_folder")
 """Folders whose projects are trusted for every user, and the folder that stores each user's decisions."""
 NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
 LOADERS = {".py": "PyFileConfigLoader", ".json": "JSONFileConfigLoader"}
@@ -33,8 +33,8 @@ def usual_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
         ipython = [Path(data) / "ipython", prefix]
     else:
         ipython = [Path("/etc/ipython"), Path("/usr/local/etc/ipython"), prefix]
-    system = [Path(one) for one in reversed(SYSTEM_CONFIG_PATH)]
-    return (*system, *ipython, *(Path(one) for one in ENV_CONFIG_PATH))
+    system = [Path(path) for path in reversed(SYSTEM_CONFIG_PATH)]
+    return (*system, *ipython, *(Path(path) for path in ENV_CONFIG_PATH))
 
 
 def read_jupyter_config(
@@ -56,7 +56,7 @@ def _file(
 
     origin = f"administrator's file {path}"
     try:
-        found = getattr(loader, LOADERS[path.suffix])(
+        config = getattr(loader, LOADERS[path.suffix])(
             path.name, path=str(path.parent)
         ).load_config()
     except loader.ConfigFileNotFound:
@@ -64,18 +64,18 @@ def _file(
     except (Exception, SystemExit) as error:  # noqa: BLE001  a configuration file is code, and may fail in any way
         problems.append(f"{origin} was not read: {type(error).__name__}: {error}.")
         return
-    section = found.get(SECTION)
+    section = config.get(SECTION)
     if not isinstance(section, Mapping):
         return
     tables = [section.get(name, {}) for name in ("defaults", "locked")]
-    trust = {name: section[name] for name in ABOUT_TRUST if name in section}
-    if not all(isinstance(one, Mapping) for one in tables):
+    trust = {name: section[name] for name in TRUST_SETTINGS if name in section}
+    if not all(isinstance(table, Mapping) for table in tables):
         problems.append(f"{origin}: c.{SECTION}.defaults and .locked must be tables of settings.")
         return
-    known = ("defaults", "locked", *ABOUT_TRUST)
-    if strange := sorted(set(section) - set(known)):
+    known = ("defaults", "locked", *TRUST_SETTINGS)
+    if unknown := sorted(set(section) - set(known)):
         problems.append(
-            f"{origin}: there is no c.{SECTION}.{strange[0]}; there is {', '.join(known)}."
+            f"{origin}: there is no c.{SECTION}.{unknown[0]}; there is {', '.join(known)}."
         )
     locked = {**tables[1], "locked": [*tables[1]], **trust}
     yield origin, path.parent, dict(tables[0]), locked

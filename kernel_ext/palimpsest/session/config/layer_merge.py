@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import urlsplit
 
@@ -24,7 +23,8 @@ from palimpsest.home_paths import home_path
 from palimpsest.model.catalog.model_info import holds_address
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import check_estimator, setting_names
-from palimpsest.session.config.jupyter_config import ABOUT_TRUST
+from palimpsest.session.config.jupyter_config import TRUST_SETTINGS
+from palimpsest.session.config.remote_defaults import LOCAL_HOSTS
 from palimpsest.session.config.setting_files import Layer
 from palimpsest.session.config.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
@@ -38,7 +38,7 @@ SECRET_KEY = re.compile(
 )
 _SHOWN_CHARS = 60
 ACTIONS = get_args(Action)
-_WRITTEN: Mapping[str, Any] = {
+_TYPE_IN_FILE: Mapping[str, Any] = {
     "permission": PermissionTable,
     "instructions": list[str],
     "hidden_variables": list[str],
@@ -68,27 +68,29 @@ class LayerMerge:
         self.held: list[UntrustedSetting] = []
         """Settings from a project's files that take effect only once the user trusts the project."""
         self.limited: set[tuple[str, int]] = set()
-        """What applies of an untrusted project: the setting, and the index of its permission table."""
+        """Settings of an untrusted project that apply, each with the index of its permission table."""
 
     def add(self, layer: Layer) -> None:
         """Merge a layer over those before it."""
         self._layer = layer
         data = dict(layer.data)
         locked = data.pop("locked", None) if layer.may_lock else None
-        for name in ABOUT_TRUST if layer.may_lock else ():
+        for name in TRUST_SETTINGS if layer.may_lock else ():
             if name in data and not _are_folders(data.pop(name)):
-                self._wrong(f"{name} must name folders by their whole path")
+                self._report_problem(f"{name} must name folders by their whole path")
         self._table(data, Config, (), self.data)
         for name in locked if isinstance(locked, list) else ():
             if isinstance(name, str):
                 self._lock(name, data)
 
     def _lock(self, name: str, data: Mapping[str, Any]) -> None:
-        if name not in data and split(name)[:1] not in [[one] for one in Config.model_fields]:
-            self._wrong(f"there is no setting {_quoted(name)} to lock")
+        if name not in data and split_name(name)[:1] not in [
+            [field_name] for field_name in Config.model_fields
+        ]:
+            self._report_problem(f"there is no setting {_quote(name)} to lock")
             return
         self.locked.setdefault(name, self._layer.origin)
-        if split(name)[0] == "permission" and not self.locked_rules:
+        if split_name(name)[0] == "permission" and not self.locked_rules:
             self.locked_rules = tuple(self.data.get("permission", ()))
 
     def value(self) -> Config:
@@ -103,22 +105,22 @@ class LayerMerge:
         into: dict[str, Any],
     ) -> None:
         for name, value in given.items():
-            key = dotted(*path, name)
+            key = dotted_name(*path, name)
             if self._is_secret(name, value, settings):
-                self._wrong(
+                self._report_problem(
                     f"{key} looks like a key or password, and those are never read from files: "
                     "put it in the environment and take it out of here",
                 )
             elif name not in settings.model_fields:
-                self._unknown(name, key, settings)
+                self._report_unknown(name, key, settings)
             elif not self._is_locked(key):
-                expected = _expected(settings.model_fields[name])
+                expected = _constrained_type(settings.model_fields[name])
                 self._setting(value, expected, key, into, name)
 
     def _setting(
         self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str
     ) -> None:
-        path = tuple(split(key))
+        path = tuple(split_name(key))
         if path == ("policy",) and isinstance(value, str):
             value = {"base": value}
         if path == ("retention",) and isinstance(value, int | float):
@@ -126,7 +128,7 @@ class LayerMerge:
         inner = _table_type(annotation)
         entries = _entry_type(annotation)
         if (inner or entries) and not isinstance(value, Mapping):
-            self._wrong(f"{key} must be a table of settings, but is {_quoted(value)}")
+            self._report_problem(f"{key} must be a table of settings, but is {_quote(value)}")
         elif inner is not None:
             self._table(value, inner, path, into.setdefault(name, {}))
         elif entries is not None:
@@ -142,30 +144,30 @@ class LayerMerge:
         into: dict[str, Any],
     ) -> None:
         for name, given in value.items():
-            key = dotted(*path, name)
+            key = dotted_name(*path, name)
             if path == ("models",) and self._leads_elsewhere("model", name, key):
                 continue
             if not isinstance(given, Mapping):
-                self._wrong(f"{key} must be a table of settings, but is {_quoted(given)}")
+                self._report_problem(f"{key} must be a table of settings, but is {_quote(given)}")
             elif not self._is_locked(key):
                 self._table(given, entry, (*path, name), into.setdefault(name, {}))
 
     def _leaf(self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str) -> None:
         layered = name in ("permission", *_LISTS) or key == "hooks"
         if name == "permission" and isinstance(value, Mapping):
-            value, wrong = _right_rules(value, key)
+            value, wrong = _valid_rules(value, key)
             for words in wrong:
-                self._wrong(words)
+                self._report_problem(words)
             if wrong and not value:
                 return
         try:
-            expected = _WRITTEN.get(key if key == "hooks" else name, annotation)
-            if expected is HookTable:  # of the two forms, the one written
+            expected = _TYPE_IN_FILE.get(key if key == "hooks" else name, annotation)
+            if expected is HookTable:  # a list or a table: check the form that was written
                 expected = get_args(HookTable)[isinstance(value, Mapping)]
             checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
-            meant = _meant(value, annotation)
-            self._wrong(f"{key} {_complaint(error)}, but it is {_quoted(value)}{meant}")
+            hint = _closest_word_question(value, annotation)
+            self._report_problem(f"{key} {_complaint(error)}, but it is {_quote(value)}{hint}")
             return
         if key.startswith("policy.") and (words := _wrong_number(key, value)):
             self.problems.append(f"{self._layer.origin}: {words}")
@@ -173,12 +175,13 @@ class LayerMerge:
         if self._leads_elsewhere(name, checked, key):
             return
         if name == "instructions":
-            checked = [_absolute(one, self._layer.base) for one in checked]
+            checked = [str(self._layer.base / home_path(path)) for path in checked]
         if layered:
             before = into.get(name, [])
             into[name] = before + (checked if name in _LISTS else [checked])
-            was = self.origins.get(key)
-            self.origins[key] = f"{was}, then {self._layer.origin}" if was else self._layer.origin
+            earlier = self.origins.get(key)
+            here = self._layer.origin
+            self.origins[key] = f"{earlier}, then {here}" if earlier else here
         else:
             into[name] = checked
             self.origins[key] = self._layer.origin
@@ -187,67 +190,67 @@ class LayerMerge:
         """Report a project's setting that would send requests and keys elsewhere, even if the project is trusted."""
         if not self._layer.is_project:
             return False
-        if name == "api_base" and not _is_here(value):
+        if name == "api_base" and not _is_local(value):
             words = "lead to another machine"
         elif name in ("model", "small_model") and holds_address(str(value)):
             words = "name the address of a server"
         else:
             return False
-        self._wrong(
+        self._report_problem(
             f"{key} may not {words} from a project's file, because your key "
             "would go there: set it in your own configuration",
         )
         return True
 
-    def _unknown(self, name: str, key: str, settings: type[BaseModel]) -> None:
-        if name in ("locked", *ABOUT_TRUST):
-            self._wrong(f"{name} is for the organisation's file only")
+    def _report_unknown(self, name: str, key: str, settings: type[BaseModel]) -> None:
+        if name in ("locked", *TRUST_SETTINGS):
+            self._report_problem(f"{name} is for the organisation's file only")
             return
         known = list(settings.model_fields)
         # Swapped letters are a more likely mistake than a missing letter.
-        swapped = [one for one in known if sorted(one) == sorted(str(name))]
+        swapped = [setting for setting in known if sorted(setting) == sorted(str(name))]
         close = swapped or difflib.get_close_matches(str(name), known, 1)
-        hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
-        self._wrong(f"there is no setting {_quoted(key)}; {hint}")
+        hint = f"did you mean {_quote(close[0])}?" if close else "%agent config lists them all"
+        self._report_problem(f"there is no setting {_quote(key)}; {hint}")
 
     def _is_locked(self, key: str) -> bool:
         for name, origin in self.locked.items():
             # An agent's rules come last, so they would undo what is locked for all agents.
             known = (*setting_names(key), _AGENT_RULES.sub("permission", key))
-            if any(one == name or one.startswith(name + ".") for one in known):
-                self._wrong(f"{key} is fixed by the {origin}, and this value is not used")
+            if any(known_key == name or known_key.startswith(name + ".") for known_key in known):
+                self._report_problem(f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False
 
     def _is_secret(self, name: str, value: Any, settings: type[BaseModel]) -> bool:
         name = str(name)
-        named = name not in settings.model_fields
+        is_setting = name in settings.model_fields
         if isinstance(value, int) and name.endswith("token"):
             return False  # a misspelt setting with a number of tokens
-        return (named and SECRET_KEY.search(name) is not None) or _holds_secret(value)
+        return (not is_setting and SECRET_KEY.search(name) is not None) or _holds_secret(value)
 
-    def _wrong(self, words: str) -> None:
+    def _report_problem(self, words: str) -> None:
         end = "" if words.endswith("?") else "."
         self.problems.append(f"{self._layer.origin}: {words}{end}")
 
 
-def dotted(*path: Any) -> str:
+def dotted_name(*path: Any) -> str:
     """Join names into a dotted setting name, quoted as in TOML; a Python file may use numbers as names."""
     names = (str(name) for name in path)
     return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in names)
 
 
 def _are_folders(value: Any) -> bool:
-    several = value if isinstance(value, list | tuple) else [value]
-    return all(isinstance(one, str) and one.startswith(("/", "~")) for one in several)
+    paths = value if isinstance(value, list | tuple) else [value]
+    return all(isinstance(path, str) and path.startswith(("/", "~")) for path in paths)
 
 
-def split(key: str) -> list[str]:
+def split_name(key: str) -> list[str]:
     """Split a dotted setting name into its names."""
     return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^."]+)', key)]
 
 
-def _expected(field: FieldInfo) -> Any:
+def _constrained_type(field: FieldInfo) -> Any:
     """Return the type of a setting with its constraints, which pydantic stores beside the type."""
     if not field.metadata:
         return field.annotation
@@ -256,13 +259,13 @@ def _expected(field: FieldInfo) -> Any:
 
 def _table_type(annotation: Any) -> type[BaseModel] | None:
     """Return the settings class of a setting that is a table; None for others."""
-    for one in (annotation, *get_args(annotation)):
+    for member in (annotation, *get_args(annotation)):
         if (
-            isinstance(one, type)
-            and issubclass(one, Settings)
+            isinstance(member, type)
+            and issubclass(member, Settings)
             and get_origin(annotation) is not dict
         ):
-            return one
+            return member
     return None
 
 
@@ -284,11 +287,11 @@ def _complaint(error: ValidationError) -> str:
         .replace("a valid number", "a number")
         .replace("a valid boolean", "true or false")
     )
-    where = ".".join(str(one) for one in first["loc"] if isinstance(one, int))
+    where = ".".join(str(index) for index in first["loc"] if isinstance(index, int))
     return f"at position {where} {words}" if where else words
 
 
-def _right_rules(
+def _valid_rules(
     table: Mapping[str, Any], key: str, depth: int = 2
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the valid rules of a permission table, and a sentence for each invalid one.
@@ -298,30 +301,30 @@ def _right_rules(
     kept: dict[str, Any] = {}
     wrong: list[str] = []
     for name, given in table.items():
-        where = f"{key}.{dotted(name)}"
+        where = f"{key}.{dotted_name(name)}"
         if isinstance(given, Mapping) and depth > 1:
-            inner, more = _right_rules(given, where, depth - 1)
+            inner, more = _valid_rules(given, where, depth - 1)
             wrong += more
             if inner:
                 kept[str(name)] = inner
         elif isinstance(given, str) and given in ACTIONS:
             kept[str(name)] = given
         else:
-            said = f"{where} should be 'allow', 'ask' or 'deny', but it is {_quoted(given)}"
-            wrong.append(said + _meant(given, Action))
+            problem = f"{where} should be 'allow', 'ask' or 'deny', but it is {_quote(given)}"
+            wrong.append(problem + _closest_word_question(given, Action))
     return kept, wrong
 
 
-def _meant(value: Any, annotation: Any) -> str:
+def _closest_word_question(value: Any, annotation: Any) -> str:
     """Return a question whether the closest possible word was meant; empty where none is close."""
     known = [
         word
-        for one in (annotation, *get_args(annotation))
-        for word in (one, *get_args(one))
+        for member in (annotation, *get_args(annotation))
+        for word in (member, *get_args(member))
         if isinstance(word, str)
     ]
     close = difflib.get_close_matches(str(value), known, 1)
-    return f"; did you mean {_quoted(close[0])}?" if close else ""
+    return f"; did you mean {_quote(close[0])}?" if close else ""
 
 
 def _wrong_number(key: str, value: Any) -> str:
@@ -342,28 +345,24 @@ def _holds_secret(value: Any) -> bool:
         case str():
             return looks_secret(value)
         case Mapping():
-            return any(_holds_secret(one) for one in value.values() if isinstance(one, str))
+            return any(_holds_secret(text) for text in value.values() if isinstance(text, str))
         case list():
-            return any(_holds_secret(one) for one in value)
+            return any(_holds_secret(item) for item in value)
         case _:
             return False
 
 
-def _quoted(value: Any) -> str:
+def _quote(value: Any) -> str:
     return one_line(repr(value), _SHOWN_CHARS)
 
 
-def _is_here(address: str | None) -> bool:
+def _is_local(address: str | None) -> bool:
     """Return whether an address refers to this machine."""
     try:
         host = urlsplit(address or "").hostname
     except ValueError:
         return False
-    return host in ("localhost", "127.0.0.1", "::1")
-
-
-def _absolute(name: str, base: Path) -> str:
-    return str(base / home_path(name))
+    return host in LOCAL_HOSTS
 
 
 @dataclass(frozen=True, slots=True)

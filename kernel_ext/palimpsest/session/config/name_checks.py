@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.model.catalog import model_check, model_info
-from palimpsest.session.config.layer_merge import dotted
+from palimpsest.session.config.layer_merge import dotted_name
 from palimpsest.session.config.settings import Config
 from palimpsest.transcript.errors import ConfigError
 
-SLIP = 0.8
+TYPING_MISTAKE_SIMILARITY = 0.8
 """Minimum similarity to a known provider's name for a name to count as a typing mistake."""
 
 
@@ -25,24 +25,24 @@ def wrong_names(value: Config, origins: Mapping[str, str]) -> Iterator[str]:
         "small_model": value.small_model,
         "compaction.model": value.compaction.model,
     }
-    for key, model in _named(value, "model", models):
+    for key, model in _model_and_effort_settings(value, "model", models):
         try:
             model_info.parse(model)
             if model not in value.models and not model_info.holds_address(model):
                 _check_provider(model)
         except ConfigError as problem:
             yield _sentence(origins, key, problem)
-    for key, variant in _named(value, "variant", {"variant": value.variant}):
+    for key, variant in _model_and_effort_settings(value, "variant", {"variant": value.variant}):
         try:
             model_check.check_effort(variant)
         except ConfigError as problem:
             yield _sentence(origins, key, problem)
     for file in value.instructions:
-        if "*" not in file and "?" not in file and not _is_there(file):
+        if "*" not in file and "?" not in file and not _exists(file):
             yield _sentence(origins, "instructions", f"There is no file {file!r}.")
 
 
-def _is_there(file: str) -> bool:
+def _exists(file: str) -> bool:
     """Return whether a file exists; False for a name that no disk accepts."""
     try:
         return Path(file).exists()
@@ -54,19 +54,23 @@ def _check_provider(model: str) -> None:
     """Raise ConfigError for a misspelt provider; a name unlike all known ones may be a model of the user's."""
     ref = model_info.parse(model)
     known = model_check.providers()
-    if ref.provider not in known and difflib.get_close_matches(ref.provider, known, 1, SLIP):
+    if ref.provider not in known and difflib.get_close_matches(
+        ref.provider, known, 1, TYPING_MISTAKE_SIMILARITY
+    ):
         raise ConfigError(model_check.no_provider(ref))
 
 
-def _named(value: Config, name: str, above: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
-    """Yield the settings that name a model or an effort, those of agents and commands too, by key."""
+def _model_and_effort_settings(
+    value: Config, name: str, top_level: Mapping[str, str | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield key and value of the settings that name a model or an effort, also of agents and commands."""
     tables: Mapping[str, Mapping[str, Any]] = {"agent": value.agent, "command": value.command}
     inner = {
-        dotted(table, one, name): getattr(given, name)
+        dotted_name(table, owner, name): getattr(given, name)
         for table, known in tables.items()
-        for one, given in known.items()
+        for owner, given in known.items()
     }
-    yield from ((key, said) for key, said in {**above, **inner}.items() if said)
+    yield from ((key, value) for key, value in {**top_level, **inner}.items() if value)
 
 
 def _sentence(origins: Mapping[str, str], key: str, problem: object) -> str:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-SECONDS = 5.0
+TIMEOUT_SECONDS = 5.0
 """Timeout: a starting kernel waits no longer."""
 FRESH_SECONDS = 3_600.0
 """A cached text is not fetched again for this long."""
-LARGEST = 1_000_000
+MAX_BYTES = 1_000_000
 """In bytes; a larger text is refused."""
-_HERE = ("localhost", "127.0.0.1", "::1")
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(slots=True)
@@ -40,16 +40,17 @@ class _Attempt:
     done: threading.Event = field(default_factory=threading.Event)
 
 
-def fetch(url: str, cache: Path | None, *, seconds: float = SECONDS) -> RemoteConfig:
+def fetch_text(url: str, cache: Path | None, *, seconds: float = TIMEOUT_SECONDS) -> RemoteConfig:
     """Return the text at a URL: cached if fresh, else fetched, else the older cached text."""
-    wrong = _unusable(url)
-    if wrong:
-        return RemoteConfig(problem=wrong)
-    kept = cache / f"{hashlib.sha256(url.encode()).hexdigest()}.txt" if cache is not None else None
-    if kept is not None and _age(kept) < FRESH_SECONDS:
-        return RemoteConfig(_read(kept))
+    if problem := _address_problem(url):
+        return RemoteConfig(problem=problem)
+    cache_file = (
+        cache / f"{hashlib.sha256(url.encode()).hexdigest()}.txt" if cache is not None else None
+    )
+    if cache_file is not None and _age(cache_file) < FRESH_SECONDS:
+        return RemoteConfig(_cached_text(cache_file))
     attempt = _Attempt()
-    threading.Thread(target=_get, args=(url, seconds, attempt), daemon=True).start()
+    threading.Thread(target=_download, args=(url, seconds, attempt), daemon=True).start()
     if not attempt.done.wait(seconds):
         attempt.problem = f"no answer in {seconds:g} seconds"
     if not attempt.problem:
@@ -58,19 +59,19 @@ def fetch(url: str, cache: Path | None, *, seconds: float = SECONDS) -> RemoteCo
         except UnicodeDecodeError:
             attempt.problem = "it is no text"
         else:
-            _keep(kept, text)
+            _store(cache_file, text)
             return RemoteConfig(text)
-    old = _read(kept) if kept is not None else None
+    old = _cached_text(cache_file) if cache_file is not None else None
     instead = "what was fetched before holds" if old is not None else "nothing of it is used"
     return RemoteConfig(old, f"{url} could not be fetched ({attempt.problem}); {instead}.")
 
 
-def _unusable(url: str) -> str:
+def _address_problem(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
         return f"{url!r} is no address of a file of settings."
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE):
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOCAL_HOSTS):
         return ""
     return f"{url!r} must begin with https://, so that nobody can change it on the way."
 
@@ -81,20 +82,20 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
-        wrong = _unusable(newurl)
-        if not wrong and req.type == "https" and urlsplit(newurl).scheme != "https":
-            wrong = f"{newurl!r}, which does not begin with https://."
-        if wrong:
-            raise ValueError(f"it leads on to {wrong.removesuffix('.')}")
+        problem = _address_problem(newurl)
+        if not problem and req.type == "https" and urlsplit(newurl).scheme != "https":
+            problem = f"{newurl!r}, which does not begin with https://."
+        if problem:
+            raise ValueError(f"it leads on to {problem.removesuffix('.')}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _get(url: str, seconds: float, attempt: _Attempt) -> None:
+def _download(url: str, seconds: float, attempt: _Attempt) -> None:
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "palimpsest"})
         with urllib.request.build_opener(_Redirects).open(request, timeout=seconds) as answer:
-            attempt.content = answer.read(LARGEST + 1)
-        if len(attempt.content) > LARGEST:
+            attempt.content = answer.read(MAX_BYTES + 1)
+        if len(attempt.content) > MAX_BYTES:
             attempt.problem = "it is larger than 1 MB"
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or error
@@ -111,14 +112,14 @@ def _age(path: Path) -> float:
         return float("inf")
 
 
-def _read(path: Path) -> str | None:
+def _cached_text(path: Path) -> str | None:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def _keep(path: Path | None, text: str) -> None:
+def _store(path: Path | None, text: str) -> None:
     if path is None:
         return
     with suppress(OSError):  # not cached: it is fetched again next time

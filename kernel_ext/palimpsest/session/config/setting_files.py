@@ -1,11 +1,10 @@
 """Find the sources of settings, lowest precedence first, parse them, and enforce those that are locked.
 
-Border: reads files and nothing else; ``layer_merge`` interprets the settings, and rejects there what a file, the
-environment or options of a call set against a lock; ``LockedSettings`` is for choices by prompts, commands,
-agents and logs. The order of the sources is: what an
-administrator set, the organisation's file, the user's, the one named in
-``PALIMPSEST_CONFIG``, the project's from the outermost folder inwards, and then the environment. A
-file is TOML, or JSON with comments.
+Border: reads files and nothing else; ``layer_merge`` interprets the settings, and rejects values of files, of the
+environment and of a call's options that are locked; ``LockedSettings`` is for choices by prompts, commands,
+agents and logs. The order of the sources is: what an administrator set, the organisation's file, the user's,
+the one named in ``PALIMPSEST_CONFIG``, the project's from the outermost folder inwards, and then the
+environment. A file is TOML, or JSON with comments.
 """
 
 import json
@@ -28,10 +27,10 @@ from palimpsest.session.config.state_folder import state_folder
 from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.errors import ConfigError
 
-DEEPEST = 30
-LARGEST_FILE = 1_000_000
+MAX_DEPTH = 30
+MAX_FILE_BYTES = 1_000_000
 """In bytes; a larger file is refused."""
-PROJECTS = "project's file"
+PROJECT_ORIGIN = "project's file"
 """The origin of a project's file begins with this."""
 KINDS = (".toml", ".json", ".jsonc")
 """A file is TOML, or JSON with comments under either of its suffixes; lowest precedence first."""
@@ -39,7 +38,7 @@ NAMES = tuple(f"config{kind}" for kind in KINDS)
 PROJECT_NAMES = tuple(
     f"{name}{kind}" for name in ("palimpsest", ".palimpsest/config") for kind in KINDS
 )
-SHARES = {True: "auto", False: "disabled"}
+SHARE_MODES = {True: "auto", False: "disabled"}
 """The meaning of OpenCode's older boolean form of the setting ``share``."""
 AUTO_SHARE = "PALIMPSEST_AUTO_SHARE"
 SWITCHES_OFF = {
@@ -71,7 +70,7 @@ class Layer:
         """Read OpenCode's older form of ``share``, from whichever source it comes."""
         share = self.data.get("share")
         if isinstance(share, bool):
-            object.__setattr__(self, "data", {**self.data, "share": SHARES[share]})
+            object.__setattr__(self, "data", {**self.data, "share": SHARE_MODES[share]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +88,12 @@ class ConfigFolders:
     """The folder for the user's decisions; if None, the folder of the user's configuration."""
 
     @property
-    def kept(self) -> Path | None:
+    def trust_folder(self) -> Path | None:
         """The folder in which the user's trust decisions are stored."""
-        return self.state or self.own
+        return self.state or self.first_user_folder
 
     @property
-    def own(self) -> Path | None:
+    def first_user_folder(self) -> Path | None:
         """The first folder of the user's configuration."""
         return self.user[0] if self.user else None
 
@@ -105,8 +104,8 @@ class ConfigFolders:
         jupyter = environment.get("JUPYTER_CONFIG_DIR") or jupyter_config_dir()
         return cls(
             organisation=tuple(
-                Path(one) / "palimpsest"
-                for one in (*reversed(SYSTEM_CONFIG_PATH), *ENV_CONFIG_PATH)
+                Path(folder) / "palimpsest"
+                for folder in (*reversed(SYSTEM_CONFIG_PATH), *ENV_CONFIG_PATH)
             ),
             user=(
                 Path(jupyter) / "palimpsest",
@@ -128,7 +127,7 @@ def _own_folder(
     return (Path(base) if base else home / usual) / "palimpsest"
 
 
-def layers(
+def setting_layers(
     start: Path, environment: Mapping[str, str], places: ConfigFolders, problems: list[str]
 ) -> Iterator[Layer]:
     """Yield the layers that exist, lowest precedence first; unreadable ones are reported in ``problems``."""
@@ -141,35 +140,37 @@ def layers(
     for folder in places.organisation:
         for name in NAMES:
             for layer in reader.file(folder / name, "organisation's file", may_lock=True):
-                yield from _fetched(layer, places, reader)
+                yield from _with_remote_defaults(layer, places, reader)
     for folder in places.user:
         for name in NAMES:
             yield from reader.file(folder / name, "user's file")
     if named := environment.get("PALIMPSEST_CONFIG"):
         path = (start / home_path(named)).resolve()
         yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
-    above = list(upwards(start, places.home))
-    repository = next((one for one in above if (one / ".git").exists()), None)
-    for folder in reversed(above):
+    folders = list(folders_upwards(start, places.home))
+    repository = next((candidate for candidate in folders if (candidate / ".git").exists()), None)
+    for folder in reversed(folders):
         for name in PROJECT_NAMES:
-            yield from reader.file(folder / name, PROJECTS, within=repository or folder)
+            yield from reader.file(folder / name, PROJECT_ORIGIN, within=repository or folder)
     yield from _from_environment(start, environment, reader)
 
 
-def _fetched(layer: Layer, places: ConfigFolders, reader: "_ConfigReader") -> Iterator[Layer]:
+def _with_remote_defaults(
+    layer: Layer, places: ConfigFolders, reader: "_ConfigReader"
+) -> Iterator[Layer]:
     """Yield the defaults that an organisation's file refers to by ``url``, and then the file itself."""
     data = dict(layer.data)
     url = data.pop("url", None)
     if isinstance(url, str):
-        found = remote_defaults.fetch(url, places.cache)
-        if found.problem:
-            reader.problems.append(f"{layer.origin}: {found.problem}")
-        if found.text is not None:
-            is_json = found.text.lstrip().startswith("{")
-            for far in reader.text(
-                found.text, f"organisation's {url}", layer.base, is_json=is_json
+        remote = remote_defaults.fetch_text(url, places.cache)
+        if remote.problem:
+            reader.problems.append(f"{layer.origin}: {remote.problem}")
+        if remote.text is not None:
+            is_json = remote.text.lstrip().startswith("{")
+            for remote_layer in reader.text(
+                remote.text, f"organisation's {url}", layer.base, is_json=is_json
             ):
-                yield Layer(far.origin, far.data, layer.base, may_lock=True)
+                yield Layer(remote_layer.origin, remote_layer.data, layer.base, may_lock=True)
     elif url is not None:
         reader.problems.append(f"{layer.origin}: url must be an address, but is {url!r}.")
     yield Layer(layer.origin, data, layer.base, may_lock=True)
@@ -207,8 +208,8 @@ def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> 
         if word in REPLAY_BY_FREEDOM:
             yield Layer(REPLAY, {"replay": word}, start)
         else:
-            named = ", ".join(REPLAY_BY_FREEDOM)
-            problems.append(f"{REPLAY} is one of {named}, not {environment[REPLAY]!r}.")
+            known = ", ".join(REPLAY_BY_FREEDOM)
+            problems.append(f"{REPLAY} is one of {known}, not {environment[REPLAY]!r}.")
     if number := environment.get(OUTPUT_TOKENS, "").strip():
         if number.isdecimal() and int(number) > 0:
             cap = {"policy": {"overflow": {"output_cap": int(number)}}}
@@ -217,7 +218,7 @@ def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> 
             problems.append(f"{OUTPUT_TOKENS} is a whole number of at least 1, not {number!r}.")
 
 
-def upwards(start: Path, home: Path) -> Iterator[Path]:
+def folders_upwards(start: Path, home: Path) -> Iterator[Path]:
     """Yield folders from ``start`` up to the repository's root, the home folder, or the file system's root."""
     start = start.resolve()
     for folder in (start, *start.parents):
@@ -244,7 +245,7 @@ class _ConfigReader:
 
         A project's file must not lead out of the folder ``within``, such as by a link.
         """
-        origin = f"{kind} {self._short(path)}"
+        origin = f"{kind} {self._short_path(path)}"
         try:
             content = self._content(path, within)
         except FileNotFoundError:
@@ -277,18 +278,18 @@ class _ConfigReader:
             raise ValueError("it is no file")  # a pipe might never end
         if within is None:
             with path.open("rb") as file:
-                data = file.read(LARGEST_FILE + 1)
+                data = file.read(MAX_FILE_BYTES + 1)
         else:
-            data = read_for_prompt(path, within, LARGEST_FILE + 1)
+            data = read_for_prompt(path, within, MAX_FILE_BYTES + 1)
             if is_writable_by_others(path.stat(), path.parent):
                 raise PermissionError(
                     1, "it belongs to another user, in a folder open to everybody"
                 )
-        if len(data) > LARGEST_FILE:
+        if len(data) > MAX_FILE_BYTES:
             raise ValueError("it is larger than 1 MB")
         return data.decode("utf-8-sig")
 
-    def _short(self, path: Path) -> str:
+    def _short_path(self, path: Path) -> str:
         try:
             return f"~/{path.relative_to(self.home)}"
         except ValueError:
@@ -305,12 +306,12 @@ def is_writable_by_others(status: os.stat_result, folder: Path) -> bool:
 def _check_depth(data: Any) -> None:
     """Raise ValueError for data nested deeper than any setting, before recursive code fails on it."""
     level = [data] if isinstance(data, dict | list) else []
-    for _ in range(DEEPEST):
-        inner = [one.values() if isinstance(one, dict) else one for one in level]
-        level = [one for values in inner for one in values if isinstance(one, dict | list)]
+    for _ in range(MAX_DEPTH):
+        inner = [value.values() if isinstance(value, dict) else value for value in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
         if not level:
             return
-    raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+    raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
 
 
 def _without_comments(text: str) -> str:
@@ -332,17 +333,17 @@ class LockedSettings:
     """Dotted name of each locked setting, and who locked it."""
     config: Config = field(default_factory=Config)
 
-    def by(self, *keys: str) -> str:
+    def locked_by(self, *keys: str) -> str:
         """Return who locked one of these settings; empty where none is locked."""
-        return next((found for key in keys if (found := origin_of(self.origins, key))), "")
+        return next((origin for key in keys if (origin := origin_of(self.origins, key))), "")
 
     def refuse(self, key: str, wanted: Any, fixed: Any) -> None:
         """Raise ConfigError where the user asks for another value than the locked one."""
-        origin = self.by(key)
+        origin = self.locked_by(key)
         if origin and wanted is not None and wanted != fixed:
-            said = "unset" if fixed is None else f"fixed to {fixed!r}"
-            raise ConfigError(f"{key} is {said} by the {origin}.")
+            state = "unset" if fixed is None else f"fixed to {fixed!r}"
+            raise ConfigError(f"{key} is {state} by the {origin}.")
 
-    def free(self, key: str, value: Any) -> Any:
+    def unless_locked(self, key: str, value: Any) -> Any:
         """Return a value that a file chooses, or None where the setting is locked."""
-        return None if self.by(key) else value
+        return None if self.locked_by(key) else value

@@ -36,13 +36,13 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Days = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-def _sized(text: str) -> str:
+def _check_size(text: str) -> str:
     if re.fullmatch(r"\d+(\.\d+)?\s*([kKmMgGtT]?[bB])?", text) is None:
         raise ValueError("must be a size such as 500MB or 2GB")
     return text
 
 
-SizeText = Annotated[str, AfterValidator(_sized)]
+SizeText = Annotated[str, AfterValidator(_check_size)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
 """One action for everything, or by permission, or by permission and pattern; the last match wins."""
 
@@ -123,10 +123,10 @@ def _policy_settings() -> type[PolicyPart]:
             tables[name] = (table, table())
         elif name not in ("name", "version"):
             tables[name] = (Any, None)
-    made: type[PolicyPart] = create_model(
+    model: type[PolicyPart] = create_model(
         "PolicySettings", __base__=PolicyPart, base=(str, "palimpsest"), **tables
     )
-    return made
+    return model
 
 
 if TYPE_CHECKING:

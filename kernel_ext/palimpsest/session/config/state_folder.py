@@ -12,16 +12,18 @@ from pathlib import Path
 import platformdirs
 
 VARIABLE = "PALIMPSEST_STATE_DIR"
-_NAMED = os.environ.get(VARIABLE)
-"""The value at process start: what is loaded into the environment later does not count."""
+_FROM_ENVIRONMENT = os.environ.get(VARIABLE)
+"""The value at process start; a value that is loaded into the environment later is ignored."""
 
 _BY_ADMINISTRATOR: list[Path] = []
 """The folder that an administrator named, if any; it takes precedence over the environment."""
 
-FOREIGN = "{path} belongs to another user, so what it says is not believed"
-OPEN = "{path} can be written by other users, so what it says is not believed: chmod go-w {path}"
-ODD = "{path} is neither a folder nor a file of its own, so what it says is not believed"
-INSIDE = "{path} lies inside the project, so what it says is not believed"
+OTHER_OWNER = "{path} belongs to another user, so what it says is not believed"
+WRITABLE_BY_OTHERS = (
+    "{path} can be written by other users, so what it says is not believed: chmod go-w {path}"
+)
+NOT_REGULAR = "{path} is neither a folder nor a file of its own, so what it says is not believed"
+INSIDE_PROJECT = "{path} lies inside the project, so what it says is not believed"
 
 
 def name_state_folder(path: Path | None) -> None:
@@ -37,19 +39,19 @@ def state_folder() -> Path:
     """
     if _BY_ADMINISTRATOR:
         return _BY_ADMINISTRATOR[0]
-    if _NAMED and Path(_NAMED).is_absolute():
-        return Path(_NAMED) / "palimpsest"
+    if _FROM_ENVIRONMENT and Path(_FROM_ENVIRONMENT).is_absolute():
+        return Path(_FROM_ENVIRONMENT) / "palimpsest"
     return Path(platformdirs.user_state_dir("palimpsest", appauthor=False))
 
 
 def state_folder_problem(path: Path, project: Path | None = None) -> str:
     """Return why a folder or file there must not be trusted; empty where there is no reason.
 
-    A path that does not exist is no reason. ``project`` is a folder that another person may have filled;
+    There is none against a path that does not exist. ``project`` is a folder that another person may have filled;
     a project that is the home folder or contains it may contain the state folder.
     """
-    if project is not None and _inside(path, project):
-        return INSIDE.format(path=path)
+    if project is not None and _is_inside_project(path, project):
+        return INSIDE_PROJECT.format(path=path)
     try:
         status = path.stat()
     except OSError:
@@ -60,16 +62,16 @@ def state_folder_problem(path: Path, project: Path | None = None) -> str:
 def distrusted_status(status: os.stat_result, path: Path) -> str:
     """Return why a file or folder with this status must not be trusted; empty where there is no reason."""
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
-        return ODD.format(path=path)
+        return NOT_REGULAR.format(path=path)
     if not hasattr(os, "geteuid"):
         return ""  # Windows: the access list of the user's profile protects it
     if status.st_uid != os.geteuid():
-        return FOREIGN.format(path=path)
+        return OTHER_OWNER.format(path=path)
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return OPEN.format(path=path)
+        return WRITABLE_BY_OTHERS.format(path=path)
     return ""
 
 
-def _inside(path: Path, project: Path) -> bool:
+def _is_inside_project(path: Path, project: Path) -> bool:
     real, root, home = path.resolve(), project.resolve(), Path.home().resolve()
     return real.is_relative_to(root) and not home.is_relative_to(root)

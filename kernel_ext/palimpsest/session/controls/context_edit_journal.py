@@ -31,20 +31,23 @@ def journal_context_edit(
 
     Raises UserError when it cannot be made.
     """
-    messages, decisions, partial, model = journal.read_state(_moment)
+    messages, decisions, partial, model = journal.read_state(_state_for_edit)
 
-    def weigh(these: Messages) -> int:
-        return sum(message_tokens(one, count) for one in neutral_messages(these, model))
+    def count_tokens(counted: Messages) -> int:
+        return sum(
+            message_tokens(neutral_message, count)
+            for neutral_message in neutral_messages(counted, model)
+        )
 
     if partial and needs_full_transcript(messages, action, name):
         return None
-    made = ContextEditor(messages, decisions, new_id, weigh).edit_context(action, name)
-    if made.decisions:
-        journal.append(*(DecisionMade(decision=one) for one in made.decisions), sync=True)
-    return made
+    edit = ContextEditor(messages, decisions, new_id, count_tokens).edit_context(action, name)
+    if edit.decisions:
+        journal.append(*(DecisionMade(decision=decision) for decision in edit.decisions), sync=True)
+    return edit
 
 
-def _moment(state: State) -> tuple[Messages, tuple[Decision, ...], bool, ModelRef]:
+def _state_for_edit(state: State) -> tuple[Messages, tuple[Decision, ...], bool, ModelRef]:
     session = state.session
     model = session.model if session is not None and session.model is not None else NO_MODEL
     return state.messages(), state.decisions, state.partial, model

@@ -1,7 +1,7 @@
 """Turn the user's edits of the context into decisions: pin, exclude, restore, undo a compaction.
 
 Border: values to values; an edit becomes the decisions that are journaled for it, and a sentence.
-An edit that already holds makes no decision, only a sentence. None of them erases anything.
+An edit that is in effect already makes no decision, only a sentence. No edit erases anything.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from typing import Literal
 from palimpsest.context.compaction.plan import completed_compactions
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View, marker, newest_prompt
-from palimpsest.session.records.part_lookup import Target, describe, find_part
+from palimpsest.session.records.part_lookup import Target, describe_target, find_part
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     PIN,
@@ -21,7 +21,7 @@ from palimpsest.transcript.context_values.decisions import (
     Decision,
     DecisionAction,
     EffectiveDecisions,
-    undone,
+    undone_compactions,
 )
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
@@ -33,7 +33,7 @@ ContextEditAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
 REACHES_MODEL = TextPart | ReasoningPart | FilePart | ToolPart
 """Parts with content for the model; all others are bookkeeping."""
 
-RULES: dict[str, str] = {"pin": PIN, "drop": EXCLUDE}
+RULE_OF_ACTION: dict[str, str] = {"pin": PIN, "drop": EXCLUDE}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,7 +57,7 @@ class ContextEditor:
     _messages: Messages
     _decisions: tuple[Decision, ...]
     _new_id: Callable[[], str]
-    _weigh: Callable[[Messages], int]
+    _count_tokens: Callable[[Messages], int]
 
     def __post_init__(self) -> None:
         self._effective = EffectiveDecisions(self._decisions)
@@ -79,81 +79,81 @@ class ContextEditor:
 
     def pin(self, target: Target) -> ContextEdit:
         """Exempt a part, or every part of a message, from every reduction."""
-        target = self._meant(target, "kept")
-        what = describe(target)
+        target = self._editable_target(target, "kept")
+        what = describe_target(target)
         if all(self._effective.pinned(part.id, target.message.id) for part in target.parts):
-            return ContextEdit(target.id, f"{_begin(what)} is pinned already.")
+            return ContextEdit(target.id, f"{_capitalized(what)} is pinned already.")
         return ContextEdit(
             target.id,
             f"Pinned {what}: it stays in every later request. %agent unpin {short(target.id)} "
             "takes the pin off.",
-            self._chosen(target, "pin"),
+            self._edit_decisions(target, "pin"),
         )
 
     def unpin(self, target: Target) -> ContextEdit:
         """Remove a pin."""
-        target = self._meant(target, "unpinned")
-        what = describe(target)
-        wish = self._effective.edit(target.id)
-        if wish is not None and wish.action == "pin":
-            made = (self._decision(target, "restore", UNPIN),)
-            return ContextEdit(target.id, f"{_begin(what)} is no longer pinned.", made)
+        target = self._editable_target(target, "unpinned")
+        what = describe_target(target)
+        edit = self._effective.edit(target.id)
+        if edit is not None and edit.action == "pin":
+            decisions = (self._decision(target, "restore", UNPIN),)
+            return ContextEdit(target.id, f"{_capitalized(what)} is no longer pinned.", decisions)
         if target.part and self._effective.pinned(target.part.id, target.message.id):
             home = short(target.message.id)
             return ContextEdit(target.id, f"Its whole message is pinned: %agent unpin {home}.")
-        return ContextEdit(target.id, f"{_begin(what)} is not pinned.")
+        return ContextEdit(target.id, f"{_capitalized(what)} is not pinned.")
 
     def exclude(self, target: Target) -> ContextEdit:
         """Exclude a part, or a whole message, from every later request."""
-        target = self._meant(target, "left out")
-        what = describe(target)
-        if self._is_gone(target):
-            return ContextEdit(target.id, f"{_begin(what)} is left out already.")
+        target = self._editable_target(target, "left out")
+        what = describe_target(target)
+        if self._is_excluded(target):
+            return ContextEdit(target.id, f"{_capitalized(what)} is left out already.")
         when = "from the next request on"
-        made = self._chosen(target, "drop")
+        decisions = self._edit_decisions(target, "drop")
         if is_summary(target.message):
             when += ", and with it what it covers"
-            made += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
-        if target.message.id == self._newest_question() and not self._is_more_than(target):
+            decisions += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
+        if target.message.id == self._newest_question() and not self._has_more_content(target):
             when = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
             target.id,
             f"Left out {what}, {when}. %agent restore {short(target.id)} brings it back.",
-            made,
+            decisions,
         )
 
     def restore(self, target: Target) -> ContextEdit:
         """Bring back what was excluded, cleared or truncated; a summary is replaced by the messages it covers."""
-        taken: tuple[Decision, ...] = ()
+        decisions: tuple[Decision, ...] = ()
         if _is_compaction(target.message):
             summary = self._summary(target)
-            if summary is None or not self._is_gone(summary):
+            if summary is None or not self._is_excluded(summary):
                 return self.undo(target)
             target = summary
-            taken = (self._decision(self._marker_of(summary), "restore", RESTORE),)
-        what = describe(target)
-        taken = (*self._taken(target), *taken)
-        if taken:
+            decisions = (self._decision(self._marker_of(summary), "restore", RESTORE),)
+        what = describe_target(target)
+        decisions = (*self._restoring_decisions(target), *decisions)
+        if decisions:
             sentence = f"Restored {what}: the model sees it again from the next request on."
-            return ContextEdit(target.id, sentence, taken)
-        if target.part is not None and self._is_gone(target):
+            return ContextEdit(target.id, sentence, decisions)
+        if target.part is not None and self._is_excluded(target):
             home = short(target.message.id)
             return ContextEdit(target.id, f"Its whole message is left out: %agent restore {home}.")
         return ContextEdit(target.id, f"Nothing was taken out of {what}.")
 
     def undo(self, target: Target | None) -> ContextEdit:
         """Undo the newest compaction, so that the messages it covers are sent again; raises UserError if none."""
-        gone = undone(self._decisions)
-        summaries = [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
-        standing = [one for one in summaries if one.id not in gone]
+        undone = undone_compactions(self._decisions)
+        summaries = self._completed_summaries()
+        active = [summary for summary in summaries if summary.id not in undone]
         wanted = _summary_of(target, summaries) if target is not None else None
         if target is not None and wanted is None:
             raise UserError("That compaction has no good summary, so it hides nothing.")
-        if wanted is not None and wanted.id in gone:
+        if wanted is not None and wanted.id in undone:
             return ContextEdit(wanted.id, "That compaction is undone already.")
-        if not standing:
+        if not active:
             raise UserError("There is no compaction to undo: the model sees the whole history.")
-        newest = standing[-1]
+        newest = active[-1]
         if wanted is not None and wanted.id != newest.id:
             raise UserError(
                 "A newer summary stands for that one too. Restore the newer one first: %agent "
@@ -163,11 +163,11 @@ class ContextEditor:
             newest.id,
             "The compaction is undone: from the next request on the model sees the history whole "
             "again. Nothing is compacted by itself until the next prompt.",
-            (self._undoing(newest),),
+            (self._undo_decision(newest),),
         )
 
-    def _meant(self, target: Target, done: str) -> Target:
-        """Return the target that can be edited by itself; a compaction's marker means its summary."""
+    def _editable_target(self, target: Target, done: str) -> Target:
+        """Return the target that an edit applies to: for a compaction's marker, its summary."""
         if _is_compaction(target.message):
             summary = self._summary(target)
             if summary is None:
@@ -184,21 +184,23 @@ class ContextEditor:
 
     def _summary(self, target: Target) -> Target | None:
         """Return the good summary of a compaction, whichever of its messages was named."""
-        summaries = [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
-        found = _summary_of(target, summaries)
-        return Target(found) if found is not None else None
+        summary = _summary_of(target, self._completed_summaries())
+        return Target(summary) if summary is not None else None
+
+    def _completed_summaries(self) -> list[Message]:
+        return [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
 
     def _marker_of(self, summary: Target) -> Target:
         """Return the marker of a summary, which is edited with it."""
         parent = getattr(summary.message.info, "parent_id", None)
-        return Target(next(one for one in self._messages if one.id == parent))
+        return Target(next(message for message in self._messages if message.id == parent))
 
-    def _undoing(self, summary: Message) -> Decision:
+    def _undo_decision(self, summary: Message) -> Decision:
         saved = next(
             (
-                one
-                for one in reversed(self._decisions)
-                if one.action == "summarise" and one.message_id == summary.id
+                decision
+                for decision in reversed(self._decisions)
+                if decision.action == "summarise" and decision.message_id == summary.id
             ),
             None,
         )
@@ -212,20 +214,22 @@ class ContextEditor:
             tokens_after=saved.tokens_before if saved else 0,
         )
 
-    def _chosen(self, target: Target, action: Literal["pin", "drop"]) -> tuple[Decision, ...]:
+    def _edit_decisions(
+        self, target: Target, action: Literal["pin", "drop"]
+    ) -> tuple[Decision, ...]:
         """Return a pin or an exclusion; an opposite edit of the same target is reversed first."""
         before = self._effective.edit(target.id)
-        made = [self._decision(target, action, RULES[action])]
+        decisions = [self._decision(target, action, RULE_OF_ACTION[action])]
         if before is not None and before.action != action:
             rule = UNPIN if before.action == "pin" else RESTORE
-            made.insert(0, self._decision(target, "restore", rule))
-        return tuple(made)
+            decisions.insert(0, self._decision(target, "restore", rule))
+        return tuple(decisions)
 
-    def _taken(self, target: Target) -> Iterator[Decision]:
+    def _restoring_decisions(self, target: Target) -> Iterator[Decision]:
         """Yield a restoring decision for each reduction that hides part of the target."""
         if target.part is None:
-            wish = self._effective.edit(target.id)
-            if wish is not None and wish.action == "drop":
+            edit = self._effective.edit(target.id)
+            if edit is not None and edit.action == "drop":
                 yield self._decision(target, "restore", RESTORE)
         for part in target.parts:
             reduction = self._effective.reduction(part.id, target.message.id)
@@ -235,7 +239,7 @@ class ContextEditor:
             yield self._decision(Target(target.message, part), "restore", RESTORE)
 
     def _decision(self, target: Target, action: DecisionAction, rule: str) -> Decision:
-        made = Decision(
+        decision = Decision(
             id=self._new_id(),
             action=action,
             rule=rule,
@@ -243,37 +247,43 @@ class ContextEditor:
             part_id=target.part.id if target.part is not None else None,
         )
         before = self._tokens(target, self._decisions)
-        after = self._tokens(target, (*self._decisions, made))
-        return made.model_copy(update={"tokens_before": before, "tokens_after": after})
+        after = self._tokens(target, (*self._decisions, decision))
+        return decision.model_copy(update={"tokens_before": before, "tokens_after": after})
 
     def _tokens(self, target: Target, decisions: tuple[Decision, ...]) -> int:
         """Return the tokens of the target in a request under these decisions."""
         effective = EffectiveDecisions(decisions)
-        shown = tuple(
+        sent = tuple(
             part
             for part in target.parts
-            if not _drops(effective.reduction(part.id, target.message.id))
+            if not _is_exclusion(effective.reduction(part.id, target.message.id))
         )
-        alone = target.message.model_copy(update={"parts": shown})
-        return self._weigh(apply_decisions((alone,), View((alone,), decisions))) if shown else 0
+        message = target.message.model_copy(update={"parts": sent})
+        reduced = apply_decisions((message,), View((message,), decisions))
+        return self._count_tokens(reduced) if sent else 0
 
-    def _is_gone(self, target: Target) -> bool:
+    def _is_excluded(self, target: Target) -> bool:
         return all(
-            _drops(self._effective.reduction(part.id, target.message.id)) for part in target.parts
+            _is_exclusion(self._effective.reduction(part.id, target.message.id))
+            for part in target.parts
         )
 
-    def _is_more_than(self, target: Target) -> bool:
+    def _has_more_content(self, target: Target) -> bool:
         """Return whether the model is sent more of the target's message than the target."""
-        named = {part.id for part in target.parts}
+        target_ids = {part.id for part in target.parts}
         return any(
             isinstance(part, REACHES_MODEL)
-            and part.id not in named
-            and not _drops(self._effective.reduction(part.id, target.message.id))
+            and part.id not in target_ids
+            and not _is_exclusion(self._effective.reduction(part.id, target.message.id))
             for part in target.message.parts
         )
 
     def _newest_question(self) -> str | None:
-        users = (one.id for one in reversed(self._messages) if isinstance(one.info, UserMessage))
+        users = (
+            message.id
+            for message in reversed(self._messages)
+            if isinstance(message.info, UserMessage)
+        )
         return next(users, None)
 
 
@@ -301,9 +311,9 @@ def _summary_of(target: Target, summaries: Iterable[Message]) -> Message | None:
     return None
 
 
-def _drops(reduction: Decision | None) -> bool:
+def _is_exclusion(reduction: Decision | None) -> bool:
     return reduction is not None and reduction.action == "drop"
 
 
-def _begin(words: str) -> str:
+def _capitalized(words: str) -> str:
     return words[:1].upper() + words[1:]

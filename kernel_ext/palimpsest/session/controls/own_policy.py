@@ -1,6 +1,6 @@
-"""Choose or end the person's own policy of a session, and record which it is.
+"""Choose or end a policy that the user wrote, and record it in the session.
 
-A policy is Python of the person's, so it lives in this kernel only: the session's record names it, with its
+Such a policy is the user's Python code, so it lives in this kernel only: the session's record holds its name and
 text, and after a restart it has to be chosen again.
 """
 
@@ -22,41 +22,43 @@ NO_POLICY = (
     "{given!r:.80} is no context policy: give a preset's name, name=value, default, or a function with "
     "@palimpsest.policy in front of it."
 )
-ONE = "A session takes one policy of your own; put one behind the other with a | b."
+ONLY_ONE_POLICY = "A session takes one policy of your own; put one behind the other with a | b."
 
 
 def split_policies(
     make: PolicyStageFactory, given: Sequence[Any]
 ) -> tuple[PolicyStage | None, tuple[str | Policy, ...]]:
-    """Return the policy of a person's own among what was given, and the words that are left.
+    """Return the user's own policy among the arguments, and the words about the engine's policy.
 
-    Raises ConfigError with one sentence for what is no policy or cannot be used in a live session.
+    Raises ConfigError with one sentence for an argument that is no policy or cannot be used in a live session.
     """
-    found: list[PolicyStage] = []
-    left: list[str | Policy] = []
-    waiting = [*given]
-    while waiting:
-        one = waiting.pop(0)
-        if isinstance(one, Policy) or (isinstance(one, str) and _is_of_engine(one)):
-            left.append(one)
+    stages: list[PolicyStage] = []
+    engine_words: list[str | Policy] = []
+    remaining = [*given]
+    while remaining:
+        argument = remaining.pop(0)
+        if isinstance(argument, Policy) or (
+            isinstance(argument, str) and _is_engine_word(argument)
+        ):
+            engine_words.append(argument)
             continue
-        numbers = _numbers_of(waiting) if isinstance(one, str) else []
-        stage = make(" ".join([one, *numbers]) if isinstance(one, str) else one)
+        numbers = _numbers_of(remaining) if isinstance(argument, str) else []
+        stage = make(" ".join([argument, *numbers]) if isinstance(argument, str) else argument)
         if stage is not None:
-            found.append(stage)
-            del waiting[: len(numbers)]
-        elif isinstance(one, str):
-            left.append(one)
+            stages.append(stage)
+            del remaining[: len(numbers)]
+        elif isinstance(argument, str):
+            engine_words.append(argument)
         else:
-            raise ConfigError(NO_POLICY.format(given=one))
-    if len(found) > 1:
-        raise ConfigError(ONE)
-    return (found[0] if found else None), tuple(left)
+            raise ConfigError(NO_POLICY.format(given=argument))
+    if len(stages) > 1:
+        raise ConfigError(ONLY_ONE_POLICY)
+    return (stages[0] if stages else None), tuple(engine_words)
 
 
 def ends_own_policy(words: Sequence[str | Policy]) -> bool:
-    """Return whether words choose another policy as a whole; a number of it does not."""
-    return any(isinstance(one, Policy) or "=" not in one for one in words)
+    """Return whether words choose another policy, which ends the user's own; a changed number does not."""
+    return any(isinstance(word, Policy) or "=" not in word for word in words)
 
 
 def own_policy_events(
@@ -65,29 +67,29 @@ def own_policy_events(
     decisions: tuple[Decision, ...],
     new_id: Callable[[], str],
 ) -> tuple[SessionUpdated | DecisionMade, ...]:
-    """Return what is journaled where a session takes a policy of a person's own, or ends it."""
+    """Return the events to journal when a session begins or ends a policy of the user's own."""
     record = stage.record if stage is not None else None
     lifted = lifted_decisions(decisions, new_id) if stage is None else ()
     updated = session.model_copy(update={"own_policy": record})
     return (
         *((SessionUpdated(session=updated),) if record != session.own_policy else ()),
-        *(DecisionMade(decision=one) for one in lifted),
+        *(DecisionMade(decision=decision) for decision in lifted),
     )
 
 
-def _is_of_engine(word: str) -> bool:
-    """Return whether a word is about the engine's policy: a preset, a number, or the word for the settings'."""
+def _is_engine_word(word: str) -> bool:
+    """Return whether a word is about the engine's policy: a preset, a number, or ``default``."""
     return "=" in word.split(" ")[0] or word == DEFAULT or word in PRESETS or word in _NUMBERS
 
 
-def _numbers_of(waiting: Sequence[Any]) -> list[str]:
-    """Return the words that follow and are numbers of a policy of the field, not of the engine's."""
-    found: list[str] = []
-    for one in waiting:
-        if not isinstance(one, str) or "=" not in one or one.partition("=")[0] in _NUMBERS:
+def _numbers_of(remaining: Sequence[Any]) -> list[str]:
+    """Return the leading words that are numbers of a published policy, not of the engine's."""
+    numbers: list[str] = []
+    for word in remaining:
+        if not isinstance(word, str) or "=" not in word or word.partition("=")[0] in _NUMBERS:
             break
-        found.append(one)
-    return found
+        numbers.append(word)
+    return numbers
 
 
 _NUMBERS = policy_numbers(Policy())

@@ -29,7 +29,7 @@ from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")
 MOST_SPENT = 1e15
-"""In dollars or tokens; a larger number is taken for a mistake."""
+"""In dollars or tokens; a larger number counts as a mistake."""
 OnLoop = Callable[..., Any]
 
 
@@ -40,11 +40,11 @@ class SessionControls:
     Responsibilities: read and change mode, approvals and spending limit.
     """
 
-    _permitting: EffectiveRules
+    _effective_rules: EffectiveRules
     _rules: Rules
     _log: SessionLog
     _asks: Asks
-    _purse: SpendingLimit
+    _spending_limit: SpendingLimit
     _on_loop: OnLoop
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class SessionControls:
     @property
     def mode(self) -> Mode:
         """The permission mode of the session."""
-        return self._permitting.mode_of(self._log.state.session)
+        return self._effective_rules.mode_of(self._log.state.session)
 
     def use_mode(self, word: str) -> Mode:
         """Set the mode from the next call on; ``default`` returns to the settings.
@@ -62,44 +62,47 @@ class SessionControls:
         Raises ConfigError for an unknown mode, and when an administrator fixed it.
         """
         mode = None if word.strip().lower() == "default" else mode_of(word)
-        if self._permitting.mode_fixed:
+        if self._effective_rules.mode_fixed:
             raise ConfigError(
-                f"The mode is {self._permitting.mode}, fixed by the {self._permitting.mode_fixed}."
+                f"The mode is {self._effective_rules.mode}, fixed by the {self._effective_rules.mode_fixed}."
             )
-        session, grants = self._log.state.session, self._permitting.grants
-        with self._kept():
+        session, grants = self._log.state.session, self._effective_rules.grants
+        with self._reporting_unwritten():
             if session is not None and mode is not None:
                 grants.put("mode", mode, session.id)
             elif session is not None:
                 grants.drop(session.id, "mode")
-        chosen = {"mode": mode or self._permitting.mode, "mode_own": True if mode else None}
+        chosen = {"mode": mode or self._effective_rules.mode, "mode_own": True if mode else None}
         self._on_loop(self._change, chosen, "mode")
         return self.mode
 
     @property
     def allowances(self) -> tuple[Allowance, ...]:
         """The rules that were always allowed, first of this session, then of this project."""
-        here = [
-            Allowance(0, one, "session", 0, self._asks.session_id) for one in self._asks.approved
+        of_session = [
+            Allowance(0, rule, "session", 0, self._asks.session_id) for rule in self._asks.approved
         ]
-        every = [*here, *self._permitting.approvals.list()]
-        return tuple(replace(one, number=number) for number, one in enumerate(every, start=1))
+        allowances = [*of_session, *self._effective_rules.approvals.list()]
+        return tuple(
+            replace(allowance, number=number)
+            for number, allowance in enumerate(allowances, start=1)
+        )
 
     @property
     def problem(self) -> str:
         """Sentences about stored approvals that are unusable or no longer apply; empty when there are none."""
-        approvals = self._permitting.approvals
+        approvals = self._effective_rules.approvals
         approvals.rules()
         return " ".join(words for words in (approvals.problem, approvals.earlier) if words)
 
     @property
     def unwritten(self) -> str:
         """Why modes, limits and approvals hold only until this kernel ends, in one sentence; empty where they are stored."""
-        return self._permitting.grants.unwritten
+        return self._effective_rules.grants.unwritten
 
     @contextmanager
-    def _kept(self) -> Iterator[None]:
-        """Say in the session that what the block grants or revokes could not be stored."""
+    def _reporting_unwritten(self) -> Iterator[None]:
+        """Report in the session when a grant or revocation made in the block could not be stored."""
         before = self.unwritten
         yield
         words = self.unwritten
@@ -115,27 +118,27 @@ class SessionControls:
 
     def trust(self) -> tuple[str, ...]:
         """Grant in this session what was withheld from its log; returns what was granted, as short texts."""
-        named = self.withheld
-        with self._kept():
+        claims = self.withheld
+        with self._reporting_unwritten():
             self._on_loop(self._trust)
-        return tuple(one for one in named if one not in self.withheld)
+        return tuple(claim for claim in claims if claim not in self.withheld)
 
     def _trust(self) -> None:
         session = self._log.state.session
         if session is None or session.claimed is None:
             return
-        held = grant_claims(session, self._permitting)
-        self._log.append(SessionUpdated(session=held), sync=True)
-        self._asks.approve(held.permission)
+        granted = grant_claims(session, self._effective_rules)
+        self._log.append(SessionUpdated(session=granted), sync=True)
+        self._asks.approve(granted.permission)
 
     def all_rules(self) -> tuple[tuple[Rule, str], ...]:
         """Return the rules for every agent, lowest precedence first, each with where it comes from."""
-        effective_rules = self._permitting
-        base = effective_rules.rules if effective_rules.rules is not None else self._rules
+        effective = self._effective_rules
+        base = effective.rules if effective.rules is not None else self._rules
         built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
         return (
             *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
-            *((rule, "fixed") for rule in effective_rules.fixed),
+            *((rule, "fixed") for rule in effective.fixed),
             *((rule, f"mode {self.mode}") for rule in MODE_DENIES[self.mode]),
             *((rule, f"mode {self.mode}, for questions") for rule in ANSWERS[self.mode]),
         )
@@ -145,48 +148,50 @@ class SessionControls:
 
         Raises NotFound for a number that is not in the list, and StorageFailed.
         """
-        found = self.allowances
-        missing = [number for number in numbers if number not in range(1, len(found) + 1)]
+        allowances = self.allowances
+        missing = [number for number in numbers if number not in range(1, len(allowances) + 1)]
         if missing:
             raise NotFound(
                 f"There is no number {missing[0]} in the list of what is always allowed; "
-                f"it has {len(found)}."
+                f"it has {len(allowances)}."
             )
-        gone = tuple(one for one in found if not numbers or one.number in numbers)
-        here = tuple(one.rule for one in gone if one.scope == "session")
-        with self._kept():
-            for one in gone:
-                if one.scope == "project":
-                    self._permitting.approvals.remove(one.rule)
-            if here:
-                self._on_loop(self._asks.revoke, here)
-        return gone
+        revoked = tuple(
+            allowance for allowance in allowances if not numbers or allowance.number in numbers
+        )
+        of_session = tuple(allowance.rule for allowance in revoked if allowance.scope == "session")
+        with self._reporting_unwritten():
+            for allowance in revoked:
+                if allowance.scope == "project":
+                    self._effective_rules.approvals.remove(allowance.rule)
+            if of_session:
+                self._on_loop(self._asks.revoke, of_session)
+        return revoked
 
     @property
     def budget(self) -> Budget:
         """The spending limit that applies."""
-        return self._purse.budget
+        return self._spending_limit.budget
 
     @property
     def spent(self) -> Spent:
         """What was spent so far, including child sessions."""
-        return self._purse.spent
+        return self._spending_limit.spent
 
     def set_budget(self, *, usd: float | None = None, tokens: int | None = None) -> Budget:
         """Limit the total spending of the session from the next request on; without arguments, remove the limit.
 
         Raises ConfigError for an invalid limit, and when an administrator fixed it.
         """
-        if self._permitting.budget_fixed:
+        if self._effective_rules.budget_fixed:
             raise ConfigError(
-                f"The spending limit is fixed by the {self._permitting.budget_fixed}."
+                f"The spending limit is fixed by the {self._effective_rules.budget_fixed}."
             )
         if not _is_limit(usd, float) or not _is_limit(tokens, int):
             raise ConfigError(
                 f"A spending limit is more than nothing and less than {MOST_SPENT:.0e}: 2usd, or 500000 tokens."
             )
-        with self._kept():
-            self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
+        with self._reporting_unwritten():
+            self._on_loop(self._spending_limit.choose, Budget(usd=usd, tokens=tokens, own=True))
         return self.budget
 
     def _change(self, fields: dict[str, Any], *claims: str) -> None:

@@ -3,7 +3,7 @@
 A child session spends from the limit of its parent session, and the question is asked there. A refusal
 holds for the turn, so that it stops everything that runs in it.
 
-Border: the loop calls ``afford`` before each request and ``tell`` with what the request took.
+Border: the loop calls ``afford`` before each request and ``add_spending`` with what the request cost.
 """
 
 from collections.abc import Callable
@@ -43,10 +43,10 @@ class SpendingLimit:
     Responsibilities: know what was spent, children included; ask when a limit is reached.
     """
 
-    _permitting: EffectiveRules
+    _effective_rules: EffectiveRules
     _log: SessionLog
     _asks: Asks
-    _above: Callable[[], "SpendingLimit | None"]
+    _parent: Callable[[], "SpendingLimit | None"]
     """Returns the spending limit of the parent session, if there is one."""
     _refusal: str = ""
     """The error for further requests of this turn, after the user refused; else empty."""
@@ -56,9 +56,13 @@ class SpendingLimit:
         """The limit that applies."""
         session = self._log.state.session
         claimed = session.budget if session is not None else None
-        if session is None or claimed is None or (self._permitting.budget_fixed and claimed.own):
-            return self._permitting.budget
-        return self._permitting.own_budget(session)
+        if (
+            session is None
+            or claimed is None
+            or (self._effective_rules.budget_fixed and claimed.own)
+        ):
+            return self._effective_rules.budget
+        return self._effective_rules.own_budget(session)
 
     @property
     def spent(self) -> Spent:
@@ -66,13 +70,13 @@ class SpendingLimit:
         session = self._log.state.session
         return spent_by(session) if session is not None else Spent()
 
-    def turn_began(self) -> None:
+    def begin_turn(self) -> None:
         """Forget the refusal of the turn before, and write the mode and limit that apply now into the record."""
         self._refusal = ""
         session, budget = self._log.state.session, self.budget
         if session is None:
             return
-        mode = self._permitting.mode_of(session)
+        mode = self._effective_rules.mode_of(session)
         if mode != (session.mode or "ask"):
             self._log.change(mode=mode)
         if budget != (session.budget or Budget()):
@@ -87,9 +91,9 @@ class SpendingLimit:
 
     async def afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; raises GuardStopped or Aborted."""
-        above = self._above()
-        if above is not None:
-            await above.afford(info, abort)
+        parent = self._parent()
+        if parent is not None:
+            await parent.afford(info, abort)
             return
         measure = self._measure(info)
         while measure is not None:
@@ -98,24 +102,24 @@ class SpendingLimit:
             await self._ask(measure, info, abort)
             measure = self._measure(info)
 
-    def affordable(self, info: ModelInfo) -> bool:
+    def is_affordable(self, info: ModelInfo) -> bool:
         """Return whether a request may be sent without asking the user."""
         return self._measure(info) is None
 
-    def took(self, spent: Spent) -> None:
+    def add_from_child(self, spent: Spent) -> None:
         """Add what a child session has spent."""
         session = self._log.state.session
         if session is not None:
             self._log.change(below=(session.below or Spent()).plus(spent))
-        above = self._above()
-        if above is not None:
-            above.took(spent)
+        parent = self._parent()
+        if parent is not None:
+            parent.add_from_child(spent)
 
-    def tell(self, spent: Spent) -> None:
+    def add_spending(self, spent: Spent) -> None:
         """Add what this session has spent to its parent session."""
-        above = self._above()
-        if above is not None:
-            above.took(spent)
+        parent = self._parent()
+        if parent is not None:
+            parent.add_from_child(spent)
 
     def _measure(self, info: ModelInfo) -> Measure | None:
         budget = self.budget
@@ -126,7 +130,7 @@ class SpendingLimit:
 
     async def _ask(self, measure: Measure, info: ModelInfo, abort: Abort) -> None:
         budget, spent = self.budget, self.spent
-        words = {
+        values = {
             "limit": reached_limit_text(budget, measure),
             "spent": spent_text(spent, measure),
             "more": (
@@ -134,23 +138,23 @@ class SpendingLimit:
             ),
             "model": info.ref.id,
         }
-        title = (NO_PRICE if measure == "price" else REACHED).format(**words)
-        reply = await self._asks.question("budget", (words["limit"],), title=title, abort=abort)
+        title = (NO_PRICE if measure == "price" else REACHED).format(**values)
+        reply = await self._asks.question("budget", (values["limit"],), title=title, abort=abort)
         if reply.by == "cancel":
             raise Aborted(abort.reason or "Stopped.")
         session = self._log.state.session
         if reply.answer != "reject" and session is not None:
-            self._grant(session, _gone_on(self.budget, measure, self.spent, info))
+            self._grant(session, _raised_limit(self.budget, measure, self.spent, info))
             return
-        self._refusal = (STOPPED_PRICE if measure == "price" else STOPPED).format(**words)
+        self._refusal = (STOPPED_PRICE if measure == "price" else STOPPED).format(**values)
         self._refusal += NOBODY if reply.by == "headless" else ""
-        self._refusal += SET_PRICE.format(**words) if measure == "price" else RAISE
+        self._refusal += SET_PRICE.format(**values) if measure == "price" else RAISE
         raise GuardStopped(self._refusal, "budget")
 
     def _grant(self, session: SessionInfo, budget: Budget) -> None:
-        """Grant a limit that the user chose, and write it into the record, where it alone would not count."""
+        """Grant a limit that the user chose, and write it into the record, which alone would not be trusted."""
         value = budget.model_dump(exclude_none=True)
-        self._permitting.grants.put("budget", value, session.id)
+        self._effective_rules.grants.put("budget", value, session.id)
         claimed = without_claims(session, "budget").claimed
         self._log.change(budget=budget, claimed=claimed, sync=True)
 
@@ -168,7 +172,7 @@ def is_priced(info: ModelInfo) -> bool:
     return info.price.input is not None and info.price.output is not None
 
 
-def _gone_on(budget: Budget, measure: Measure, spent: Spent, info: ModelInfo) -> Budget:
+def _raised_limit(budget: Budget, measure: Measure, spent: Spent, info: ModelInfo) -> Budget:
     if measure == "price":
         return budget.model_copy(update={"unpriced": (*budget.unpriced, info.ref.id)})
     return budget.further(measure, spent)

@@ -1,8 +1,8 @@
-"""Step mode: hold each request of a session until a person lets it go.
+"""Step mode: hold each request of a session until the user releases it.
 
-Whether it is on is kept with what the user allowed, outside the project, so that no file of a project can switch it
-on or answer it. Nothing of a held request is in the log. The requests of a task's session are held by the session
-that handed the task on, which is the one that a person looks at.
+Whether it is on is stored with the user's permission grants, outside the project, so that no file of a project can
+switch it on or release a request. A held request is not in the log. Requests of a subagent's session are held and
+shown in its parent session, which is the one the user looks at.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import Budget
 
 KEY = "step"
-CHANGES = (DecisionMade, SessionUpdated, PromptAdmitted)
-"""Records after which a held request is proposed anew: context edits, the session's policy and limit, and prompts
+CHANGING_EVENTS = (DecisionMade, SessionUpdated, PromptAdmitted)
+"""Records after which a held request is proposed again: context edits, the session's policy and limit, and prompts
 that join the turn."""
 INERT = (
     "Step mode is on, and nobody is here to let a request go, so requests are sent as if it were off. "
     "%agent step off ends this."
 )
-LATE = "That request is held no longer, so nothing was changed."
+HELD_NO_LONGER = "That request is held no longer, so nothing was changed."
 NO_NEW_SUMMARY = (
     "This request is not the first to use a new summary, so there is none to put aside. "
     "%agent compact requests a summary."
@@ -61,7 +61,7 @@ class HeldSession(Protocol):
 
 
 class _HeldRequest:
-    """One request that waits: its newest proposal, and what a person decided about it."""
+    """One held request: its newest proposal, and what the user decided about it."""
 
     def __init__(self, session: HeldSession) -> None:
         self.id = f"hold_{uuid.uuid4().hex}"
@@ -73,17 +73,17 @@ class _HeldRequest:
         self._loop = asyncio.get_running_loop()
 
     def wake(self) -> None:
-        """Look again at what holds; from any thread."""
+        """Have the task that waits look at the request again; from any thread."""
         self._loop.call_soon_threadsafe(self.changed.set)
 
     def stop(self) -> None:
-        """Wait for no proposal any longer; from any thread."""
+        """End the wait for a proposal or a decision; from any thread."""
         self._loop.call_soon_threadsafe(self.stopped.set)
         self.wake()
 
-    def heard(self, records: Sequence[Record]) -> None:
-        """Propose anew after records that change what would be sent; on the writer thread."""
-        if any(isinstance(one.event, CHANGES) for one in records):
+    def on_records(self, records: Sequence[Record]) -> None:
+        """Propose again after records that change what would be sent; on the writer thread."""
+        if any(isinstance(record.event, CHANGING_EVENTS) for record in records):
             self.wake()
 
     def differs(self, proposal: ProposedRequest) -> bool:
@@ -95,10 +95,12 @@ class _HeldRequest:
         return proposal.model_copy(update=same) != before
 
 
-async def _proposed(propose: Propose, one: _HeldRequest, abort: Abort) -> ProposedRequest | None:
-    """Return a proposal; None at a stop, which does not wait for a person's own policy or hook."""
+async def _proposal_or_stop(
+    propose: Propose, request: _HeldRequest, abort: Abort
+) -> ProposedRequest | None:
+    """Return a proposal; None at a stop, which does not wait for the user's own policy or hook."""
     proposing = asyncio.ensure_future(propose())
-    stopped = asyncio.ensure_future(one.stopped.wait())
+    stopped = asyncio.ensure_future(request.stopped.wait())
     try:
         await asyncio.wait({proposing, stopped}, return_when=asyncio.FIRST_COMPLETED)
         return proposing.result() if proposing.done() and not abort.is_set() else None
@@ -111,7 +113,7 @@ async def _proposed(propose: Propose, one: _HeldRequest, abort: Abort) -> Propos
 class StepMode:
     """The step mode of one session, and its held requests.
 
-    Contract: ``hold`` and ``beside`` are awaited on the engine's loop (``loop/run_inputs/request_hold.py``);
+    Contract: ``hold`` and ``wait_for_release`` are awaited on the engine's loop (``loop/run_inputs/request_hold.py``);
     everything else may be called from any thread. The first answer to a held request counts.
     """
 
@@ -120,181 +122,184 @@ class StepMode:
     _grants: Grants
     subscribe: Callable[[Callable[[Sequence[Record]], None]], Callable[[], None]]
     """Calls back with the records of this session; returns a function that ends that."""
-    _above: Callable[[], "StepMode | None"] = lambda: None
-    """Returns the step mode of the session that handed the task of this one on."""
+    _parent: Callable[[], "StepMode | None"] = lambda: None
+    """Returns the step mode of the parent session of a subagent's session; else None."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held: dict[str, _HeldRequest] = field(default_factory=dict)
-    _beside: list[asyncio.Future[None]] = field(default_factory=list)
+    _side_requests: list[asyncio.Future[None]] = field(default_factory=list)
     _listeners: tuple[Callable[[], None], ...] = ()
-    _is_told: bool = False
+    _is_notice_shown: bool = False
 
     @property
     def on(self) -> bool:
         """Whether requests are held."""
-        above = self._above()
-        if above is not None:
-            return above.on
-        return self._grants.newest(self._session_id(), KEY) is True
+        parent = self._parent()
+        if parent is not None:
+            return parent.on
+        return self._grants.newest_value(self._session_id(), KEY) is True
 
     def switch(self, *, on: bool) -> None:
-        """Hold requests from the next one on, or no more; switching off lets go what is held."""
+        """Hold requests from the next one on; or, switched off, release those that are held."""
         if on:
             self._grants.put(KEY, value=True, session=self._session_id())
         else:
             self._grants.drop(self._session_id(), KEY)
         with self._lock:
-            self._is_told = False
+            self._is_notice_shown = False
             held = tuple(self._held.values())
-            for one in held if not on else ():
+            for request in held if not on else ():
                 # Also where it is switched on again at once.
-                one.release = one.release or "send"
-        for one in held:
-            one.wake()
-        self._tell()
+                request.release = request.release or "send"
+        for request in held:
+            request.wake()
+        self._notify_listeners()
 
     @property
     def held(self) -> tuple[ProposedRequest, ...]:
         """The newest proposals of the held requests, oldest request first."""
         with self._lock:
-            return tuple(one.proposal for one in self._held.values() if one.proposal is not None)
+            return tuple(
+                request.proposal for request in self._held.values() if request.proposal is not None
+            )
 
     def release(self, hold_id: str) -> bool:
-        """Let a request go: it is decided anew and sent; False when it is no longer held."""
+        """Release a request, which is decided again and sent; False when it is no longer held."""
         return self._decide(hold_id, "send")
 
     def another_summary(self, hold_id: str) -> bool:
-        """Put the new summary aside that a request would be the first to use, and request another.
+        """Set aside the new summary that a request would be the first to use, and request another.
 
         Returns False when the request is no longer held; raises UserError where it uses no new summary.
         """
-        with self._lock:
-            one = self._held.get(hold_id)
-        if one is not None and (one.proposal is None or one.proposal.new_summary is None):
-            raise UserError(NO_NEW_SUMMARY)
-        return self._decide(hold_id, "another-summary")
+        return self._decide_summary(hold_id, "another-summary", "new_summary", NO_NEW_SUMMARY)
 
     def older_summary(self, hold_id: str) -> bool:
-        """Use the summary that was put aside, in place of a newer one or of the request for one.
+        """Use the summary that was set aside, in place of a newer one or of the request for one.
 
-        Returns False when the request is no longer held; raises UserError where none was put aside.
+        Returns False when the request is no longer held; raises UserError where none was set aside.
         """
+        return self._decide_summary(hold_id, "older-summary", "older_summary", NONE_PUT_ASIDE)
+
+    def _decide_summary(self, hold_id: str, release: Release, needed: str, missing: str) -> bool:
         with self._lock:
-            one = self._held.get(hold_id)
-        if one is not None and (one.proposal is None or one.proposal.older_summary is None):
-            raise UserError(NONE_PUT_ASIDE)
-        return self._decide(hold_id, "older-summary")
+            request = self._held.get(hold_id)
+        if request is not None and getattr(request.proposal, needed, None) is None:
+            raise UserError(missing)
+        return self._decide(hold_id, release)
 
     def session_of(self, hold_id: str) -> HeldSession:
-        """Return the session that a held request belongs to, such as a subagent's; raises UserError when it is late."""
+        """Return the session that a held request belongs to, such as a subagent's; raises UserError when it is no longer held."""
         with self._lock:
-            one = self._held.get(hold_id)
-            if one is None or one.release is not None:
-                raise UserError(LATE)
-            return one.session
+            request = self._held.get(hold_id)
+            if request is None or request.release is not None:
+                raise UserError(HELD_NO_LONGER)
+            return request.session
 
     def _decide(self, hold_id: str, release: Release) -> bool:
         with self._lock:
-            one = self._held.get(hold_id)
-            if one is None or one.release is not None:
+            request = self._held.get(hold_id)
+            if request is None or request.release is not None:
                 return False
-            one.release = release
-        one.wake()
+            request.release = release
+        request.wake()
         return True
 
-    def nobody(self, hold_id: str) -> str:
-        """Let a request go because nobody is there to do it; returns a sentence for the user, once."""
-        words = "" if self._is_told else INERT
+    def release_unattended(self, hold_id: str) -> str:
+        """Release a request because no user is there to do it; returns a sentence for the user, once."""
+        words = "" if self._is_notice_shown else INERT
         if not self.release(hold_id):
             return ""
-        self._is_told = True
+        self._is_notice_shown = True
         return words
 
     def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back when a request is held, proposed anew or let go; returns a function that ends that."""
+        """Call back when a request is held, proposed again or released; returns a function that ends that."""
         with self._lock:
             self._listeners = (*self._listeners, callback)
 
         def forget() -> None:
             with self._lock:
-                self._listeners = tuple(one for one in self._listeners if one is not callback)
+                self._listeners = tuple(
+                    listener for listener in self._listeners if listener is not callback
+                )
 
         return forget
 
     async def hold(self, propose: Propose, abort: Abort) -> Release:
-        """Return what a person decides about the request, ``send`` when step mode ends; raises Aborted at a stop."""
+        """Return the user's decision about the request, ``send`` when step mode ends; raises Aborted at a stop."""
         shown_in = self._top()
-        one = _HeldRequest(self._session)
-        # The limit of a subagent's request is that of the session above.
-        forget = [step_mode.subscribe(one.heard) for step_mode in {self, shown_in}]
-        unregister = abort.on_abort(one.stop)
+        request = _HeldRequest(self._session)
+        # The limit of a subagent's request is that of the parent session.
+        forget = [step_mode.subscribe(request.on_records) for step_mode in {self, shown_in}]
+        unregister = abort.on_abort(request.stop)
         try:
-            while shown_in.on and one.release is None:
-                one.changed.clear()
-                proposal = await _proposed(propose, one, abort)
+            while shown_in.on and request.release is None:
+                request.changed.clear()
+                proposal = await _proposal_or_stop(propose, request, abort)
                 if proposal is not None:
-                    shown_in.show(one, proposal)
-                    await one.changed.wait()
+                    shown_in.show(request, proposal)
+                    await request.changed.wait()
                 if abort.is_set():
                     raise Aborted(abort.reason or "Stopped.")
         finally:
             unregister()
             for end in forget:
                 end()
-            shown_in.remove(one)
+            shown_in.remove(request)
         for session in {self, shown_in}:
-            session.let_beside_go()
-        return one.release or "send"
+            session.release_side_requests()
+        return request.release or "send"
 
-    async def beside(self) -> None:
-        """Return when the next request is let go, or step mode is off."""
+    async def wait_for_release(self) -> None:
+        """Wait until the next request is released, or step mode is off."""
         if not self.on:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._beside.append(future)
+        self._side_requests.append(future)
         with self._lock:
             held = tuple(self._held.values())
-        for one in held:
-            one.wake()
+        for request in held:
+            request.wake()
         await future
 
-    def show(self, one: _HeldRequest, proposal: ProposedRequest) -> None:
-        """Show a proposal in this session; one that says the same as before changes nothing."""
-        waits = any(not future.done() for future in self._beside)
+    def show(self, request: _HeldRequest, proposal: ProposedRequest) -> None:
+        """Show a proposal in this session, unless it equals the one that is shown."""
+        waits = any(not future.done() for future in self._side_requests)
         budget = self._session.budget
         update = {
-            "id": one.id,
+            "id": request.id,
             "beside": waits,
             "limit_usd": budget.usd if budget.usd_until is None else budget.usd_until,
             "limit_tokens": budget.tokens if budget.tokens_until is None else budget.tokens_until,
         }
         proposal = proposal.model_copy(update=update)
-        if not one.differs(proposal):
+        if not request.differs(proposal):
             return
-        version = one.proposal.version + 1 if one.proposal is not None else 1
+        version = request.proposal.version + 1 if request.proposal is not None else 1
         with self._lock:
-            one.proposal = proposal.model_copy(update={"version": version})
-            self._held[one.id] = one
-        self._tell()
+            request.proposal = proposal.model_copy(update={"version": version})
+            self._held[request.id] = request
+        self._notify_listeners()
 
-    def remove(self, one: _HeldRequest) -> None:
-        """Show a request no longer."""
+    def remove(self, request: _HeldRequest) -> None:
+        """Remove a request from those that are shown."""
         with self._lock:
-            was = self._held.pop(one.id, None)
-        if was is not None:
-            self._tell()
+            removed = self._held.pop(request.id, None)
+        if removed is not None:
+            self._notify_listeners()
 
-    def let_beside_go(self) -> None:
-        """Let the requests outside of the turns go."""
-        waiting, self._beside = self._beside, []
+    def release_side_requests(self) -> None:
+        """Release the requests outside of the turns, such as that for a title."""
+        waiting, self._side_requests = self._side_requests, []
         for future in waiting:
             if not future.done():
                 future.set_result(None)
 
     def _top(self) -> "StepMode":
-        """Return the step mode of the session that a person looks at."""
-        above = self._above()
-        return above._top() if above is not None else self  # noqa: SLF001  its own class
+        """Return the step mode of the topmost parent session, where held requests are shown."""
+        parent = self._parent()
+        return parent._top() if parent is not None else self  # noqa: SLF001  its own class
 
-    def _tell(self) -> None:
+    def _notify_listeners(self) -> None:
         for listener in self._listeners:
             listener()

@@ -50,7 +50,7 @@ class UserQuestions:
             message_id=message_id,
             call_id=call_id,
         )
-        answer = await self._answer(asked, abort)
+        answer = await self._wait_for_answer(asked, abort)
         match answer:
             case "cancel":
                 raise Aborted(abort.reason or "Stopped.")
@@ -66,11 +66,11 @@ class UserQuestions:
     def answer(self, question_id: str, answers: Sequence[Sequence[str]]) -> bool:
         """Answer from any thread; returns False when it is already answered or declined.
 
-        Raises UserError when there are more answers than questions, or one is not a list of texts.
+        Raises UserError when questions are more answers than questions, or one is not a list of texts.
         """
         with self._lock:
             waiting = self._waiting.get(question_id)
-            given = _answers(waiting[0], answers) if waiting is not None else ()
+            given = _validated_answers(waiting[0], answers) if waiting is not None else ()
             if waiting is None or self._waiting.pop(question_id, None) is None:
                 return False
         self._log.append(QuestionReplied(question_id=question_id, answers=given), sync=True)
@@ -87,7 +87,7 @@ class UserQuestions:
         self._wake(waiting[1], by)
         return True
 
-    async def _answer(self, asked: QuestionAsked, abort: Abort) -> Answers | By:
+    async def _wait_for_answer(self, asked: QuestionAsked, abort: Abort) -> Answers | By:
         future: asyncio.Future[Answers | By] = asyncio.get_running_loop().create_future()
         identifier = asked.question_id
         with self._lock:
@@ -109,19 +109,19 @@ class UserQuestions:
         future.get_loop().call_soon_threadsafe(wake)
 
 
-def _answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
-    """Validate answers; a question without an answer gets an empty one."""
+def _validated_answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
+    """Return the answers, checked; a question without an answer gets an empty one."""
     if isinstance(given, str) or len(given) > len(asked.questions):
-        there = some(len(asked.questions), "question")
+        questions = some(len(asked.questions), "question")
         raise UserError(
-            f"{some(len(given), 'answer')} came to {there}; give one list of words for each, in order."
+            f"{some(len(given), 'answer')} came to {questions}; give one list of words for each, in order."
         )
-    found: list[tuple[str, ...]] = []
+    answers: list[tuple[str, ...]] = []
     for words in given:
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
             raise UserError("An answer is a list of words: the labels chosen, or one in own words.")
-        found.append(tuple(word.strip()[:LONGEST_ANSWER_CHARS] for word in words if word.strip()))
-    return (*found, *((),) * (len(asked.questions) - len(found)))
+        answers.append(tuple(word.strip()[:LONGEST_ANSWER_CHARS] for word in words if word.strip()))
+    return (*answers, *((),) * (len(asked.questions) - len(answers)))
 
 
 class JournaledTodos:

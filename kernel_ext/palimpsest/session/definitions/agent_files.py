@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.session.config.layer_merge import dotted
+from palimpsest.session.config.layer_merge import dotted_name
 from palimpsest.session.config.settings import PermissionTable
-from palimpsest.session.definitions.agents import Agent, agent_laid_over, rules_within
+from palimpsest.session.definitions.agents import Agent, changed_agent, rules_within
 from palimpsest.session.definitions.definition_files import DefinitionFile, text_field
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config
@@ -28,12 +28,12 @@ PERMISSION_OF = {
     "notebookedit": "cells", "webfetch": "webfetch", "websearch": "webfetch", "task": "task",
     "agent": "task", "todowrite": "todowrite", "todoread": "todowrite", "skill": "skill",
     "askuserquestion": "question", "cells": "cells",
-    **{one.name: one.permission for one in BUILTIN_TOOLS},
+    **{tool.name: tool.permission for tool in BUILTIN_TOOLS},
 }  # fmt: skip
 """Lower-case tool names, including other agents' tools, and the permission that each needs here."""
 
-OTHERS_MODELS = frozenset({"inherit", "sonnet", "opus", "haiku", "default"})
-"""Model names that mean something in Claude's files only; such an agent uses the session's model."""
+CLAUDE_MODEL_NAMES = frozenset({"inherit", "sonnet", "opus", "haiku", "default"})
+"""Model names of Claude's files; an agent with one of them uses the session's model."""
 
 _MODES = ("primary", "subagent", "all")
 _TABLE: TypeAdapter[Any] = TypeAdapter(PermissionTable)
@@ -53,49 +53,53 @@ def read_agents(
     ``base`` are the rules for all agents, ``own`` the names of agents in the user's settings; settings of
     a project's files that need trust are added to ``waiting``.
     """
-    made = dict(agents)
-    laying = _Laying(made, base, home, waiting or DefinitionTrust(), {*agents, *own})
+    known = dict(agents)
+    merge = _AgentMerge(known, base, home, waiting or DefinitionTrust(), {*agents, *own})
     for file in files:
         if file.path.stem.upper() == "README":
             continue
         try:
-            laying.lay(file)
+            merge.add(file)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
-    return made
+    return known
 
 
 @dataclass(slots=True)
-class _Laying:
-    made: dict[str, Agent]
+class _AgentMerge:
+    """Adds the agents of files to those known so far, or changes them."""
+
+    agents: dict[str, Agent]
     base: Rules
     home: str
     waiting: DefinitionTrust
     own: set[str]
     """Names of agents that are defined outside the project."""
 
-    def lay(self, file: DefinitionFile) -> None:
-        made, head, name = self.made, file.document.head, file.name
+    def add(self, file: DefinitionFile) -> None:
+        """Add or change the agent of a file; raises ConfigError for one that is not valid."""
+        agents, head, name = self.agents, file.document.head, file.name
         if file.folder.family in (".claude", ".agents"):
             name = text_field(head, "name") or name
         if not file.folder.is_project:
             self.own.add(name)
         own = name in self.own
-        by = self.waiting.locked_settings.by(dotted("agent", name))
-        if by:
+        locked_by = self.waiting.locked_settings.locked_by
+        if by := locked_by(dotted_name("agent", name)):
             raise ConfigError(f"agent.{name} is fixed by the {by}")
         if _flag(head, "disable"):
-            by = self.waiting.locked_settings.by(dotted("agent", name, "disable"))
-            if not by and not self.waiting.replaces(file, f"agent.{name}.disable", own=own):
-                made.pop(name, None)
+            is_free = not locked_by(dotted_name("agent", name, "disable"))
+            replaced = f"agent.{name}.disable"
+            if is_free and not self.waiting.hold_back_replacement(file, replaced, own=own):
+                agents.pop(name, None)
             return
-        if name not in made and not head and not file.document.body:
+        if name not in agents and not head and not file.document.body:
             raise ConfigError(
                 "it is empty; write what the agent is for below a head with a description"
             )
         given: dict[str, Any] = {
             "description": text_field(head, "description"),
-            "mode": _mode(head, file, known=name in made),
+            "mode": _mode(head, file, known=name in agents),
             "model": _model(head, file),
             "variant": text_field(head, "variant") or text_field(head, "reasoningEffort"),
             "temperature": _number(head, "temperature", 0, 2),
@@ -106,15 +110,14 @@ class _Laying:
             "prompt": file.document.body or None,
             "origin": file.origin,
         }
-        by = self.waiting.locked_settings.by(dotted("agent", name, "permission"))
-        rules = self._rules(file) if not by else ()
-        given = self.waiting.agent(file, name, given, made.get(name), own=own)
-        made[name] = agent_laid_over(made, name, given, rules)
+        rules = () if locked_by(dotted_name("agent", name, "permission")) else self._rules(file)
+        given = self.waiting.agent(file, name, given, agents.get(name), own=own)
+        agents[name] = changed_agent(agents, name, given, rules)
 
     def _rules(self, file: DefinitionFile) -> Rules:
         """Return the rules of a file; those of a project's file, trusted or not, only tighten."""
         head = file.document.head
-        # A list of tools hides the others; it answers no question, whoever wrote it.
+        # A list of tools hides the other tools; kept within the base rules, it approves no call.
         tools = rules_within(_tools(head.get("tools")), self.base)
         rules = _rules(head, self.home)
         if not file.folder.is_project:
@@ -135,7 +138,7 @@ def _model(head: Mapping[str, Any], file: DefinitionFile) -> str | None:
     model = text_field(head, "model")
     if model is None or (file.folder.family == ".claude" and "/" not in model):
         return None
-    return None if model in OTHERS_MODELS else model
+    return None if model in CLAUDE_MODEL_NAMES else model
 
 
 def _number(head: Mapping[str, Any], name: str, low: float, high: float) -> float | None:
@@ -178,7 +181,7 @@ def _rules(head: Mapping[str, Any], home: str) -> Rules:
 
 
 def _tools(given: object) -> Rules:
-    """Return rules for a list of the only tools, as in Claude's files, or a table of tools switched on and off."""
+    """Return the rules for ``tools``: a list allows only these, as in Claude's files; a table switches each on or off."""
     if given is None:
         return ()
     if isinstance(given, str):

@@ -9,9 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from palimpsest.session.config.settings import DEFAULT_STEPS
-from palimpsest.tools.permission_rules.permissions import KIND_OF, Rules, evaluate
+from palimpsest.tools.permission_rules.permissions import PARENT_PERMISSION, Rules, evaluate
 from palimpsest.tools.permission_rules.wildcard import matches
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, PLAN_DENIES
+from palimpsest.tools.registration.builtin_tools import (
+    DEFAULT_RULES,
+    EXPLORE_PERMISSIONS,
+    PLAN_DENIES,
+)
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule, Value
 
@@ -49,7 +53,7 @@ class Agent(Value):
         return self.mode != "subagent" and not self.hidden
 
     @property
-    def helps(self) -> bool:
+    def takes_tasks(self) -> bool:
         """Whether another agent can give it a task."""
         return self.mode != "primary" and not self.hidden
 
@@ -60,7 +64,7 @@ class Agent(Value):
         return {name: value for name, value in chosen.items() if value is not None}
 
     def declares(self, permission: str) -> bool:
-        """Return whether one of its rules is about exactly this permission, not only about all of them."""
+        """Return whether one of its rules names exactly this permission, instead of a pattern that matches it."""
         return any(rule.permission == permission for rule in self.rules)
 
 
@@ -91,41 +95,36 @@ def _deny(*permissions: str) -> Rules:
     return tuple(Rule(permission=name, action="deny") for name in permissions)
 
 
-EXPLORES = ("glob", "grep", "list", "read", "bash", "webfetch", "variables", "notebook", "recall")
-"""The permissions that the agent ``explore`` may use, as far as the rules for all agents allow."""
-
-
 def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
-    """Return rules that allow nothing that ``base`` does not.
+    """Return rules that allow nothing beyond what ``base`` allows.
 
     Where a rule allows something, the action of ``base`` is used instead: allow, ask or deny. So a list of tools
-    hides the others and answers no question, and a file that came with a project can only restrict an
-    agent.
+    hides other tools and approves no call, and a file that came with a project can only restrict an agent.
     """
-    found: list[Rule] = []
+    limited: list[Rule] = []
     for rule in rules:
         if rule.action != "allow":
-            found.append(rule)
+            limited.append(rule)
         elif rule.pattern == "*":
-            found += _as_in(rule.permission, base)
+            limited += _rules_about(rule.permission, base)
         else:
             action = evaluate(rule.permission, rule.pattern, base).action
-            found.append(rule.model_copy(update={"action": action}))
-    return tuple(found)
+            limited.append(rule.model_copy(update={"action": action}))
+    return tuple(limited)
 
 
-def _as_in(permission: str, base: Rules) -> Rules:
+def _rules_about(permission: str, base: Rules) -> Rules:
     """Return the rules of ``base`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
         covered = (rule for rule in base if matches(rule.permission, permission))
         return (Rule(permission=permission, action="ask"), *covered)
-    names = {permission, KIND_OF.get(permission, permission)}
-    found = tuple(
+    names = {permission, PARENT_PERMISSION.get(permission, permission)}
+    applying = tuple(
         rule.model_copy(update={"permission": permission})
         for rule in base
         if any(matches(name, rule.permission) for name in names)
     )
-    return found or (Rule(permission=permission, action="ask"),)
+    return applying or (Rule(permission=permission, action="ask"),)
 
 
 def only_permissions(permissions: Iterable[str], base: Rules) -> Rules:
@@ -161,7 +160,7 @@ BUILT_IN: dict[str, Agent] = {
             ),
             mode="subagent",
             prompt=EXPLORE_PROMPT,
-            rules=only_permissions(EXPLORES, DEFAULT_RULES),
+            rules=only_permissions(EXPLORE_PERMISSIONS, DEFAULT_RULES),
         ),
         Agent(
             name="compaction",
@@ -181,7 +180,9 @@ BUILT_IN: dict[str, Agent] = {
 
 def built_in(base: Rules) -> dict[str, Agent]:
     """Return the built-in agents, given the rules for all agents."""
-    explore = BUILT_IN["explore"].model_copy(update={"rules": only_permissions(EXPLORES, base)})
+    explore = BUILT_IN["explore"].model_copy(
+        update={"rules": only_permissions(EXPLORE_PERMISSIONS, base)}
+    )
     return {**BUILT_IN, "explore": explore}
 
 
@@ -195,7 +196,7 @@ SETTINGS = "settings"
 """The origin of an agent that only the settings define."""
 
 
-def agent_laid_over(
+def changed_agent(
     agents: Mapping[str, Agent], name: str, given: Mapping[str, Any], rules: Rules
 ) -> Agent:
     """Return an agent, existing or new, with the values from a file or a settings table applied."""
@@ -217,7 +218,7 @@ def known_agents(
         if given.get("disable"):
             agents.pop(name, None)
             continue
-        agents[name] = agent_laid_over(agents, name, given, rules.get(name, ()))
+        agents[name] = changed_agent(agents, name, given, rules.get(name, ()))
     return agents
 
 
@@ -235,7 +236,7 @@ def agent_names(agents: Mapping[str, Agent]) -> list[str]:
 
 def subagents_of(agents: Mapping[str, Agent]) -> dict[str, Agent]:
     """Return the agents that can be given a task, by name."""
-    return {name: agent for name, agent in sorted(agents.items()) if agent.helps}
+    return {name: agent for name, agent in sorted(agents.items()) if agent.takes_tasks}
 
 
 def first_agent(wanted: str, agents: Mapping[str, Agent]) -> str:
@@ -243,12 +244,12 @@ def first_agent(wanted: str, agents: Mapping[str, Agent]) -> str:
     agent = agents.get(wanted)
     if agent is not None and agent.answers:
         return wanted
-    found = [name for name, one in agents.items() if one.answers]
-    if not found:
+    names = [name for name, candidate in agents.items() if candidate.answers]
+    if not names:
         raise ConfigError(
             "Every agent is disabled or works for others. Enable one in the settings."
         )
     reason = "there is none of that name" if agent is None else "it only works for other agents"
     raise ConfigError(
-        f"default_agent is {wanted!r}, but {reason}. Agents that can answer: {', '.join(found)}."
+        f"default_agent is {wanted!r}, but {reason}. Agents that can answer: {', '.join(names)}."
     )

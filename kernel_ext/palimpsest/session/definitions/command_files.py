@@ -6,7 +6,7 @@ Border: defines and reads commands; ``prompts/prompt_expansion.py`` fills in the
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from palimpsest.session.config.layer_merge import dotted
+from palimpsest.session.config.layer_merge import dotted_name
 from palimpsest.session.definitions.definition_files import DefinitionFile, text_field
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.transcript.errors import ConfigError
@@ -38,16 +38,16 @@ def read_commands(
     waiting: DefinitionTrust | None = None,
 ) -> dict[str, CustomCommand]:
     """Return the commands by name; errors are added to ``problems``, untrusted settings to ``waiting``."""
-    made: dict[str, CustomCommand] = {}
+    commands: dict[str, CustomCommand] = {}
     waiting = waiting or DefinitionTrust()
     own: set[str] = set()
     for file in files:
         if file.path.stem.upper() == "README":
             continue
         try:
-            if waiting.replaces(file, f"command.{file.name}", own=file.name in own):
+            if waiting.hold_back_replacement(file, f"command.{file.name}", own=file.name in own):
                 continue
-            made[file.name] = _of_file(file, waiting)
+            commands[file.name] = _command_from_file(file, waiting)
             if not file.folder.is_project:
                 own.add(file.name)
         except ConfigError as error:
@@ -56,13 +56,15 @@ def read_commands(
         if not given.get("template"):
             problems.append(f"command.{name} of the settings has no template, so it does nothing.")
             continue
-        made[name] = CustomCommand(name=name, **{k: v for k, v in given.items() if v is not None})
-    return dict(sorted(made.items()))
+        commands[name] = CustomCommand(
+            name=name, **{k: v for k, v in given.items() if v is not None}
+        )
+    return dict(sorted(commands.items()))
 
 
-def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> CustomCommand:
+def _command_from_file(file: DefinitionFile, waiting: DefinitionTrust) -> CustomCommand:
     head = file.document.head
-    if by := waiting.locked_settings.by(dotted("command", file.name)):
+    if by := waiting.locked_settings.locked_by(dotted_name("command", file.name)):
         raise ConfigError(f"command.{file.name} is fixed by the {by}")
     if not file.document.body:
         raise ConfigError("it holds no words for the agent; write them below the head")
@@ -75,8 +77,11 @@ def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> CustomCommand:
         "model": model if model and (file.folder.family != ".claude" or "/" in model) else None,
         "variant": text_field(head, "variant"),
     }
-    free = waiting.locked_settings.free
-    given = {key: free(dotted("command", file.name, key), value) for key, value in given.items()}
+    unless_locked = waiting.locked_settings.unless_locked
+    given = {
+        key: unless_locked(dotted_name("command", file.name, key), value)
+        for key, value in given.items()
+    }
     return CustomCommand(
         name=file.name,
         template=file.document.body,

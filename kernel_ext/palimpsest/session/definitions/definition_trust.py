@@ -1,8 +1,7 @@
 """Hold back the settings of a project's agents, commands and skills that need the user's trust.
 
-Prompts and descriptions apply at once, and so does what denies, asks or takes fewer steps. A model, an
-agent that may do more than the safe ones, and whatever replaces something built in or the user's own
-needs trust.
+Prompts and descriptions apply at once, and so do rules that deny or ask, and fewer steps. A model, an agent
+that may do more than the safe ones, and a replacement of a built-in or of the user's own definition need trust.
 
 Border: decides and collects what is held back; the modules that read the files interpret them.
 """
@@ -11,14 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.session.config.layer_merge import UntrustedSetting, dotted
+from palimpsest.session.config.layer_merge import UntrustedSetting, dotted_name
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import DEFAULT_STEPS
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.definition_files import DefinitionFile
 from palimpsest.session.trust.untrusted_allow_list import SAFE_AGENTS, is_rehearsal_model
 
-WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
+FIELDS_WITHOUT_TRUST = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
 """Fields of a project's new agent that apply without trust."""
 
 
@@ -26,7 +25,7 @@ WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top
 class DefinitionTrust:
     """Collects what is held back from the files that were read.
 
-    Responsibilities: split what a file sets into what applies and what needs trust; remember the latter.
+    Responsibilities: separate settings that apply from those that need trust, and collect those.
     """
 
     trusts: Callable[[str], bool] = lambda _digest: False
@@ -56,47 +55,48 @@ class DefinitionTrust:
     ) -> dict[str, Any]:
         """Return the fields of an agent that apply; ``own`` means that it is defined outside the project too."""
         given = {
-            k: self.locked_settings.free(dotted("agent", name, k), v) for k, v in given.items()
+            k: self.locked_settings.unless_locked(dotted_name("agent", name, k), v)
+            for k, v in given.items()
         }
         if not self.is_untrusted(file):
             return given
-        kept: dict[str, Any] = {}
+        applied: dict[str, Any] = {}
         for key, value in given.items():
             if value is None or key == "origin":
-                kept[key] = value if not own else None
-            elif _agent_says(key, value, known, own=own):
-                kept[key] = value
+                applied[key] = value if not own else None
+            elif _applies_untrusted(key, value, known, own=own):
+                applied[key] = value
             else:
                 shown = "…" if key == "prompt" else value
                 self.hold(file, f"agent.{name}.{key}", shown)
-        return kept
+        return applied
 
     def command(self, file: DefinitionFile, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a command that apply."""
         if not self.is_untrusted(file):
             return dict(given)
-        kept = dict(given)
-        for key, holds in (
+        applied = dict(given)
+        for key, is_safe in (
             ("model", is_rehearsal_model(given.get("model"))),
             ("variant", False),
             ("agent", given.get("agent") in SAFE_AGENTS),
         ):
-            if given.get(key) is not None and not holds:
+            if given.get(key) is not None and not is_safe:
                 self.hold(file, f"command.{file.name}.{key}", given[key])
-                kept[key] = None
-        return kept
+                applied[key] = None
+        return applied
 
-    def replaces(self, file: DefinitionFile, key: str, *, own: bool) -> bool:
-        """Return whether an untrusted file would replace the user's own definition; if so, it is held back."""
+    def hold_back_replacement(self, file: DefinitionFile, key: str, *, own: bool) -> bool:
+        """Hold a file back that is untrusted and would replace the user's own definition; returns whether it was."""
         if own and self.is_untrusted(file):
             self.hold(file, key, "…")
             return True
         return False
 
 
-def _agent_says(key: str, value: Any, known: Agent | None, *, own: bool) -> bool:
+def _applies_untrusted(key: str, value: Any, known: Agent | None, *, own: bool) -> bool:
     if key == "steps":
         return bool(value <= (known.steps if known is not None else DEFAULT_STEPS))
     if key == "model":
         return is_rehearsal_model(value)
-    return key in WORDS and not own
+    return key in FIELDS_WITHOUT_TRUST and not own

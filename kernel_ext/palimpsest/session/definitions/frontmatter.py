@@ -15,7 +15,7 @@ import yaml  # type: ignore[import-untyped]  # its types are a package of their 
 from palimpsest.transcript.errors import ConfigError
 
 _HEAD = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_PLAIN = re.compile(
+_UNQUOTED_VALUE = re.compile(
     r"""^([A-Za-z_][\w-]*):[ \t]+(?!["'\[{|>&*])(.*(?::[ \t]|[ \t]#).*|.*:)[ \t]*$""", re.MULTILINE
 )
 
@@ -37,46 +37,44 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
         return super().compose_node(parent, index)
 
 
-def parse(text: str) -> Document:
+def parse_definition(text: str) -> Document:
     """Parse a file; raises ConfigError with what is wrong in its frontmatter."""
     text = text.replace("\r\n", "\n")
-    found = _HEAD.match(text)
-    if found is None:
+    match = _HEAD.match(text)
+    if match is None:
         if re.match(r"\A\ufeff?---[ \t]*\n", text):
             raise ConfigError("its head begins with --- and never ends; add a line of --- below it")
         return Document(body=text.strip().removeprefix("\ufeff"))
-    head = _loaded(found[1])
-    if head is None:
-        head = {}
+    head = _load_leniently(match[1]) or {}
     if not isinstance(head, dict):
         raise ConfigError("its head must be lines of the form name: value")
-    return Document({str(name): value for name, value in head.items()}, text[found.end() :].strip())
+    return Document({str(name): value for name, value in head.items()}, text[match.end() :].strip())
 
 
-def _loaded(text: str) -> Any:
+def _load_leniently(text: str) -> Any:
     try:
-        return _yaml(text)
+        return _load_yaml(text)
     except yaml.YAMLError as error:
         try:
-            return _yaml(_PLAIN.sub(_quoted, text))
+            return _load_yaml(_UNQUOTED_VALUE.sub(_quote_value, text))
         except yaml.YAMLError:
-            raise ConfigError(f"its head is not valid YAML: {_words(error)}") from None
+            raise ConfigError(f"its head is not valid YAML: {_problem_line(error)}") from None
 
 
-def _yaml(text: str) -> Any:
+def _load_yaml(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)  # a safe loader of our own
     except (ValueError, RecursionError) as error:  # such as the date 2026-99-99
         raise yaml.YAMLError(str(error)) from None
 
 
-def _quoted(match: "re.Match[str]") -> str:
+def _quote_value(match: "re.Match[str]") -> str:
     value = match[2].replace("'", "''")
     return f"{match[1]}: '{value}'"
 
 
-def _words(error: yaml.YAMLError) -> str:
-    """Return in one line what is wrong, and where."""
+def _problem_line(error: yaml.YAMLError) -> str:
+    """Return the problem and its line number, in one line."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     # The frontmatter's first line is the second of the file.

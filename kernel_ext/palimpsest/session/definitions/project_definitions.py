@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from palimpsest.session.config.setting_files import (
     ConfigFolders,
     LockedSettings,
+    folders_upwards,
     is_writable_by_others,
-    upwards,
 )
 from palimpsest.session.definitions import agent_files, command_files, skill_files
 from palimpsest.session.definitions.agents import (
@@ -31,7 +31,7 @@ from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.definitions.definition_files import FAMILIES, DefinitionFile, Folder
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.session.trust.trust_store import definition_digest
-from palimpsest.tools.file_access.file_contents import OUT, UnreadableForPrompt, read_for_prompt
+from palimpsest.tools.file_access.file_contents import OUTSIDE, UnreadableForPrompt, read_for_prompt
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.workflow.skill import SKILL, Skill, SkillTool
@@ -39,7 +39,7 @@ from palimpsest.tools.workflow.task import TASK, TaskTool
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
-LARGEST_BYTES = 256_000
+MAX_BYTES = 256_000
 MOST_FILES = 500
 """Maximum number of files in one folder; more were not written by hand."""
 MOST_DEPTH = 6
@@ -82,39 +82,39 @@ class ProjectDefinitions:
         self.problems: tuple[str, ...] = ()
         """Sentences about files that are left out."""
         self.left_out: tuple[str, ...] = ()
-        """Those about files that lead out of the project, hold keys or are no regular files."""
+        """Those of ``problems`` about files that lead out of the project, hold keys or are no regular files."""
         self.waiting = DefinitionTrust()
-        """What the project's files set that needs the user's trust."""
+        """Settings of the project's files that need the user's trust."""
         self._sources = sources
         self._base = base
-        self._seen: object = None
+        self._signature: object = None
         self._lock = threading.Lock()
-        self._told: list[Callable[[], None]] = []
+        self._change_listeners: list[Callable[[], None]] = []
         self.refresh()
 
     def forget(self) -> None:
-        """Read everything again at the next refresh, since what the user trusts has changed."""
+        """Read everything again at the next refresh, as after the user trusted or distrusted a file."""
         with self._lock:
-            self._seen = None
+            self._signature = None
 
     def refresh(self) -> bool:
         """Read the files if one changed since the last time; returns whether it did. From any thread."""
         sources = self._sources
         with self._lock:
-            found = folders(sources.start, sources.places)
-            seen = folders_signature(found, KINDS)
-            if seen == self._seen:
+            folders = definition_folders(sources.start, sources.places)
+            signature = folders_signature(folders, KINDS)
+            if signature == self._signature:
                 return False
-            self._seen = seen
-            self._read(found)
-        for tell in self._told:
-            tell()
+            self._signature = signature
+            self._read_folders(folders)
+        for callback in self._change_listeners:
+            callback()
         return True
 
-    def on_change(self, tell: Callable[[], None]) -> None:
+    def on_change(self, callback: Callable[[], None]) -> None:
         """Call back after each change, and once now."""
-        self._told.append(tell)
-        tell()
+        self._change_listeners.append(callback)
+        callback()
 
     @property
     def default_agent(self) -> str:
@@ -125,7 +125,7 @@ class ProjectDefinitions:
             answering = [name for name, agent in self.agents.items() if agent.answers]
             return answering[0] if answering else "build"
 
-    def _read(self, found: tuple[Folder, ...]) -> None:
+    def _read_folders(self, folders: tuple[Folder, ...]) -> None:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
         left_out: list[str] = []
@@ -133,7 +133,7 @@ class ProjectDefinitions:
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),
-            read_definitions(found, agent_files.KINDS, home, problems, left_out),
+            read_definitions(folders, agent_files.KINDS, home, problems, left_out),
             base,
             str(home),
             problems,
@@ -142,14 +142,14 @@ class ProjectDefinitions:
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
         commands = command_files.read_commands(
-            read_definitions(found, command_files.KINDS, home, problems, left_out),
+            read_definitions(folders, command_files.KINDS, home, problems, left_out),
             sources.commands,
             problems,
             waiting,
         )
         skills = skill_files.read_skills(
             read_definitions(
-                found, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE
+                folders, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE
             ),
             problems,
             waiting,
@@ -158,9 +158,9 @@ class ProjectDefinitions:
             first_agent(sources.default_agent, agents)
         except ConfigError as problem:
             problems.append(str(problem))
-        _replace(self.agents, agents)
-        _replace(self.commands, commands)
-        _replace(self.skills, skills)
+        _update_in_place(self.agents, agents)
+        _update_in_place(self.commands, commands)
+        _update_in_place(self.skills, skills)
         self.problems = (*left_out, *problems)
         self.left_out = tuple(left_out)
         self.waiting = waiting
@@ -175,20 +175,20 @@ def skill_rules(skills: Mapping[str, Skill]) -> Rules:
     )
 
 
-def _replace(held: dict[str, Value], now: Mapping[str, Value]) -> None:
+def _update_in_place(target: dict[str, Value], new: Mapping[str, Value]) -> None:
     """Make a mapping equal to another one in place; no reader sees it empty meanwhile."""
-    held.update(now)
-    for name in [name for name in held if name not in now]:
-        held.pop(name, None)
+    target.update(new)
+    for name in [name for name in target if name not in new]:
+        target.pop(name, None)
 
 
 def register_definitions(registry: Registry, definitions: ProjectDefinitions) -> None:
     """Offer the tools ``task`` and ``skill`` as long as there are subagents and skills for them."""
 
-    def tell() -> None:
+    def callback() -> None:
         if subagents_of(definitions.agents):
             # A new tool each time, since it lists the agents when it is created.
-            registry.register(TaskTool(lambda: _described(definitions)))
+            registry.register(TaskTool(lambda: _subagent_descriptions(definitions)))
         else:
             registry.remove(TASK)
         if definitions.skills:
@@ -196,49 +196,49 @@ def register_definitions(registry: Registry, definitions: ProjectDefinitions) ->
         else:
             registry.remove(SKILL)
 
-    definitions.on_change(tell)
+    definitions.on_change(callback)
 
 
-def _described(definitions: ProjectDefinitions) -> list[tuple[str, str]]:
+def _subagent_descriptions(definitions: ProjectDefinitions) -> list[tuple[str, str]]:
     return [(name, agent.description) for name, agent in subagents_of(definitions.agents).items()]
 
 
-def folders(start: Path, places: ConfigFolders) -> tuple[Folder, ...]:
+def definition_folders(start: Path, places: ConfigFolders) -> tuple[Folder, ...]:
     """Return the folders that exist, lowest precedence first."""
     home = places.home
     paths = [(home / name, False) for name in FAMILIES]
     paths[2:2] = [(home / ".config" / "opencode", False)]
     paths += [(path, False) for path in places.user]
-    above = [folder for folder in upwards(start, home) if folder != home.resolve()]
-    repository = next((one for one in above if (one / ".git").exists()), None)
-    for folder in reversed(above):
+    parents = [folder for folder in folders_upwards(start, home) if folder != home.resolve()]
+    repository = next((candidate for candidate in parents if (candidate / ".git").exists()), None)
+    for folder in reversed(parents):
         paths += [(folder / name, True) for name in FAMILIES]
-    found: dict[Path, Folder] = {}
+    folders: dict[Path, Folder] = {}
     for path, is_project in paths:
-        if path.is_dir() and path not in found:
+        if path.is_dir() and path not in folders:
             within = (repository or path.parent) if is_project else None
-            found[path] = Folder(path, is_project, within)
-    return tuple(found.values())
+            folders[path] = Folder(path, is_project, within)
+    return tuple(folders.values())
 
 
 def folders_signature(
-    found: Sequence[Folder], kinds: Sequence[str]
+    folders: Sequence[Folder], kinds: Sequence[str]
 ) -> tuple[tuple[str, int, int], ...]:
     """Return a value that changes when a file in the folders does: path, modification time and size of each."""
-    seen = []
-    for folder in found:
+    signature = []
+    for folder in folders:
         for kind in kinds:
             for path in _files(folder, folder.path / kind, []):
                 try:
                     status = path.stat()
                 except OSError:
                     continue
-                seen.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(seen)
+                signature.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(signature)
 
 
 def read_definitions(
-    found: Sequence[Folder],
+    folders: Sequence[Folder],
     kinds: Sequence[str],
     home: Path,
     problems: list[str],
@@ -246,22 +246,25 @@ def read_definitions(
     *,
     only: str | None = None,
 ) -> Iterator[DefinitionFile]:
-    """Yield every Markdown file in the sub-folders ``kinds``, lowest precedence first; ``only`` those of one name.
+    """Yield the Markdown files in the sub-folders ``kinds``, lowest precedence first; with ``only``, those of that name.
 
     Errors are added to ``problems``; files that must not be read, such as outside the project, to ``left_out``.
     """
-    for folder in found:
+    for folder in folders:
         for kind in kinds:
             base = folder.path / kind
             outside: list[Path] = []
             files = _files(folder, base, outside)
-            left_out += [f"{short_path(one, home)} is left out: {OUT}." for one in outside]
+            left_out += [
+                f"{short_path(outside_file, home)} is left out: {OUTSIDE}."
+                for outside_file in outside
+            ]
             for path in files:
                 if only is not None and path.name != only:
                     continue
-                one = read_one(folder, base, path, home, problems, left_out)
-                if one is not None:
-                    yield one
+                definition = read_one(folder, base, path, home, problems, left_out)
+                if definition is not None:
+                    yield definition
 
 
 def read_one(
@@ -274,12 +277,12 @@ def read_one(
 ) -> DefinitionFile | None:
     """Return one file; None, with a sentence in one of the lists, where it cannot or must not be read."""
     # With the first file: parsing YAML takes a library that a project without definitions does not need.
-    from palimpsest.session.definitions.frontmatter import parse  # noqa: PLC0415 - see above
+    from palimpsest.session.definitions.frontmatter import parse_definition  # noqa: PLC0415 - see above
 
     origin = short_path(path, home)
     try:
         content = _content(folder, path)
-        document = parse(content)
+        document = parse_definition(content)
     except UnreadableForPrompt as problem:
         left_out.append(f"{origin} is left out: {problem}.")
         return None
@@ -299,7 +302,7 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
     """
     if depth > MOST_DEPTH:
         return []
-    if base.is_dir() and not _stays(folder, base):
+    if base.is_dir() and not _is_within_bounds(folder, base):
         outside.append(base)
         return []
     try:
@@ -317,7 +320,7 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
     return files[:MOST_FILES]
 
 
-def _stays(folder: Folder, base: Path) -> bool:
+def _is_within_bounds(folder: Folder, base: Path) -> bool:
     if folder.within is None:
         return True
     try:
@@ -328,11 +331,11 @@ def _stays(folder: Folder, base: Path) -> bool:
 
 def _content(folder: Folder, path: Path) -> str:
     """Return a file's text; raises UnreadableForPrompt, ConfigError, OSError and UnicodeDecodeError."""
-    data = read_for_prompt(path, folder.within, LARGEST_BYTES + 1)
+    data = read_for_prompt(path, folder.within, MAX_BYTES + 1)
     if folder.is_project and is_writable_by_others(path.stat(), path.parent):
         raise ConfigError("it belongs to another user, in a folder open to everybody")
-    if len(data) > LARGEST_BYTES:
-        raise ConfigError(f"it is larger than {LARGEST_BYTES // 1000} kB")
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"it is larger than {MAX_BYTES // 1000} kB")
     return data.decode("utf-8")
 
 

@@ -14,33 +14,33 @@ from palimpsest.transcript.errors import ConfigError
 
 KINDS = ("skill", "skills")
 FILE = "SKILL.md"
-MOST_FILES = 50
+MAX_FILE_NAMES = 50
 """Maximum number of names of a skill's other files that the model is given."""
-MOST_LOOKED_AT = 5_000
+MAX_FILES_EXAMINED = 5_000
 
 
 def read_skills(
     files: Iterable[DefinitionFile], problems: list[str], waiting: DefinitionTrust | None = None
 ) -> dict[str, Skill]:
     """Return the skills by name; errors are added to ``problems``, untrusted replacements to ``waiting``."""
-    made: dict[str, Skill] = {}
+    skills: dict[str, Skill] = {}
     waiting = waiting or DefinitionTrust()
     for file in files:
         if file.path.name != FILE:
             continue
         try:
-            skill = _of_file(file)
+            skill = _skill_from_file(file)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
             continue
-        known = made.get(skill.name)
+        known = skills.get(skill.name)
         own = known is not None and not known.inside
-        if not waiting.replaces(file, f"skill.{skill.name}", own=own):
-            made[skill.name] = skill
-    return dict(sorted(made.items()))
+        if not waiting.hold_back_replacement(file, f"skill.{skill.name}", own=own):
+            skills[skill.name] = skill
+    return dict(sorted(skills.items()))
 
 
-def _of_file(file: DefinitionFile) -> Skill:
+def _skill_from_file(file: DefinitionFile) -> Skill:
     head = file.document.head
     description = text_field(head, "description")
     if not description:
@@ -58,27 +58,27 @@ def _of_file(file: DefinitionFile) -> Skill:
         folder=file.path.parent,
         origin=file.origin,
         inside=file.folder.is_project,
-        files=tuple(beside(file.path.parent, file.folder.within)),
+        files=tuple(skill_file_names(file.path.parent, file.folder.within)),
     )
 
 
-def beside(folder: Path, within: Path | None = None) -> list[str]:
+def skill_file_names(folder: Path, within: Path | None = None) -> list[str]:
     """Return the names of the files of a skill besides its text, two folders deep.
 
     ``within`` is the folder that a link among them must not lead out of.
     """
-    found: list[str] = []
+    names: list[str] = []
     for pattern in ("*", "*/*"):
-        for path in sorted(islice(folder.glob(pattern), MOST_LOOKED_AT)):
-            if path.name == FILE or path.name.startswith(".") or not _is_own(path, within):
+        for path in sorted(islice(folder.glob(pattern), MAX_FILES_EXAMINED)):
+            if path.name == FILE or path.name.startswith(".") or not _is_inside(path, within):
                 continue
-            found.append(path.relative_to(folder).as_posix())
-            if len(found) >= MOST_FILES:
-                return found
-    return found
+            names.append(path.relative_to(folder).as_posix())
+            if len(names) >= MAX_FILE_NAMES:
+                return names
+    return names
 
 
-def _is_own(path: Path, within: Path | None) -> bool:
+def _is_inside(path: Path, within: Path | None) -> bool:
     try:
         inside = within is None or path.resolve().is_relative_to(within.resolve())
         return inside and path.is_file()

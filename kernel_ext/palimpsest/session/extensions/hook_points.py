@@ -1,7 +1,7 @@
 """Call a session's hooks: for a prompt, the system prompt, tool calls, context decisions and whole requests.
 
-Border: implements ``Hooks`` of the loop and wraps the tools of a step; how a hook is called and which
-answers are valid is defined in ``hooks`` and ``hook_answers``. What a hook changed is recorded.
+Border: implements ``Hooks`` of the loop and wraps the tools of a step; ``hooks`` calls a hook, and
+``hook_answers`` defines which answers are valid. Changes by a hook are recorded.
 """
 
 import copy
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from palimpsest.context.engine_text.system_prompt import (
-    in_header_and_rest,
+    as_header_and_rest,
     joined_sections,
     with_added,
 )
@@ -36,7 +36,7 @@ from palimpsest.transcript.session_record.hook_values import (
     ToolBefore,
 )
 
-FIXED = "an administrator fixed what stands in the system prompt"
+SYSTEM_PROMPT_FIXED = "an administrator fixed what stands in the system prompt"
 
 
 class HookPoints(SessionHooks):
@@ -44,44 +44,44 @@ class HookPoints(SessionHooks):
 
     async def prompt(self, event: PromptEvent) -> tuple[tuple[str, str], ...]:
         """Call the hooks that add text to a prompt; returns the rule of the hook and its text, for each text."""
-        found: list[tuple[str, str]] = []
-        for hook in self.book.of("prompt"):
-            answer = await self.ask(hook, event, hook_answers.texts)
-            found += [(hook.rule, text) for text in answer or ()]
-        return tuple(found)
+        additions: list[tuple[str, str]] = []
+        for hook in self.book.hooks_of("prompt"):
+            answer = await self.ask(hook, event, hook_answers.validate_texts)
+            additions += [(hook.rule, text) for text in answer or ()]
+        return tuple(additions)
 
     async def system(self, event: SystemEvent, *, fixed: bool) -> tuple[str, ...]:
-        """Return the system prompt as hooks change it; each hook is given what the one before it made of it.
+        """Return the system prompt as hooks change it; each hook gets the prompt as the hook before it left it.
 
         Plain texts are added at its end. Where an administrator ``fixed`` its contents, it is never replaced.
         """
-        texts, words = event.texts, list[str]()
-        for hook in self.book.of("system"):
-            seen = replace(event, texts=with_added(texts, joined_sections(words), ""))
-            read = functools.partial(hook_answers.system, given=seen.texts)
-            answer = await self.ask(hook, seen, read)
+        texts, added = event.texts, list[str]()
+        for hook in self.book.hooks_of("system"):
+            current = replace(event, texts=with_added(texts, joined_sections(added), ""))
+            validate = functools.partial(hook_answers.validate_system, given=current.texts)
+            answer = await self.ask(hook, current, validate)
             if not isinstance(answer, SystemPrompt):
-                words += answer or ()
+                added += answer or ()
             elif fixed:
-                self.skipped(hook.rule, FIXED)
+                self.note_skipped(hook.rule, SYSTEM_PROMPT_FIXED)
             else:
-                texts, words = in_header_and_rest(tuple(answer.texts), event.texts[0]), []
-        return with_added(texts, joined_sections(words), "")
+                texts, added = as_header_and_rest(tuple(answer.texts), event.texts[0]), []
+        return with_added(texts, joined_sections(added), "")
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Return the context decisions that hooks ask for: what to leave out of the context or keep in it."""
-        found: list[HookDecision] = []
-        for hook in self.book.of("decide"):
-            read = functools.partial(hook_answers.wanted, rule=hook.rule)
-            found += await self.ask(hook, event, read) or ()
-        return found
+        decisions: list[HookDecision] = []
+        for hook in self.book.hooks_of("decide"):
+            validate = functools.partial(hook_answers.validate_decisions, rule=hook.rule)
+            decisions += await self.ask(hook, event, validate) or ()
+        return decisions
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
-        """Return what hooks want a summary to keep; of several prompts, the last hook's is used."""
+        """Return the texts that hooks want a summary to keep, and the last hook's summary prompt, if any."""
         context: list[str] = []
         prompt: str | None = None
-        for hook in self.book.of("compacting"):
-            answer = await self.ask(hook, event, hook_answers.compacting)
+        for hook in self.book.hooks_of("compacting"):
+            answer = await self.ask(hook, event, hook_answers.validate_compacting)
             if answer is not None:
                 context += answer.context
                 prompt = answer.prompt or prompt
@@ -94,15 +94,15 @@ class HookPoints(SessionHooks):
 
         Each hook is given the messages that the one before it wrote.
         """
-        found: tuple[str, tuple[dict[str, Any], ...]] | None = None
-        for hook in self.book.of("request"):
-            now = found[1] if found is not None else messages
-            given = tuple(copy.deepcopy(dict(one)) for one in now)
+        rewritten: tuple[str, tuple[dict[str, Any], ...]] | None = None
+        for hook in self.book.hooks_of("request"):
+            current = rewritten[1] if rewritten is not None else messages
+            given = tuple(copy.deepcopy(dict(message)) for message in current)
             event = RequestEvent(self.session_id(), model, given)
-            answer = await self.ask(hook, event, hook_answers.messages)
-            if answer is not None and list(answer) != [dict(one) for one in now]:
-                found = (hook.rule, answer)
-        return found
+            answer = await self.ask(hook, event, hook_answers.validate_messages)
+            if answer is not None and list(answer) != [dict(message) for message in current]:
+                rewritten = (hook.rule, answer)
+        return rewritten
 
 
 class HookedTools:
@@ -143,62 +143,64 @@ class HookedTool:
 
         Raises UserError where a hook refuses the call.
         """
-        arguments, notes = await self._before(arguments, context)
+        arguments, notes = await self._call_before_hooks(arguments, context)
         if notes:
             context.metadata(None, notes)
         outcome = await self.inner.run(arguments, context)
-        outcome, more = await self._after(arguments, outcome, context)
+        outcome, more = await self._call_after_hooks(arguments, outcome, context)
         if not (notes or more):
             return outcome
         return replace(outcome, metadata={**outcome.metadata, **notes, **more})
 
-    async def _before(self, arguments: Any, context: ToolContext) -> tuple[Any, dict[str, Any]]:
+    async def _call_before_hooks(
+        self, arguments: Any, context: ToolContext
+    ) -> tuple[Any, dict[str, Any]]:
         notes: dict[str, Any] = {}
-        for hook in self._hooks.book.of("tool_before"):
+        for hook in self._hooks.book.hooks_of("tool_before"):
             event = ToolBefore(
                 context.session_id,
                 context.message_id,
                 context.call_id,
                 context.agent,
                 self.name,
-                _plain(arguments),
+                _json_arguments(arguments),
             )
-            answer = await self._hooks.ask(hook, event, hook_answers.arguments)
+            answer = await self._hooks.ask(hook, event, hook_answers.validate_arguments)
             if isinstance(answer, Refuse):
                 reason = answer.reason.strip() or "it gave no reason"
                 raise UserError(f"The hook {hook.label} did not let this call run: {reason}")
-            if answer is None or answer == _plain(arguments):
+            if answer is None or answer == _json_arguments(arguments):
                 continue
             checked = self._offer.validate(self.inner, answer)
             if isinstance(checked, str):
-                self._hooks.skipped(hook.rule, checked.rstrip("."))
+                self._hooks.note_skipped(hook.rule, checked.rstrip("."))
                 continue
             arguments = checked
             notes = {"changed_input": answer, "changed_by": hook.rule}
         return arguments, notes
 
-    async def _after(
+    async def _call_after_hooks(
         self, arguments: Any, outcome: ToolOutcome, context: ToolContext
     ) -> tuple[ToolOutcome, dict[str, Any]]:
         notes: dict[str, Any] = {}
-        first = outcome.output
-        for hook in self._hooks.book.of("tool_after"):
+        original = outcome.output
+        for hook in self._hooks.book.hooks_of("tool_after"):
             event = ToolAfter(
                 context.session_id,
                 context.message_id,
                 context.call_id,
                 context.agent,
                 self.name,
-                _plain(arguments),
+                _json_arguments(arguments),
                 outcome.title,
                 outcome.output,
                 copy.deepcopy(outcome.metadata),
             )
-            answer = await self._hooks.ask(hook, event, hook_answers.output)
+            answer = await self._hooks.ask(hook, event, hook_answers.validate_output)
             if answer is None or answer == outcome.output:
                 continue
             outcome = replace(outcome, output=answer)
-            notes = {"output_changed_by": hook.rule, "output_before": _ends(first)}
+            notes = {"output_changed_by": hook.rule, "output_before": _head_and_tail(original)}
         return outcome, notes
 
 
@@ -206,14 +208,14 @@ KEPT_CHARS = 20_000
 """Characters kept, in the call's metadata, of an output that a hook replaced; the middle is cut out."""
 
 
-def _ends(text: str) -> str:
+def _head_and_tail(text: str) -> str:
     if len(text) <= KEPT_CHARS:
         return text
     half = KEPT_CHARS // 2
     return f"{text[:half]}\n[... {len(text) - KEPT_CHARS:,} characters ...]\n{text[-half:]}"
 
 
-def _plain(arguments: Any) -> dict[str, Any]:
+def _json_arguments(arguments: Any) -> dict[str, Any]:
     """Return arguments as the JSON object that the model would write."""
     if isinstance(arguments, BaseModel):
         return arguments.model_dump(mode="json", exclude_unset=True)

@@ -28,11 +28,11 @@ GROUP = "palimpsest.hooks"
 """The entry point group in which installed packages declare hooks."""
 PROJECT_FILE = "project's file"
 """The origin of a hook that a project's own settings name begins with this."""
-ORIGIN = "a cell"
+CELL_ORIGIN = "a cell"
 """The origin of hooks that ``palimpsest.hook`` added."""
 MARK = "__palimpsest_hook__"
 """Attribute of a function that names the kind of hook it is."""
-AT_ONCE = 16
+MAX_THREADS = 16
 """Maximum number of threads of running hooks; further calls fail at once."""
 
 Function = Callable[..., Any]
@@ -88,7 +88,7 @@ class HookStatus:
 class HookRegistry:
     """The hooks of a kernel.
 
-    Responsibilities: load configured and installed hooks, once, before the first turn; keep those that
+    Responsibilities: load configured and installed hooks, once, before the first turn; store those that
     cells add; call a hook with a timeout.
     """
 
@@ -102,23 +102,27 @@ class HookRegistry:
     seconds: float = HOOK_SECONDS
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """What could not be loaded; one turn reports each once, and ``%agent hooks`` lists them all."""
-    _told: int = 0
+    """Sentences about hooks that could not be loaded; a turn reports each once, ``%agent hooks`` lists them all."""
+    _reported: int = 0
+    """Number of ``problems`` that a turn has reported."""
     _loaded: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _held: int = 0
+    _running_threads: int = 0
+    """Threads of hooks that have not returned, those past their timeout included."""
 
     def add(self, name: HookName, function: Function, origin: str, label: str = "") -> None:
         """Add a function; it replaces one of the same kind and label, so that a cell can be run again.
 
         Raises UserError for a cell's hook where an administrator fixed the hooks.
         """
-        if origin == ORIGIN:
+        if origin == CELL_ORIGIN:
             self.refuse_fixed()
         hook = Hook(name, label or label_of(function), function, origin)
         with self._lock:
-            same = [one for one in self.hooks if (one.name, one.label) == (name, hook.label)]
-            self.hooks = [one for one in self.hooks if one not in same]
+            same = [
+                other for other in self.hooks if (other.name, other.label) == (name, hook.label)
+            ]
+            self.hooks = [other for other in self.hooks if other not in same]
             self.hooks.append(hook)
 
     def refuse_fixed(self) -> None:
@@ -129,27 +133,27 @@ class HookRegistry:
     def remove(self, label: str) -> bool:
         """Remove the hooks of this label; returns whether there were any."""
         with self._lock:
-            kept = [one for one in self.hooks if one.label != label]
-            found = len(kept) < len(self.hooks)
-            self.hooks = kept
-        return found
+            remaining = [hook for hook in self.hooks if hook.label != label]
+            is_found = len(remaining) < len(self.hooks)
+            self.hooks = remaining
+        return is_found
 
-    def of(self, name: str) -> tuple[Hook, ...]:
+    def hooks_of(self, name: str) -> tuple[Hook, ...]:
         """Return the hooks of one kind, in the order in which they were added."""
         return tuple(hook for hook in self.hooks if hook.name == name)
 
     def status(self) -> tuple[HookStatus, ...]:
         """Return every hook with its counts and newest failure."""
         return tuple(
-            HookStatus(one.name, one.label, one.origin, one.calls, one.failures, one.problem)
-            for one in self.hooks
+            HookStatus(hook.name, hook.label, hook.origin, hook.calls, hook.failures, hook.problem)
+            for hook in self.hooks
         )
 
-    def untold(self) -> Sequence[str]:
+    def take_problems(self) -> Sequence[str]:
         """Return the loading problems that no turn has reported yet, and mark them as reported."""
-        found = self.problems[self._told :]
-        self._told += len(found)
-        return found
+        problems = self.problems[self._reported :]
+        self._reported += len(problems)
+        return problems
 
     async def load(self) -> None:
         """Import configured and installed hooks in a thread; a second call does nothing."""
@@ -184,13 +188,13 @@ class HookRegistry:
 
     async def _in_thread(self, function: Function, event: Any) -> Any:
         """Run a blocking function in its own thread; after a timeout its thread is abandoned."""
-        if self._held >= AT_ONCE:
+        if self._running_threads >= MAX_THREADS:
             raise HookFailed("was not asked, because too many hooks hang")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
         def settle(set_: Callable[[Any], None], value: Any) -> None:
-            self._held -= 1
+            self._running_threads -= 1
             if not future.done():
                 set_(value)
 
@@ -198,7 +202,7 @@ class HookRegistry:
             try:
                 answer = function(event)
             except BaseException as error:  # noqa: BLE001  passed to the caller that awaits it
-                hand_over(future.set_exception, _plain(error))
+                hand_over(future.set_exception, _ordinary_exception(error))
             else:
                 hand_over(future.set_result, answer)
 
@@ -206,7 +210,7 @@ class HookRegistry:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, set_, value)
 
-        self._held += 1
+        self._running_threads += 1
         threading.Thread(target=run, name="palimpsest-hook", daemon=True).start()
         answer = await future
         return await await_contained(answer) if inspect.isawaitable(answer) else answer
@@ -218,10 +222,10 @@ class HookRegistry:
                 self.problems.append(f"The hook {source.target!r} is not used: {why}")
                 continue
             # Only a project that the user trusts may name modules of its own folder.
-            found = functools.partial(_found, source.target)
+            load = functools.partial(_import_target, source.target)
             if source.origin.startswith(PROJECT_FILE):
-                found = functools.partial(_found_anywhere, source.target)
-            self._try(source.target, source.name, source.origin, found)
+                load = functools.partial(_import_from_anywhere, source.target)
+            self._add_or_report(source.target, source.name, source.origin, load)
         if self.installed and not self.fixed:
             for entry in entry_points(group=GROUP):
                 if entry.dist is not None and is_in_current_folder(
@@ -230,27 +234,27 @@ class HookRegistry:
                     continue  # planted beside the notebook, not installed by the user
                 package = entry.dist.name if entry.dist is not None else "a package"
                 name = entry.name if entry.name in HOOK_NAMES else None
-                self._try(entry.value, name, f"package {package}", entry.load)
+                self._add_or_report(entry.value, name, f"package {package}", entry.load)
 
-    def _try(self, target: str, name: Any, origin: str, find: Callable[[], Any]) -> None:
+    def _add_or_report(self, target: str, name: Any, origin: str, find: Callable[[], Any]) -> None:
         try:
-            self._take(find(), name, origin, target)
+            self._add_loaded(find(), name, origin, target)
         except UserError as problem:
             self.problems.append(f"The hook {target!r} ({origin}) is not used: {problem}")
         except BaseException as error:  # noqa: BLE001  a foreign module may raise anything
             words = f"{type(error).__name__}: {error}"
             self.problems.append(f"The hook {target!r} ({origin}) cannot be loaded: {words}.")
 
-    def _take(self, function: Any, name: Any, origin: str, target: str) -> None:
+    def _add_loaded(self, function: Any, name: Any, origin: str, target: str) -> None:
         if not callable(function):
             raise UserError("it is not a function.")
         own = function.__name__ if getattr(function, "__name__", "") in HOOK_NAMES else None
-        meant = name or getattr(function, MARK, None) or own
-        if meant not in HOOK_NAMES:
+        kind = name or getattr(function, MARK, None) or own
+        if kind not in HOOK_NAMES:
             raise UserError(
                 f"nothing says which hook it is; name it in a table, such as hooks.tool_before = {target!r}."
             )
-        self.add(meant, function, origin, target.partition(":")[2] or target)
+        self.add(kind, function, origin, target.partition(":")[2] or target)
 
 
 class HookFailed(Exception):
@@ -263,42 +267,43 @@ class SessionHooks:
     def __init__(self, book: HookRegistry, session_id: Callable[[], str]) -> None:
         self.book = book
         self.session_id = session_id
-        self._told: set[str] = set()
-        self._waiting: list[tuple[str, str]] = []
+        self._reported: set[str] = set()
+        """Rules of the hooks whose failure was reported in this turn."""
+        self._notices: list[tuple[str, str]] = []
 
-    def any(self, *names: str) -> bool:
+    def has_hook(self, *names: str) -> bool:
         """Return whether there is a hook of one of these kinds."""
         return any(hook.name in names for hook in self.book.hooks)
 
     async def turn_began(self) -> None:
         """Begin a turn: load hooks where that is still to be done, and allow each failure to be reported again."""
-        self._told.clear()
+        self._reported.clear()
         await self.book.load()
-        self.tell("hook", *self.book.untold())
+        self.notify("hook", *self.book.take_problems())
 
-    def tell(self, about: str, *sentences: str) -> None:
+    def notify(self, about: str, *sentences: str) -> None:
         """Queue notices for the user."""
-        self._waiting += [(about, words) for words in sentences]
+        self._notices += [(about, words) for words in sentences]
 
-    def told(self) -> tuple[tuple[str, str], ...]:
+    def take_notices(self) -> tuple[tuple[str, str], ...]:
         """Return the queued notices as (subject, sentence) pairs, and empty the queue."""
-        waiting, self._waiting = tuple(self._waiting), []
-        return waiting
+        notices, self._notices = tuple(self._notices), []
+        return notices
 
-    async def ask(self, hook: Hook, event: Any, read: Callable[[Any], Any]) -> Any:
+    async def ask(self, hook: Hook, event: Any, validate: Callable[[Any], Any]) -> Any:
         """Call one hook and validate its answer; None where it returned none or was skipped."""
         try:
             answer = await self.book.call(hook, event)
-            return None if answer is None else read(answer)
+            return None if answer is None else validate(answer)
         except HookFailed as failed:
             self._skip(hook, str(failed))
-        except InvalidHookResult as nonsense:
-            self._skip(hook, f"answered what cannot be used: {nonsense}")
+        except InvalidHookResult as invalid:
+            self._skip(hook, f"answered what cannot be used: {invalid}")
         except Exception as broken:  # noqa: BLE001  an answer may be an object whose methods raise anything
             self._skip(hook, f"answered what cannot be used: {type(broken).__name__}")
         return None
 
-    def skipped(self, rule: str, why: str) -> None:
+    def note_skipped(self, rule: str, why: str) -> None:
         """Record that the answer of the hook with this rule could not be used."""
         for hook in self.book.hooks:
             if hook.rule == rule:
@@ -308,9 +313,9 @@ class SessionHooks:
     def _skip(self, hook: Hook, why: str) -> None:
         hook.failures += 1
         hook.problem = why
-        if hook.rule not in self._told:
-            self._told.add(hook.rule)
-            self.tell("hook", f"The hook {hook.label} ({hook.name}) {why}. It was skipped.")
+        if hook.rule not in self._reported:
+            self._reported.add(hook.rule)
+            self.notify("hook", f"The hook {hook.label} ({hook.name}) {why}. It was skipped.")
 
 
 def label_of(function: Function) -> str:
@@ -318,7 +323,7 @@ def label_of(function: Function) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def mark(function: HookFunction, name: str) -> HookFunction:
+def mark_hook(function: HookFunction, name: str) -> HookFunction:
     """Mark a function as a hook of a kind; raises UserError for an unknown kind or what is not callable."""
     if name not in HOOK_NAMES:
         raise UserError(f"There is no hook {name!r}. Hooks: {', '.join(HOOK_NAMES)}.")
@@ -331,44 +336,44 @@ def mark(function: HookFunction, name: str) -> HookFunction:
 def check_target(target: str) -> str:
     """Return what is wrong with the ``module:function`` name of a hook; empty where it is valid."""
     module, colon, function = target.partition(":")
-    right = colon and all(
+    is_valid = colon and all(
         part.isidentifier() for part in (*module.split("."), *function.split("."))
     )
-    return "" if right else f"{target!r} is not of the form 'package.module:function'"
+    return "" if is_valid else f"{target!r} is not of the form 'package.module:function'"
 
 
-def _found(target: str) -> Any:
+def _import_target(target: str) -> Any:
     problem = check_target(target)
     if problem:
         raise UserError(f"{problem}.")
     module, _, path = target.partition(":")
-    found: Any = importlib.import_module(module)
+    target_object: Any = importlib.import_module(module)
     for name in path.split("."):
-        if not hasattr(found, name):
+        if not hasattr(target_object, name):
             raise UserError(f"there is no {path!r} in {module!r}.")
-        found = getattr(found, name)
-    return found
+        target_object = getattr(target_object, name)
+    return target_object
 
 
-def _found_anywhere(target: str) -> Any:
+def _import_from_anywhere(target: str) -> Any:
     """Find a hook in the installed packages, or else in the current folder."""
     try:
-        return _found(target)
+        return _import_target(target)
     except ModuleNotFoundError:
         with from_anywhere():
-            return _found(target)
+            return _import_target(target)
 
 
-def _plain(error: BaseException) -> Exception:
+def _ordinary_exception(error: BaseException) -> Exception:
     """Return an exception that a future can carry, so that sys.exit in a hook does not end the kernel."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     return RuntimeError(type(error).__name__)
 
 
-BOOKS: list[HookRegistry] = []
+REGISTRIES: list[HookRegistry] = []
 """The hook registries of the open kernels of this process."""
-OF_CELLS: list[tuple[HookName, Function]] = []
+CELL_HOOKS: list[tuple[HookName, Function]] = []
 """Hooks that cells and scripts added, also for kernels that open later."""
 
 
@@ -380,14 +385,14 @@ def hook(name: HookName) -> Callable[[HookFunction], HookFunction]:
     """
 
     def add(function: HookFunction) -> HookFunction:
-        marked = mark(function, name)
-        for book in BOOKS:
+        marked = mark_hook(function, name)
+        for book in REGISTRIES:
             book.refuse_fixed()
         same = (name, label_of(function))
-        OF_CELLS[:] = [one for one in OF_CELLS if (one[0], label_of(one[1])) != same]
-        OF_CELLS.append((name, marked))
-        for book in BOOKS:
-            book.add(name, marked, ORIGIN)
+        CELL_HOOKS[:] = [entry for entry in CELL_HOOKS if (entry[0], label_of(entry[1])) != same]
+        CELL_HOOKS.append((name, marked))
+        for book in REGISTRIES:
+            book.add(name, marked, CELL_ORIGIN)
         return marked
 
     return add
@@ -396,11 +401,11 @@ def hook(name: HookName) -> Callable[[HookFunction], HookFunction]:
 def unhook(function: Function | str) -> bool:
     """Remove a hook function from the sessions of this kernel; returns whether it was one."""
     label = function if isinstance(function, str) else label_of(function)
-    kept = [one for one in OF_CELLS if label_of(one[1]) != label]
-    found = len(kept) < len(OF_CELLS)
-    OF_CELLS[:] = kept
-    removed = [book.remove(label) for book in BOOKS]
-    return found or any(removed)
+    remaining = [entry for entry in CELL_HOOKS if label_of(entry[1]) != label]
+    is_found = len(remaining) < len(CELL_HOOKS)
+    CELL_HOOKS[:] = remaining
+    removed = [book.remove(label) for book in REGISTRIES]
+    return is_found or any(removed)
 
 
 def open_registry(
@@ -408,13 +413,13 @@ def open_registry(
 ) -> HookRegistry:
     """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
     book = HookRegistry(sources, changed=changed, fixed=fixed)
-    for name, function in OF_CELLS if not fixed else ():
-        book.add(name, function, ORIGIN)
-    BOOKS.append(book)
+    for name, function in CELL_HOOKS if not fixed else ():
+        book.add(name, function, CELL_ORIGIN)
+    REGISTRIES.append(book)
     return book
 
 
 def close_registry(book: HookRegistry) -> None:
     """Remove the hook registry of a kernel that closes."""
-    if book in BOOKS:
-        BOOKS.remove(book)
+    if book in REGISTRIES:
+        REGISTRIES.remove(book)

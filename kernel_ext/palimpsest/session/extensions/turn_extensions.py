@@ -1,8 +1,8 @@
 """Run hooks and connect MCP servers when a turn begins, and journal the text they add.
 
-Border: what they add is journaled before it is sent: beside the prompt as synthetic parts, or in the
+Border: texts are journaled before they are sent: beside the prompt as synthetic parts, or in the
 system prompt when that is first made. Failures become notices. Later requests and the review of a
-session read the journal and call nothing.
+session read the journal and call neither hooks nor servers.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
-from palimpsest.tools.mcp.content import instructions, names_told
+from palimpsest.tools.mcp.content import instructions_text, servers_in
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import sanitize
 from palimpsest.transcript.context_values.policies import Policy
@@ -27,7 +27,7 @@ MCP = "mcp"
 """Key in a text part's metadata: the servers whose instructions it holds. Also the subject of notices."""
 HOOK = "hook"
 """Key in a text part's metadata: the rule of the hook that wrote it."""
-ARRIVED = "MCP servers that came after the conversation began say of their tools:"
+NEW_SERVERS = "MCP servers that came after the conversation began say of their tools:"
 
 
 class TurnExtensions:
@@ -41,9 +41,9 @@ class TurnExtensions:
         self._log = log
         self._ids = ids
         self._due = True
-        self._greeted: set[str] = set()
+        self._extended_prompts: set[str] = set()
 
-    def run_began(self) -> None:
+    def mark_run_begin(self) -> None:
         """Mark that a turn begins, so that ``begin`` prepares it before the next request."""
         self._due = True
 
@@ -54,21 +54,21 @@ class TurnExtensions:
         """
         if not self._due:
             if self._servers is not None:
-                self.hooks.tell(MCP, *await self._servers.step_began())
+                self.hooks.notify(MCP, *await self._servers.step_began())
             return
         self._due = False
         await self.hooks.turn_began()
         if self._servers is not None:
-            self.hooks.tell(MCP, *await self._servers.turn_began())
+            self.hooks.notify(MCP, *await self._servers.turn_began())
 
-    async def greet(self, policy: Policy, system: tuple[str, ...]) -> None:
+    async def journal_additions(self, policy: Policy, system: tuple[str, ...]) -> None:
         """Journal, beside prompts that were not sent yet, what hooks and newly connected servers add to them."""
-        for message in _waiting(self._log.state):
-            if message.id in self._greeted:
+        for message in _unsent_prompts(self._log.state):
+            if message.id in self._extended_prompts:
                 continue
-            self._greeted.add(message.id)
-            await self._ask_hooks(message)
-        self._tell_of_servers(policy, system)
+            self._extended_prompts.add(message.id)
+            await self._journal_hook_texts(message)
+        self._journal_server_instructions(policy, system)
 
     async def finish_system(
         self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
@@ -77,15 +77,15 @@ class TurnExtensions:
 
         Where an administrator ``fixed`` its contents, hooks can only add to it.
         """
-        if self.hooks.any("system"):
+        if self.hooks.has_hook("system"):
             event = SystemEvent(self._session_id(), agent, model, texts)
             texts = await self.hooks.system(event, fixed=fixed)
-        said = self._servers.connected() if self._servers is not None else ()
-        return with_added(texts, "", instructions(said)) if said else texts
+        servers = self._servers.connected() if self._servers is not None else ()
+        return with_added(texts, "", instructions_text(servers)) if servers else texts
 
     def offer(self, offer: ToolLookup) -> ToolLookup:
         """Return the tools of a step, wrapped with tool hooks where there are any."""
-        if self.hooks.any("tool_before", "tool_after"):
+        if self.hooks.has_hook("tool_before", "tool_after"):
             return HookedTools(offer, self.hooks)
         return offer
 
@@ -93,9 +93,9 @@ class TurnExtensions:
         session = self._log.state.session
         return session.id if session is not None else ""
 
-    async def _ask_hooks(self, message: Message) -> None:
+    async def _journal_hook_texts(self, message: Message) -> None:
         info = message.info
-        if not self.hooks.any("prompt") or not isinstance(info, UserMessage):
+        if not self.hooks.has_hook("prompt") or not isinstance(info, UserMessage):
             return
         words = (
             part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
@@ -103,28 +103,30 @@ class TurnExtensions:
         event = PromptEvent(
             self._session_id(), message.id, joined_sections(tuple(words)), info.agent, info.model.id
         )
-        said = await self.hooks.prompt(event)
-        self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in said))
+        additions = await self.hooks.prompt(event)
+        self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in additions))
 
-    def _tell_of_servers(self, policy: Policy, system: tuple[str, ...]) -> None:
+    def _journal_server_instructions(self, policy: Policy, system: tuple[str, ...]) -> None:
         """Journal the instructions of servers that neither the system prompt nor a visible message holds yet.
 
         After a compaction that removed them they are journaled again.
         """
-        if self._servers is None or not (waiting := _waiting(self._log.state)):
+        if self._servers is None or not (prompts := _unsent_prompts(self._log.state)):
             return
-        said = [(name, text) for name, text in self._servers.connected() if text.strip()]
-        known = names_told("\n".join(system))
-        new = [one for one in said if sanitize(one[0]) not in known]
+        connected = [(name, text) for name, text in self._servers.connected() if text.strip()]
+        known = servers_in("\n".join(system))
+        new = [entry for entry in connected if sanitize(entry[0]) not in known]
         if not new:
             return
         state = self._log.state
-        seen = View(state.messages(), state.decisions).folded(policy.compact)
-        told = {name for one in seen for part in one.parts for name in _servers_in(part)}
-        new = [(name, text) for name, text in new if name not in told]
-        info = waiting[-1].info
+        visible = View(state.messages(), state.decisions).folded_messages(policy.compact)
+        named_before = {
+            name for message in visible for part in message.parts for name in _servers_in(part)
+        }
+        new = [(name, text) for name, text in new if name not in named_before]
+        info = prompts[-1].info
         if new and isinstance(info, UserMessage):
-            text = f"{ARRIVED}\n{instructions(new)}"
+            text = f"{NEW_SERVERS}\n{instructions_text(new)}"
             self._log.append(self._part(info, text, {MCP: [name for name, _ in new]}))
 
     def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
@@ -137,17 +139,17 @@ class TurnExtensions:
         return PartUpdated(part=part)
 
 
-def _waiting(state: GuardedState) -> tuple[Message, ...]:
+def _unsent_prompts(state: GuardedState) -> tuple[Message, ...]:
     """Return the user's prompts at the end of the transcript, which no request has contained yet."""
-    found: list[Message] = []
+    prompts: list[Message] = []
     for message in reversed(state.messages()):
         info = message.info
         if not isinstance(info, UserMessage):
             break
-        said = any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
-        if said and not info.by_engine:
-            found.append(message)
-    return tuple(reversed(found))
+        has_text = any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
+        if has_text and not info.by_engine:
+            prompts.append(message)
+    return tuple(reversed(prompts))
 
 
 def _servers_in(part: Any) -> tuple[str, ...]:

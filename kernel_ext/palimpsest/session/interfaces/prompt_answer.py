@@ -10,8 +10,8 @@ from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Usage
 
 Delivery = Literal["steer", "queue"]
-CHOSEN = ("model", "variant", "agent", "system", "tools", "max_steps")
-"""The options that a person chooses by name in a cell or on a page."""
+CHOSEN_BY_NAME = ("model", "variant", "agent", "system", "tools", "max_steps")
+"""The options that a user chooses by name in a cell or on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class PromptOptions:
 
     @classmethod
     def of(cls, given: Any, **others: Any) -> "PromptOptions":
-        """Return what a cell or page chose for a prompt, with other options by name."""
-        return cls(**{name: getattr(given, name) for name in CHOSEN}, **others)
+        """Return the options that a cell or page chose for a prompt, with other options by name."""
+        return cls(**{name: getattr(given, name) for name in CHOSEN_BY_NAME}, **others)
 
 
 @dataclass(frozen=True, slots=True)

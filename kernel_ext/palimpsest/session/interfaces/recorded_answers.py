@@ -1,4 +1,4 @@
-"""Recorded answers of cells: what a cell asks, and what is found for it."""
+"""Values of recorded answers: the prompt of a cell, its recorded turn, and the calls in it."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,16 +8,16 @@ from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import ToolPart
 
 Unanswered = Literal["new", "changed", "moved", "unfinished"]
-"""Why no recorded answer holds: the cell never asked; its prompt is another one than it asked; its starting
-point is another one; or its turn did not finish."""
+"""Why no recorded answer applies: the cell never sent a prompt; its prompt changed; the conversation before it
+changed; or its turn did not finish."""
 MayRun = Literal["yes", "ask", "locked", "denied"]
-"""Whether recorded Python may run again: it may, the user is asked, is asked each time since an administrator locked
-the question, or a rule denies it."""
+"""Whether recorded Python may run again: ``ask`` asks the user, ``locked`` does so each time, because an administrator
+locked the rule, and ``denied`` means that a rule denies it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """A turn that a cell asked for."""
+    """A turn that a cell began."""
 
     session_id: str
     begun: Message
@@ -26,7 +26,7 @@ class RecordedTurn:
     """The same message, without its parts."""
     prompt: str
     messages: Messages
-    """Those of the turn, without the prompt."""
+    """The messages of the turn, without the prompt."""
 
     @property
     def id(self) -> str:
@@ -35,7 +35,7 @@ class RecordedTurn:
 
     @property
     def asked(self) -> int:
-        """When it was asked, in milliseconds since 1970; a later turn of the session has a larger one."""
+        """When the prompt was sent, in milliseconds since 1970; a later turn of the session has a larger value."""
         return self.info.time.created
 
     @property
@@ -46,7 +46,7 @@ class RecordedTurn:
 
 @dataclass(frozen=True, slots=True)
 class CellPrompt:
-    """What a cell is about to ask."""
+    """The prompt that a cell is about to send."""
 
     text: str
     options: PromptOptions
@@ -55,16 +55,16 @@ class CellPrompt:
 
 @dataclass(frozen=True, slots=True)
 class FoundAnswer:
-    """The recorded answer of a prompt, or why none holds."""
+    """The recorded answer of a prompt, or why none applies."""
 
     turn: RecordedTurn | None = None
     why: Unanswered = "new"
     session_id: str = ""
-    """The session in which the cell asked before; empty where it never did."""
+    """The session to which the cell sent a prompt before; empty where it never did."""
     has_history: bool = False
-    """Cells asked in this session before this run of the notebook began, or may have in one not looked at."""
+    """Cells sent prompts to this session before this run of the notebook, or perhaps to one that was not read."""
     earlier: str = ""
-    """The cell's newest turn in that session, whose answer does not hold; empty where there is none."""
+    """The cell's newest turn in that session, whose answer does not apply; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +79,5 @@ class RecordedCall:
 
     @property
     def code(self) -> str:
-        """The code."""
+        """The Python code of the call."""
         return str(self.part.state.input["code"])

@@ -39,7 +39,7 @@ def any_model(_info: ModelInfo) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ModelServices:
-    """Which models there are, who answers for them, and what is asked of them beside answers."""
+    """The models and their adapters, and which further requests are made beside answers."""
 
     model: Callable[[ModelInfo], Model]
     """The adapter that answers for a model."""
@@ -85,7 +85,7 @@ class AgentServices:
 
 @dataclass(frozen=True, slots=True)
 class RuleServices:
-    """What a call may do, and the context policy, as configured, as locked, and as in force now."""
+    """The permission rules and the context policy: as configured, as locked, and as in force now."""
 
     base: Rules
     """Defaults, mode and configuration; an agent's own rules come after."""
@@ -96,30 +96,30 @@ class RuleServices:
     locked: LockedSettings = field(default_factory=LockedSettings)
     """The settings that an administrator locked."""
     policy_fixed: Mapping[str, str] = field(default_factory=dict)
-    """Values of it that an administrator fixed, by name, and the file that fixes each."""
+    """Values of the policy that an administrator fixed, by name, and the file that fixes each."""
     policy_stage: PolicyStageFactory = no_policy_stage
-    """Makes what a live session asks before its requests of a person's own policy, or of words that name one."""
+    """Makes the stage that runs a policy of the user's own before each request, from the policy or its name."""
     approved_code: ApprovedCode = field(default_factory=ApprovedCode)
     """The Python that ran here with the user's approval."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelServices:
-    """What this kernel holds, and how much of it the model is told; empty in a script."""
+    """What this kernel offers to sessions, and how much of it the model is shown; empty in a script."""
 
     python: Callable[[str], PythonRunner] | None = None
     """Returns the runner for the agent's Python, by session id; None where there is no kernel."""
     namespace: Callable[[str], Namespace] | None = None
     quiet_namespace: Callable[[str], QuietNamespace] | None = None
-    """Returns what reads variables while a prompt is typed, by session id."""
+    """Returns the reader of variables for a prompt that is being typed, by session id."""
     notebook: NotebookReader | None = None
-    """What the user's cells ran in this kernel; None where there is no kernel."""
+    """Reads which cells the user ran in this kernel; None where there is no kernel."""
     notebook_detail: NotebookDetail = "all"
-    """Which of the user's cells the model is told of."""
+    """Which of the user's cells are described to the model."""
     notebook_tokens: int = 6_000
-    """Maximum tokens of what one prompt tells of the user's cells."""
+    """Maximum tokens of the note about the user's cells beside one prompt."""
     variables: Detail = "names and types"
-    """What the model is told about the user's variables that no prompt or call names."""
+    """What is described to the model of variables that no prompt or call names."""
     script: bool = False
     """There is no kernel: a prompt that names no session continues the folder's newest one."""
     replay_mode: ReplayMode = "ask"
@@ -133,9 +133,9 @@ class ChildSessionFactory:
     begin: Callable[[SessionInfo], Awaitable[Any]] | None = None
     """Create a session with this record, and return it as a ``LiveSession``."""
     resume: Callable[[str], Awaitable[Any]] | None = None
-    """Open a session by id, and return it so too; raises UserError."""
+    """Open a session by id, and return it as a ``LiveSession``; raises UserError."""
     end: Callable[[str], object] = lambda _session_id: None
-    """Report that a task's work in a session, created or resumed, is over."""
+    """Report that a task's work in a session that was created or resumed has ended."""
     runner: Callable[[Any, Run], SubagentRunner | None] = lambda _session, _run: None
     """Returns what runs the tasks of one run of a ``LiveSession``; None where no other agent can work."""
     depth: int = 1
@@ -144,7 +144,7 @@ class ChildSessionFactory:
 
 @dataclass(frozen=True, slots=True)
 class SessionServices:
-    """What sessions share beside their turns: pages, snapshots, and what the open ones hold of each other."""
+    """What sessions share beside their turns: pages, snapshots, imports, and registers of the open sessions."""
 
     share: ShareMode = "manual"
     """When a session's page is written: after every turn, on request, or never."""

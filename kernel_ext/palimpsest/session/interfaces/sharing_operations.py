@@ -1,4 +1,4 @@
-"""The forms of an export, the file that one wrote, and what is told of an import while it runs."""
+"""The forms of an export, the file that one wrote, and the progress of an import."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

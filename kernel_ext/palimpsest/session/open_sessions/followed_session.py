@@ -1,7 +1,7 @@
 """Follow a session that another kernel writes, and continue it here once that kernel has released it.
 
-While the other kernel writes it, everything that would change it raises SessionHeld with a sentence about what
-can be done. When it is released, the first call that needs it takes it over, and this object delegates to it.
+While the other kernel writes it, every change raises SessionHeld with a sentence about what the user can do.
+When it is released, the first call that needs it takes it over, and this object delegates to the ``LiveSession``.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ LOG = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
 """Interval between reads of the log; each costs one file size while nothing changes."""
-LOOKS = 5
+CHECK_LEASE_EVERY = 5
 """Every this many reads, about once a second, check whether the other kernel has released the session."""
 NOT_ASKED = (
     "Another kernel writes this session and has asked nothing yet, so there is no window to show."
@@ -74,7 +74,7 @@ class FollowedSession:
     ) -> None:
         self._id = session_id
         self.density = density
-        """What is shown of a turn, as this kernel's settings say."""
+        """What is shown of a turn, by this kernel's settings."""
         self.reason = reason
         """Which kernel writes the session, and what the user can do."""
         self._reverts = ReadOnlyReverts(reason, lambda: store.load(session_id), snapshots)
@@ -82,9 +82,9 @@ class FollowedSession:
         self._state = state
         self._reopen = reopen
         self._loop = loop
-        self._alive: LiveSession | None = None
+        self._taken_over: LiveSession | None = None
         """The same session as this kernel writes it, after it was taken over."""
-        self._free = False
+        self._is_free = False
         """No kernel writes it, as of the last check."""
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
@@ -104,72 +104,72 @@ class FollowedSession:
     @property
     def id(self) -> str:
         """The session's id."""
-        return self._id if self._alive is None else self._alive.id
+        return self._id if self._taken_over is None else self._taken_over.id
 
     @property
     def read_only(self) -> bool:
         """Whether another kernel still writes it."""
-        return not self._free if self._alive is None else self._alive.read_only
+        return not self._is_free if self._taken_over is None else self._taken_over.read_only
 
     @property
     def journal(self) -> Any:
         """The journal, once this kernel writes it; else None."""
-        return getattr(self._alive, "journal", None)
+        return getattr(self._taken_over, "journal", None)
 
     @property
     def reverts(self) -> Reverts:
         """The revert operations; read-only until this kernel writes the session."""
-        return self._reverts if self._alive is None else self._alive.reverts
+        return self._reverts if self._taken_over is None else self._taken_over.reverts
 
     @property
     def opening_words(self) -> str:
         """What ``take_withheld`` would return now."""
-        return "" if self._alive is None else self._alive.opening_words
+        return "" if self._taken_over is None else self._taken_over.opening_words
 
     def take_withheld(self) -> str:
         """Return the sentence about withheld claims of its log, once this kernel writes it; else empty."""
-        return "" if self._alive is None else self._alive.take_withheld()
+        return "" if self._taken_over is None else self._taken_over.take_withheld()
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt, if the other kernel has released the session; else raise SessionHeld."""
-        return await (await self._here()).prompt(text, options)
+        return await (await self._live_session()).prompt(text, options)
 
     @property
     def control(self) -> SessionControls:
         """The session's mode and limits, if the other kernel has released it; else raises SessionHeld."""
-        return self._at_once().control
+        return self._live_session_now().control
 
     @property
     def step_mode(self) -> StepMode:
         """The session's step mode, if the other kernel has released it; else raises SessionHeld."""
-        return self._at_once().step_mode
+        return self._live_session_now().step_mode
 
     @property
     def stepping(self) -> bool:
         """Whether step mode holds its requests in this kernel."""
-        return self._alive is not None and self._alive.stepping
+        return self._taken_over is not None and self._taken_over.stepping
 
     @property
     def held(self) -> tuple[ProposedRequest, ...]:
         """The requests that step mode holds in this kernel; what another kernel holds is shown there."""
-        return self._alive.held if self._alive is not None else ()
+        return self._taken_over.held if self._taken_over is not None else ()
 
     @property
     def mentions(self) -> MentionPreviews:
         """What prompts may name, if the other kernel has released the session; else raises SessionHeld."""
-        return self._at_once().mentions
+        return self._live_session_now().mentions
 
     async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
         """Keep a file for the next prompt, if the other kernel has released the session."""
-        return await (await self._here()).attach(file, model)
+        return await (await self._live_session()).attach(file, model)
 
     async def retry(self, of: TurnToRetry | None = None, origin: Origin | None = None) -> Answer:
         """Send a failed request or a turn's prompt again, if the other kernel has released the session."""
-        return await (await self._here()).retry(of, origin)
+        return await (await self._live_session()).retry(of, origin)
 
     async def loop(self) -> Answer:
         """Answer what was left unanswered, if the other kernel has released the session."""
-        return await (await self._here()).loop()
+        return await (await self._live_session()).loop()
 
     async def compact(
         self,
@@ -180,79 +180,78 @@ class FollowedSession:
         auto: bool = False,
     ) -> Answer:
         """Compact the session, if the other kernel has released it."""
-        return await (await self._here()).compact(focus, origin, model=model, auto=auto)
+        return await (await self._live_session()).compact(focus, origin, model=model, auto=auto)
 
     async def wait_compaction(self) -> bool:
         """Wait for a compaction, if the other kernel has released the session."""
-        return await (await self._here()).wait_compaction()
+        return await (await self._live_session()).wait_compaction()
 
     async def wait_stopped(self, seconds: float) -> None:
-        """Wait until a turn that was told to stop has ended; this kernel has none while another one writes."""
-        if self._alive is not None:
-            await self._alive.wait_stopped(seconds)
+        """Wait until a stopped turn has ended; this kernel has none while another one writes."""
+        if self._taken_over is not None:
+            await self._taken_over.wait_stopped(seconds)
 
     def policy(self) -> Policy:
         """Return the policy that was chosen, or the newest request's; raises SessionHeld where neither is known."""
-        if self._alive is not None:
-            return self._alive.policy()
+        if self._taken_over is not None:
+            return self._taken_over.policy()
         with self._lock:
             session, request = self._state.session, self._state.request
         if session is not None and session.policy_choice is not None:
             return chosen_policy(session.policy_choice)
         if request is not None and request.policy_blob is not None:
-            kept = self._store.get_blob(request.policy_blob.sha256)
-            return Policy.model_validate_json(kept)
+            return Policy.model_validate_json(self._store.get_blob(request.policy_blob.sha256))
         raise SessionHeld(self.reason)
 
     @property
     def own_policy_acts(self) -> bool:
-        """Whether a policy of the person's own acts in this kernel."""
-        return self._alive is not None and self._alive.own_policy_acts
+        """Whether a policy of the user's own acts in this kernel."""
+        return self._taken_over is not None and self._taken_over.own_policy_acts
 
     async def use_policy(self, *given: Any) -> Policy:
         """Choose a policy, if the other kernel has released the session."""
-        return await (await self._here()).use_policy(*given)
+        return await (await self._live_session()).use_policy(*given)
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore, if the other kernel has released the session."""
-        return self._at_once().edit_context(action, name)
+        return self._live_session_now().edit_context(action, name)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop what runs in this kernel; another kernel's turn is not stopped from here."""
-        return self._alive is not None and self._alive.cancel(reason)
+        return self._taken_over is not None and self._taken_over.cancel(reason)
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a permission question of this kernel; others are answered in the kernel that asks."""
-        return self._alive is not None and self._alive.reply(ask_id, reply)
+        return self._taken_over is not None and self._taken_over.reply(ask_id, reply)
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
         """Answer a model's question of this kernel; others are answered in the kernel that asks."""
-        return self._alive is not None and self._alive.answer(question_id, answers)
+        return self._taken_over is not None and self._taken_over.answer(question_id, answers)
 
     def nobody_answers(self, question_id: str) -> bool:
         """Decline a model's question of this kernel because no user is present."""
-        return self._alive is not None and self._alive.nobody_answers(question_id)
+        return self._taken_over is not None and self._taken_over.nobody_answers(question_id)
 
     def picture(self, url: str) -> str:
         """Return a picture of the session, scaled for a page, as a ``data:`` URL."""
-        if self._alive is not None:
-            return self._alive.picture(url)
+        if self._taken_over is not None:
+            return self._taken_over.picture(url)
         return preview_picture(self.snapshot().messages, self._store.get_blob, url)
 
     def withdraw(self, prompt_id: str) -> bool:
         """Withdraw a prompt that waits in this kernel's inbox."""
-        return self._alive is not None and self._alive.withdraw(prompt_id)
+        return self._taken_over is not None and self._taken_over.withdraw(prompt_id)
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
         """Call back with records, of the other kernel and later of this one; returns a function that unsubscribes."""
         with self._lock:
             self._subscribers = [*self._subscribers, callback]
-            if self._alive is not None:
-                self._moved[id(callback)] = self._alive.subscribe(callback)
+            if self._taken_over is not None:
+                self._moved[id(callback)] = self._taken_over.subscribe(callback)
 
         def unsubscribe() -> None:
             with self._lock:
-                self._subscribers = [held for held in self._subscribers if held is not callback]
+                self._subscribers = [known for known in self._subscribers if known is not callback]
                 moved = self._moved.pop(id(callback), None)
             if moved is not None:
                 moved()
@@ -263,12 +262,12 @@ class FollowedSession:
         """Call back when the session becomes free to continue here, or is taken again, or its problem changes."""
         with self._lock:
             self._listeners = [*self._listeners, callback]
-            if self._alive is not None:
-                self._ends[id(callback)] = self._alive.on_problem(callback)
+            if self._taken_over is not None:
+                self._ends[id(callback)] = self._taken_over.on_problem(callback)
 
         def forget() -> None:
             with self._lock:
-                self._listeners = [held for held in self._listeners if held is not callback]
+                self._listeners = [known for known in self._listeners if known is not callback]
                 ends = self._ends.pop(id(callback), None)
             if ends is not None:
                 ends()
@@ -276,30 +275,30 @@ class FollowedSession:
         return forget
 
     def snapshot(self, *, messages: bool = True) -> Snapshot:
-        """Return an immutable snapshot of the newest state; without messages where none is looked at."""
-        if self._alive is not None:
-            return self._alive.snapshot(messages=messages)
+        """Return an immutable snapshot of the newest state; without messages if ``messages`` is False."""
+        if self._taken_over is not None:
+            return self._taken_over.snapshot(messages=messages)
         with self._lock:
             return Snapshot.of(self._state, messages=messages)
 
     def message_page(self, count: int, before: str = "") -> Messages:
-        """Return so many messages before one, or the newest, in order; raises NotFound where there is no such message."""
-        if self._alive is not None:
-            return self._alive.message_page(count, before)
+        """Return ``count`` messages before ``before``, or the newest, in order; raises NotFound for an unknown id."""
+        if self._taken_over is not None:
+            return self._taken_over.message_page(count, before)
         with self._lock:
             return message_page(self._store, self.id, lambda read: read(self._state), count, before)
 
     def decisions(self) -> tuple[Decision, ...]:
         """Return the context decisions so far, in order."""
-        if self._alive is not None:
-            return self._alive.decisions()
+        if self._taken_over is not None:
+            return self._taken_over.decisions()
         with self._lock:
             return self._state.decisions
 
     def basis(self) -> RequestInputs:
         """Return the inputs of the newest step's request, with the messages as they are now."""
-        if self._alive is not None:
-            return self._alive.basis()
+        if self._taken_over is not None:
+            return self._taken_over.basis()
         with self._lock:
             messages, decisions, older = (
                 self._state.messages(),
@@ -324,32 +323,32 @@ class FollowedSession:
         return tuple(self._store.read(self.id, after=seq, only=only))
 
     async def close(self, _why: str = "", *, deleted: bool = False) -> None:  # noqa: ARG002
-        """Stop following the log, of which this kernel writes nothing."""
+        """Stop following the log, to which this kernel writes nothing."""
         self._ended.set()
 
     # Continuing it here
 
-    async def _here(self) -> LiveSession:
+    async def _live_session(self) -> LiveSession:
         """Return the session as this kernel writes it, taking it over; raises SessionHeld while another one does."""
-        if self._alive is None:
+        if self._taken_over is None:
             if self._reopen is None:
                 raise SessionHeld(self.reason)
-            self._alive = await self._reopen()
-        return self._alive
+            self._taken_over = await self._reopen()
+        return self._taken_over
 
-    def _at_once(self) -> LiveSession:
-        """Return the same to a caller that cannot await it; blocks, on any thread but the engine's."""
-        if self._alive is not None:
-            return self._alive
-        if not self._free or self._loop is None or runs_on(self._loop):
+    def _live_session_now(self) -> LiveSession:
+        """Return the same for callers that cannot await it; blocks, and raises SessionHeld on the engine's thread."""
+        if self._taken_over is not None:
+            return self._taken_over
+        if not self._is_free or self._loop is None or runs_on(self._loop):
             raise SessionHeld(self.reason)
-        return asyncio.run_coroutine_threadsafe(self._here(), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(self._live_session(), self._loop).result()
 
     def catch_up(self) -> None:
         """Deliver the last records of the other kernel, and stop following; in a thread."""
         self._ended.set()
         self._thread.join()
-        self._look()
+        self._deliver_records()
 
     def hand_over(self, journal: Journal) -> None:
         """Move the subscribers to this kernel's journal."""
@@ -360,30 +359,30 @@ class FollowedSession:
     def go_on(self, live: LiveSession) -> None:
         """Delegate to the session that this kernel writes from now on."""
         with self._lock:
-            self._alive = live
+            self._taken_over = live
             listeners = self._listeners
-            self._ends = {id(one): live.on_problem(one) for one in listeners}
+            self._ends = {id(callback): live.on_problem(callback) for callback in listeners}
         for listener in listeners:
             listener()
 
     def _follow(self) -> None:
-        looks = 0
+        reads = 0
         while not self._ended.wait(POLL_SECONDS):
-            self._look()
-            looks += 1
-            if looks % LOOKS == 0:
-                self._look_for_holder()
+            self._deliver_records()
+            reads += 1
+            if reads % CHECK_LEASE_EVERY == 0:
+                self._check_lease()
 
-    def _look_for_holder(self) -> None:
+    def _check_lease(self) -> None:
         """Check whether a kernel writes the session, and notify the listeners when that changed."""
         lease = self._lease.read()
-        free = self._reopen is not None and (lease is None or is_dead(lease))
-        if free is not self._free:
-            self._free = free
+        is_free = self._reopen is not None and (lease is None or is_dead(lease))
+        if is_free is not self._is_free:
+            self._is_free = is_free
             for listener in self._listeners:
                 listener()
 
-    def _look(self) -> None:
+    def _deliver_records(self) -> None:
         """Fold new records and notify the subscribers."""
         try:
             records = self._follower.poll()

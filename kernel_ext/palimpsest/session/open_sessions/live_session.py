@@ -46,7 +46,7 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.grants import MOVED
-from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
+from palimpsest.session.permissions.withheld_claims import with_granted_rights
 from palimpsest.session.prompts.answers import journaled_options
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.pasted_files import PastedFile, pasted_file
@@ -133,7 +133,9 @@ class LiveSession:
         self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, effective_rules)
-        self.spending_limit = SpendingLimit(effective_rules, self.log, self.asks, self._purse_above)
+        self.spending_limit = SpendingLimit(
+            effective_rules, self.log, self.asks, self._parent_spending_limit
+        )
         self.control = SessionControls(
             effective_rules,
             services.rules.base,
@@ -168,10 +170,10 @@ class LiveSession:
         )
         self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
-            services, self.log, self.spending_limit.affordable, self.auto_share.refresh
+            services, self.log, self.spending_limit.is_affordable, self.auto_share.refresh
         )
         self.policy_stage: PolicyStage | None = None
-        """The policy of the person's own that acts before the context policy."""
+        """The user's own policy, which acts before the context policy."""
         self._expander = Expander(services, self._tool_gate.announce)
         self.mentions = MentionPreviews(
             services,
@@ -181,11 +183,11 @@ class LiveSession:
             lambda: self.log.state.messages(),
         )
         self._request_cache = RequestCache()
-        kept = effective_rules.grants.newest(session.id, PRUNES_UNTIL)
-        self._postponed = PostponedPruning(kept or "", self._keep_postponed)
+        prunes_until = effective_rules.grants.newest_value(session.id, PRUNES_UNTIL)
+        self._postponed = PostponedPruning(prunes_until or "", self._store_postponed)
         self.opening_words = ""
-        """What the user is told once of its opening: the code that ran when a kernel ended, what was withheld from its log,
-        what became of its notebook; empty once a cell or a prompt from the panel has taken it."""
+        """A notice for the user when the session is opened: code that ran when a kernel ended, withheld claims of its
+        log, and changes of its notebook; empty once a cell or a prompt from the panel has taken it."""
         self.reply = self.asks.reply
         self.subscribe = journal.subscribe
         self.wait_compaction = self.runner.wait_compaction
@@ -201,34 +203,34 @@ class LiveSession:
 
     @property
     def step_mode(self) -> StepMode:
-        """Holds the session's requests until a person lets them go; made when it is first used."""
+        """Holds the session's requests until the user releases them; made when it is first used."""
         if self._step_mode is None:
             grants = self._services.rules.effective.grants
             self._step_mode = StepMode(
-                lambda: self.id, self, grants, self.journal.subscribe, self._step_mode_above
+                lambda: self.id, self, grants, self.journal.subscribe, self._parent_step_mode
             )
         return self._step_mode
 
     def take_withheld(self) -> str:
-        """Return what the user is told of its opening; empty after the first call."""
+        """Return the notice about its opening; empty after the first call."""
         words, self.opening_words = self.opening_words, ""
         return words
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer; raises UserError before anything was done.
 
-        A cancelled wait withdraws the prompt, or stops the turn that it began; so do ``retry``, ``loop`` and
-        ``compact``. What others began, or still await, goes on.
+        A cancelled wait withdraws the prompt, or stops the turn that it began, as in ``retry``, ``loop`` and
+        ``compact``. A turn that another caller began, or still awaits, goes on.
         """
         self._refuse_prompt(text, options)
         options = self._expander.options(text, options)
-        await self._prompt_resolver.look_for(options.tools)
+        await self._prompt_resolver.find_tools(options.tools)
         await self.settle_reverts()
         if options.files:
-            kept = await off_loop(functools.partial(self._kept, options.files))
-            options = dataclasses.replace(options, files=kept)
+            stored = await off_loop(functools.partial(self._stored_attachments, options.files))
+            options = dataclasses.replace(options, files=stored)
         await self.journal.keep_narrow()
-        self.title_writer.prompted(text)
+        self.title_writer.set_provisional_title(text)
         if self._services.user and options.origin.user is None:
             origin = options.origin.model_copy(update={"user": self._services.user})
             options = dataclasses.replace(options, origin=origin)
@@ -247,24 +249,24 @@ class LiveSession:
             raise UserError(READ_ONLY.format(parent=session.parent_id))
         self._refuse_without_log()
 
-    def _kept(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+    def _stored_attachments(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
         """Return files as they are journaled: long content is stored as a blob."""
         store = self._services.store
         return tuple(
-            one.model_copy(update={"url": keep_attachment(store, one.url)}) for one in files
+            file.model_copy(update={"url": keep_attachment(store, file.url)}) for file in files
         )
 
     def _refuse_without_log(self) -> None:
         """Raise StorageFailed where the project's folder was removed, renamed or replaced since the session was opened."""
-        if why := self.journal.missing():
+        if why := self.journal.missing_reason():
             raise StorageFailed(GONE.format(why=why))
 
     async def settle_reverts(self) -> None:
         """Make a revert final before the session is continued; one that processes files is waited for."""
         if self.reverts.lock.locked() or standing_revert(self.log.state.session) is not None:
-            await self.reverts.settle()
+            await self.reverts.make_final()
 
-    async def _ready(self) -> None:
+    async def _prepare_prompt(self) -> None:
         """Raise UserError where nothing can be asked; else make a revert final."""
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
@@ -274,13 +276,13 @@ class LiveSession:
         """Send the newest turn's failed request again, and await its answer; raises UserError when none failed.
 
         The user's message is not repeated, and what the turn did before is kept. Questions are asked again, even if
-        the prompt came with ``--yes``. With ``of``, that turn and what follows is reverted instead, and its prompt is
-        sent again; what can be refused is refused before anything is reverted.
+        the prompt came with ``--yes``. With ``of``, that turn and all later ones are reverted instead, and its prompt
+        is sent again; every check that can fail comes before the revert.
         """
         if of is None:
-            await self._ready()
+            await self._prepare_prompt()
             return await self.runner.retry()
-        self.runner.idle()
+        self.runner.check_idle()
         prompt, is_reverted = await self.reverts.prompt_of(of.target)
         text, options = repeated_prompt(prompt, of.model)
         options = dataclasses.replace(options, origin=origin or Origin())
@@ -300,7 +302,7 @@ class LiveSession:
         Where none runs, one is started for what was left: a message without an answer, and prompts that wait.
         Raises UserError when the session has neither messages nor prompts.
         """
-        await self._ready()
+        await self._prepare_prompt()
         return await self.runner.loop()
 
     async def compact(
@@ -329,16 +331,16 @@ class LiveSession:
 
         May be called while a turn runs, from any thread. Raises UserError when it cannot be done.
         """
-        made = self._on_loop(self._grant, action, name)
-        if made is None:
+        edit = self._on_loop(self._journal_edit, action, name)
+        if edit is None:
             # It concerns messages before the live window, which are only in the log.
-            self.journal.widen(lambda: self._services.store.load(self.id))
-            made = self._on_loop(self._grant, action, name)
-        if made is None:
+            self.journal.load_whole(lambda: self._services.store.load(self.id))
+            edit = self._on_loop(self._journal_edit, action, name)
+        if edit is None:
             raise StorageFailed("The session cannot be read whole now; try again.")
-        return made
+        return edit
 
-    def _grant(self, action: ContextEditAction, name: str) -> ContextEdit | None:
+    def _journal_edit(self, action: ContextEditAction, name: str) -> ContextEdit | None:
         count = self._services.models.count(self.policy().estimator)
         new_id = functools.partial(self._services.ids.new, "dec")
         return journal_context_edit(self.journal, new_id, count, action, name)
@@ -380,14 +382,14 @@ class LiveSession:
 
     @property
     def own_policy_acts(self) -> bool:
-        """Whether a policy of the person's own acts in this kernel."""
+        """Whether a policy of the user's own acts in this kernel."""
         return self.policy_stage is not None
 
     async def use_policy(self, *given: Any) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it.
 
         Each argument is a policy, the name of a preset, ``name=value`` for one value, ``default``, or a policy of the
-        person's own, which acts before the other. Raises ConfigError for an invalid one.
+        user's own, which acts before the other. Raises ConfigError for an invalid one.
         """
         stage, words = split_policies(self._services.rules.policy_stage, given)
         if stage is not None or ends_own_policy(words):
@@ -395,12 +397,12 @@ class LiveSession:
         session = self.log.state.session
         if session is not None and words:
             before = self.policy().compact.model
-            made = self._configured.choose(session, words)
-            kept = policy_choice(made) if made is not None else None
-            self.log.change(policy_choice=kept, policy=None)
-            if made is not None and made.compact.model not in (None, before):
+            policy = self._configured.choose(session, words)
+            choice = policy_choice(policy) if policy is not None else None
+            self.log.change(policy_choice=choice, policy=None)
+            if policy is not None and policy.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
-                    info = self._services.models.info(made.compact.model, None)
+                    info = self._services.models.info(policy.compact.model, None)
                     self._services.rules.effective.use(
                         self._services.agents.default_agent, info.ref
                     )
@@ -425,12 +427,12 @@ class LiveSession:
             self.log.append(MessageUpdated(info=user.model_copy(update={"model": ref})), sync=True)
 
     async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
-        """Append the events that ``change`` makes of the whole state; raises SessionBusy while a turn runs."""
-        self.runner.idle()
+        """Append the events that ``change`` returns for the whole state; raises SessionBusy while a turn runs."""
+        self.runner.check_idle()
         if self.journal.read_state(lambda state: state.partial):
             load = functools.partial(self._services.store.load, self.id)
-            await off_loop(functools.partial(self.journal.widen, load))
-            self.runner.idle()
+            await off_loop(functools.partial(self.journal.load_whole, load))
+            self.runner.check_idle()
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
             raise StorageFailed(self.journal.failed or UNWRITTEN)
@@ -461,20 +463,20 @@ class LiveSession:
         return self._step_mode.held if self._step_mode is not None else ()
 
     def snapshot(self, *, messages: bool = True) -> Snapshot:
-        """Return an immutable snapshot of the newest state; without messages where none is looked at."""
-        picture = self.journal.read_state(lambda state: Snapshot.of(state, messages=messages))
-        words = self.journal.problem
-        return dataclasses.replace(picture, problem=words) if words else picture
+        """Return an immutable snapshot of the newest state; without messages if ``messages`` is False."""
+        snapshot = self.journal.read_state(lambda state: Snapshot.of(state, messages=messages))
+        problem = self.journal.problem
+        return dataclasses.replace(snapshot, problem=problem) if problem else snapshot
 
     def message_page(self, count: int, before: str = "") -> Messages:
-        """Return so many messages before one, or the newest, in order; raises NotFound where there is no such message."""
+        """Return ``count`` messages before ``before``, or the newest, in order; raises NotFound for an unknown id."""
         return message_page(
             self._services.store,
             self.id,
             self.journal.read_state,
             count,
             before,
-            written=self.journal.flush_sync,
+            flush=self.journal.flush_sync,
         )
 
     def decisions(self) -> tuple[Decision, ...]:
@@ -482,8 +484,8 @@ class LiveSession:
         return self.journal.read_state(lambda state: state.decisions)
 
     def basis(self) -> RequestInputs:
-        """Return what the next request would be made from; nothing is sent or written."""
-        return self._prompt_resolver.basis(running=self.runner.run is not None)
+        """Return the inputs from which the next request would be made; nothing is sent or written."""
+        return self._prompt_resolver.next_inputs(running=self.runner.run is not None)
 
     def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
         """Return the records after a sequence number, of some types or of all."""
@@ -492,7 +494,7 @@ class LiveSession:
     async def close(self, why: str = "The session is closed.", *, deleted: bool = False) -> None:
         """Stop what runs, write a checkpoint and release the lease.
 
-        ``why`` is what an answer says that did not come to its end; ``deleted`` first journals the deletion.
+        ``why`` is the error of an answer that is cut off; with ``deleted``, the deletion is journaled first.
         """
         self.runner.compactions.close()
         self.title_writer.end()
@@ -543,9 +545,9 @@ class LiveSession:
 
     def _run_context(self, run: Run) -> RunContext:
         services = self._services
-        self._tool_gate.turn_began()
-        self._prompt_resolver.extensions.run_began()
-        self.spending_limit.turn_began()
+        self._tool_gate.begin_turn()
+        self._prompt_resolver.extensions.mark_run_begin()
+        self.spending_limit.begin_turn()
         if self.policy_stage is not None:
             self.policy_stage.turn_began()
         tools = RunTools(
@@ -571,11 +573,11 @@ class LiveSession:
 
         async def setup(user: UserMessage) -> StepSetup:
             await self._expander.expand(tools)
-            found = await self._prompt_resolver.setup(user)
-            self.turn_summaries.setup = found
+            step_setup = await self._prompt_resolver.setup(user)
+            self.turn_summaries.setup = step_setup
             # The first step requests a title.
-            self.title_writer.begin(requests, found)
-            return found
+            self.title_writer.begin(requests, step_setup)
+            return step_setup
 
         requests = RequestServices(
             log=self.log,
@@ -583,7 +585,7 @@ class LiveSession:
             setup=setup,
             hold=self._hold,
             afford=lambda info: self._afford(info, run.abort),
-            spent=self.spending_limit.tell,
+            spent=self.spending_limit.add_spending,
             jitter=services.jitter,
             first_time=services.models.first_time,
             hooks=self._prompt_resolver.extensions.hooks,
@@ -605,8 +607,8 @@ class LiveSession:
             return None
         return left_running.watch(services.kernel.python(self.id))
 
-    def _keep_postponed(self, until: str) -> None:
-        """Keep, beside the switch of step mode, where a postponed pruning ends; a restarted kernel goes on with it."""
+    def _store_postponed(self, until: str) -> None:
+        """Store, beside the switch of step mode, where a postponed pruning ends, so that a restart continues it."""
         grants = self._services.rules.effective.grants
         if until:
             grants.put(PRUNES_UNTIL, until, self.id)
@@ -614,15 +616,15 @@ class LiveSession:
             grants.drop(self.id, PRUNES_UNTIL)
 
     def _own_notebook(self) -> frozenset[str]:
-        """Return the file that the page writes, at any moment and with outputs that must not be reverted."""
+        """Return the notebook's file, which no revert may touch: the page writes it at any moment, with outputs."""
         session = self.log.state.session
         return frozenset({session.notebook} if session and session.notebook else ())
 
     def _notebook_file(self) -> Path | None:
         """Return the file of the session's notebook, which may not exist; None for a console."""
         session = self.log.state.session
-        named = session.notebook if session is not None else None
-        return self._services.root / named if named else None
+        name = session.notebook if session is not None else None
+        return self._services.root / name if name else None
 
     def _turn_ended(self, run_context: RunContext) -> None:
         if self._services.models.turn_summaries:
@@ -633,7 +635,7 @@ class LiveSession:
 
         Everything appended before is written then. Raises StorageFailed, Aborted, or GuardStopped at the limit.
         """
-        unwritten = await self.log.kept(abort.is_set)
+        unwritten = await self.log.wait_until_written(abort.is_set)
         if abort.is_set():
             raise Aborted(abort.reason or "Stopped.")
         if unwritten:
@@ -641,7 +643,7 @@ class LiveSession:
         project_move = self._services.rules.effective.project_move
         if project_move is not None and not self.read_only:
             async with project_move.asking:
-                move = await project_move.found()
+                move = await project_move.undecided_move()
                 if move is not None:
                     reply = await self.asks.question(
                         MOVED, (str(move.before),), title=move.question, abort=abort
@@ -649,20 +651,20 @@ class LiveSession:
                     if reply.by == "cancel":
                         raise Aborted(abort.reason or "Stopped.")
                     session = self.log.state.session
-                    if project_move.settle(reply) and session is not None:
-                        held = with_rights_that_hold(session, self._services.rules.effective, ())
-                        self.log.append(SessionUpdated(session=held), sync=True)
-                        self.asks.approve(held.permission)
+                    if project_move.apply_reply(reply) and session is not None:
+                        granted = with_granted_rights(session, self._services.rules.effective, ())
+                        self.log.append(SessionUpdated(session=granted), sync=True)
+                        self.asks.approve(granted.permission)
         await self.spending_limit.afford(info, abort)
 
-    def _purse_above(self) -> SpendingLimit | None:
+    def _parent_spending_limit(self) -> SpendingLimit | None:
         """Return the spending limit of the parent session, where this kernel has it open."""
         return self._services.sessions.spending_limits.get(self._parent_id)
 
-    def _step_mode_above(self) -> StepMode | None:
+    def _parent_step_mode(self) -> StepMode | None:
         """Return the step mode of the parent session, where this kernel has it open."""
-        found = self._services.sessions.step_modes.get(self._parent_id)
-        return found() if found is not None else None
+        step_mode = self._services.sessions.step_modes.get(self._parent_id)
+        return step_mode() if step_mode is not None else None
 
     @property
     def _parent_id(self) -> str:
@@ -670,9 +672,9 @@ class LiveSession:
         return self._services.rules.effective.began.get(session.id, "") if session else ""
 
     def _hold(self) -> StepMode | None:
-        """Return what holds the session's requests, where step mode is on."""
-        above = self._step_mode_above()
-        if above is not None:
-            return self.step_mode if above.on else None
+        """Return the step mode that holds the session's requests; None where it is off."""
+        parent = self._parent_step_mode()
+        if parent is not None:
+            return self.step_mode if parent.on else None
         grants = self._services.rules.effective.grants
-        return self.step_mode if grants.newest(self.id, STEP_MODE) is True else None
+        return self.step_mode if grants.newest_value(self.id, STEP_MODE) is True else None

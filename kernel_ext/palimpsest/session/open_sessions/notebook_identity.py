@@ -1,9 +1,9 @@
-"""Whether the file of a notebook is the notebook that a session was asked in.
+"""Check whether a notebook's file is the notebook in which a session received its prompts.
 
-A session records from which cells it was asked and which cells it was told of; a notebook's file holds cells with
-ids, prompts in their sources, and saved answers that name session and turn. Nothing is written into a notebook for it.
+A session records which cells sent it prompts and which cells were described to it; a notebook's file holds cells
+with ids, prompts in their sources, and saved answers that name session and turn. Nothing is written into a notebook.
 
-Border: reads a notebook's file piece by piece, and values of a session; decides nothing about names and opens nothing.
+Border: reads a notebook's file piece by piece, and values of a session; ``notebook_recognition`` chooses the session.
 """
 
 import os
@@ -27,7 +27,7 @@ MOST_EVENTS = 1_000_000
 MOST_DEPTH = 100
 SOURCE_CHARS = 20_000
 SHORTEST_PROMPT = 8
-"""A shorter prompt, such as *go on*, stands in any notebook."""
+"""A shorter prompt, such as *go on*, may be in any notebook."""
 
 ITEM = "item"
 CELL = ["cells", ITEM]
@@ -51,7 +51,7 @@ class NotebookFile:
 
 @dataclass(frozen=True, slots=True)
 class RecordedPrompt:
-    """A prompt that a session was asked in a cell."""
+    """A prompt that a session received from a cell."""
 
     turn: str
     """Id of the user message."""
@@ -61,42 +61,42 @@ class RecordedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class SessionMarks:
-    """What a session recorded of its notebook."""
+    """What a session recorded about its notebook: the prompts of its cells, and other cells."""
 
     id: str
     prompts: tuple[RecordedPrompt, ...] = ()
-    told: frozenset[str] = frozenset()
-    """Ids of cells that the session was told of."""
+    described_cells: frozenset[str] = frozenset()
+    """Ids of cells that were described to the session."""
     asked: int = 0
     """When the newest prompt was asked, in milliseconds since 1970."""
 
     @property
     def cell_ids(self) -> frozenset[str]:
         """The ids of all recorded cells."""
-        return self.told | {one.cell_id for one in self.prompts if one.cell_id}
+        return self.described_cells | {prompt.cell_id for prompt in self.prompts if prompt.cell_id}
 
 
 def read_notebook(path: Path) -> NotebookFile | None:
     """Read a notebook's file; None where there is none, or none that can be read."""
     try:
         with open_regular(path, follow=True) as file:
-            found = os.fstat(file.fileno())
-            if found.st_size > FILE_BYTES:
+            file_stat = os.fstat(file.fileno())
+            if file_stat.st_size > FILE_BYTES:
                 return None
-            changed = max(found.st_mtime_ns, found.st_ctime_ns) // 1_000_000
-            made = NotebookFile(changed)
-            reader = _CellReader(made)
+            changed = max(file_stat.st_mtime_ns, file_stat.st_ctime_ns) // 1_000_000
+            notebook = NotebookFile(changed)
+            reader = _CellReader(notebook)
             reader.read(ijson.basic_parse(file, use_float=True))
     except (OSError, ValueError, RecursionError, ijson.JSONError):
         return None
-    return made if reader.found_cells else None
+    return notebook if reader.found_cells else None
 
 
 class _CellReader:
     """Fills in a ``NotebookFile`` from the events of a JSON parser; raises ValueError beyond a limit."""
 
-    def __init__(self, made: NotebookFile) -> None:
-        self._made = made
+    def __init__(self, notebook: NotebookFile) -> None:
+        self._notebook = notebook
         self._path: list[str] = []
         self._id = ""
         self._source: list[str] = []
@@ -109,7 +109,7 @@ class _CellReader:
             if (
                 count > MOST_EVENTS
                 or len(self._path) > MOST_DEPTH
-                or len(self._made.sources) > MOST_CELLS
+                or len(self._notebook.sources) > MOST_CELLS
             ):
                 raise ValueError("It is larger than what is read.")
             if event in ("end_map", "end_array"):
@@ -129,9 +129,9 @@ class _CellReader:
             self._id, self._source = "", []
         elif event == "end_map":
             text = "".join(self._source)[:SOURCE_CHARS]
-            self._made.sources.append(text)
+            self._notebook.sources.append(text)
             if self._id:
-                self._made.cells[self._id] = text
+                self._notebook.cells[self._id] = text
 
     def _text(self, value: str) -> None:
         path = self._path
@@ -143,13 +143,13 @@ class _CellReader:
         elif path == [*OUTPUT, "session"]:
             self._session = value
         elif path == [*OUTPUT, "turn"]:
-            self._made.turns.setdefault(self._session, set()).add(value)
+            self._notebook.turns.setdefault(self._session, set()).add(value)
 
 
 def marks_of(session_id: str, state: State) -> SessionMarks:
-    """Return what a session recorded of its notebook."""
+    """Return what a session recorded about its notebook."""
     prompts: list[RecordedPrompt] = []
-    told: set[str] = set()
+    noted_cells: set[str] = set()
     asked = 0
     for message in state.messages():
         info = message.info
@@ -159,26 +159,28 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
         if info.origin is not None and info.origin.kind == "cell":
             text = next(
                 (
-                    one.text
-                    for one in message.parts
-                    if isinstance(one, TextPart) and not one.synthetic
+                    text_part.text
+                    for text_part in message.parts
+                    if isinstance(text_part, TextPart) and not text_part.synthetic
                 ),
                 "",
             )
             prompts.append(RecordedPrompt(info.id, info.origin.cell_id, text.strip()))
         for part in message.parts:
             if isinstance(part, NotebookPart):
-                told |= {one.cell_id for one in (*part.cells, *part.omitted) if one.cell_id}
-    return SessionMarks(session_id, tuple(prompts), frozenset(told), asked)
+                noted_cells |= {
+                    cell.cell_id for cell in (*part.cells, *part.omitted) if cell.cell_id
+                }
+    return SessionMarks(session_id, tuple(prompts), frozenset(noted_cells), asked)
 
 
-def verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
+def notebook_verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
     """Return whether a file that has the session's name is its notebook.
 
-    It is another one where it was put there after the newest prompt and holds none of the recorded cells, prompts
-    and answers. A file that is older than the newest prompt was not saved since, and says nothing.
+    It is another notebook if it was put there after the newest prompt and holds none of the recorded cells, prompts
+    and answers. A file older than the newest prompt was not saved since, so it decides nothing.
     """
-    if _matching(file, marks) or marks.told & file.cells.keys():
+    if _matching_prompts(file, marks) or marks.described_cells & file.cells.keys():
         return "same"
     if file.cells and marks.cell_ids and file.changed > marks.asked > 0:
         return "other"
@@ -188,35 +190,35 @@ def verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
 def is_recognised(file: NotebookFile, marks: SessionMarks) -> bool:
     """Return whether a file of another name clearly is the session's notebook.
 
-    Two recorded prompts are found in it, or one of them and another recorded cell. Of a session that has a single
-    prompt and no other cell, its cell must hold the prompt or its answer. Other cells alone are enough only where the
-    session was never asked in a cell: a template puts the same cells into many notebooks.
+    Two recorded prompts must be in it, or a prompt and another recorded cell. For a session with a single prompt
+    and no other cell, the cell must hold the prompt or its answer. Other cells alone are enough only for a session
+    without prompts from cells: a template puts the same cells into many notebooks.
     """
-    found = _matching(file, marks)
-    known = marks.told & file.cells.keys()
+    matching = _matching_prompts(file, marks)
+    known = marks.described_cells & file.cells.keys()
     if not marks.prompts:
-        return len(known) > 1 and 2 * len(known) >= len(marks.told)
-    if not found:
+        return len(known) > 1 and 2 * len(known) >= len(marks.described_cells)
+    if not matching:
         return False
-    if len({one.cell_id or one.turn for one in found} | known) > 1:
+    if len({prompt.cell_id or prompt.turn for prompt in matching} | known) > 1:
         return True
-    if len({one.cell_id or one.turn for one in marks.prompts} | marks.told) > 1:
+    if len({prompt.cell_id or prompt.turn for prompt in marks.prompts} | marks.described_cells) > 1:
         return False
-    return any(_kinds(file, marks, one) > 1 for one in found)
+    return any(_count_traces(file, marks, prompt) > 1 for prompt in matching)
 
 
-def _matching(file: NotebookFile, marks: SessionMarks) -> list[RecordedPrompt]:
-    return [one for one in marks.prompts if _kinds(file, marks, one)]
+def _matching_prompts(file: NotebookFile, marks: SessionMarks) -> list[RecordedPrompt]:
+    return [prompt for prompt in marks.prompts if _count_traces(file, marks, prompt)]
 
 
-def _kinds(file: NotebookFile, marks: SessionMarks, prompt: RecordedPrompt) -> int:
-    """Count how a file shows a prompt: by its cell, by its answer, by its words."""
-    says = len(prompt.text) >= SHORTEST_PROMPT
+def _count_traces(file: NotebookFile, marks: SessionMarks, prompt: RecordedPrompt) -> int:
+    """Count the traces of a prompt in a file: its cell, its answer, its text."""
+    is_telling = len(prompt.text) >= SHORTEST_PROMPT
     sources: Mapping[str, str] = file.cells
     in_cell = sources.get(prompt.cell_id or "")
     where = file.sources if in_cell is None else [in_cell]
     return (
         (in_cell is not None)
         + (prompt.turn in file.turns.get(marks.id, ()))
-        + (says and any(prompt.text in one for one in where))
+        + (is_telling and any(prompt.text in source for source in where))
     )

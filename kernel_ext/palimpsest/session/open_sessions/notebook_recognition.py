@@ -1,10 +1,10 @@
-"""Find the session of a notebook whose file was moved, or replaced by another one, while no kernel watched.
+"""Find the session of a notebook whose file was moved or replaced while no kernel watched.
 
 A session belongs to a notebook by its name. Before a kernel uses a name for the first time, the file is compared with
-what sessions recorded: a session whose notebook this clearly is not is passed over, and one whose notebook this clearly
-is, and that is no longer found under its own name, takes the new name. All of it is said in one line.
+the records of sessions: a session that clearly belongs to another notebook is passed over; a session that clearly
+belongs to this notebook, and whose own file is gone, takes the new name. The user is told in one sentence.
 
-Border: reads files and logs, on a thread. Only sessions of this project are looked at, so a notebook from
+Border: reads files and logs, on a thread. Only sessions of this project are considered, so a notebook from
 elsewhere finds none.
 """
 
@@ -21,14 +21,14 @@ from palimpsest.session.open_sessions.notebook_identity import (
     Verdict,
     is_recognised,
     marks_of,
+    notebook_verdict,
     read_notebook,
-    verdict,
 )
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import PalimpsestError
 
 MOST_SESSIONS = 50
-"""Sessions whose logs are read for one notebook, those first that its saved answers name."""
+"""Maximum number of sessions whose logs are read for one notebook; those that its saved answers name come first."""
 LOOK_SECONDS = 1.5
 """Time for looking through the sessions of other names."""
 
@@ -44,10 +44,10 @@ REPLACED = (
 
 @dataclass(frozen=True, slots=True)
 class RecognisedNotebook:
-    """What a notebook's file says about its sessions."""
+    """Which sessions a notebook's file shows to be its own, or not."""
 
-    not_its: frozenset[str] = frozenset()
-    """Ids of the sessions that have its name, and belong to another notebook."""
+    of_other_notebooks: frozenset[str] = frozenset()
+    """Ids of the sessions that have its name but belong to another notebook."""
     moved: tuple[str, ...] = ()
     """Ids of the sessions that take its name, the newest first."""
     words: str = ""
@@ -64,64 +64,70 @@ class NotebookRecognition:
         self._marks = functools.cache(self._read_marks)
 
     def look(self, name: str, listed: Sequence[SessionSummary]) -> RecognisedNotebook:
-        """Return what the file of a name says; ``listed`` are the project's sessions, the newest first."""
+        """Recognise the sessions of a notebook by its file; ``listed`` are the project's sessions, newest first."""
         file: NotebookFile | None = self._files(name)
         if file is None:  # it was never saved, or cannot be read
             return RecognisedNotebook()
-        ours = [one for one in listed if _is_asked(one)]
-        verdicts = self._verdicts(file, [one for one in ours if one.notebook == name])
+        sessions = [summary for summary in listed if _may_be_continued(summary)]
+        verdicts = self._verdicts(
+            file, [summary for summary in sessions if summary.notebook == name]
+        )
         if "same" in verdicts.values():
-            return RecognisedNotebook(_others(verdicts))
-        moved = self._moved(file, name, ours)
+            return RecognisedNotebook(_sessions_of_others(verdicts))
+        moved = self._sessions_of_moved_notebook(file, name, sessions)
         if moved:
             words = MOVED.format(before=repr(moved[0].notebook))
-            # A session that has the name and says nothing of its notebook must not come before them.
-            return RecognisedNotebook(frozenset(verdicts), tuple(one.id for one in moved), words)
+            # A session of this name without any trace of its notebook must not come before them.
+            return RecognisedNotebook(
+                frozenset(verdicts), tuple(summary.id for summary in moved), words
+            )
         if verdicts and "unknown" not in verdicts.values():
             words = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
-            return RecognisedNotebook(_others(verdicts), words=words)
-        return RecognisedNotebook(_others(verdicts))
+            return RecognisedNotebook(_sessions_of_others(verdicts), words=words)
+        return RecognisedNotebook(_sessions_of_others(verdicts))
 
     def _verdicts(
         self, file: NotebookFile, sessions: Sequence[SessionSummary]
     ) -> dict[str, Verdict]:
-        found: dict[str, Verdict] = {}
-        for one in sessions[:MOST_SESSIONS]:
-            found[one.id] = verdict(file, self._marks(one.id))
-            if found[one.id] != "other":  # it is taken; older ones do not matter
+        verdicts: dict[str, Verdict] = {}
+        for session in sessions[:MOST_SESSIONS]:
+            verdicts[session.id] = notebook_verdict(file, self._marks(session.id))
+            if (
+                verdicts[session.id] != "other"
+            ):  # it is the notebook's session: older ones do not matter
                 break
-        return found
+        return verdicts
 
-    def _moved(
+    def _sessions_of_moved_notebook(
         self, file: NotebookFile, name: str, sessions: Sequence[SessionSummary]
     ) -> list[SessionSummary]:
         """Return the sessions whose notebook this is, if none has it under the sessions' own name."""
         if not file.turns and not any(text.strip() for text in file.sources):
             return []
         end = time.monotonic() + LOOK_SECONDS
-        others = [one for one in sessions if one.notebook != name]
-        others.sort(key=lambda one: one.id not in file.turns)
-        found: list[SessionSummary] = []
-        for one in others[:MOST_SESSIONS]:
-            before = one.notebook or ""
-            if found and before != found[0].notebook:
+        others = [session for session in sessions if session.notebook != name]
+        others.sort(key=lambda other: other.id not in file.turns)
+        moved: list[SessionSummary] = []
+        for other in others[:MOST_SESSIONS]:
+            before = other.notebook or ""
+            if moved and before != moved[0].notebook:
                 continue
-            marks: SessionMarks = self._marks(one.id)
-            if is_recognised(file, marks) and not self._is_there(before, name, marks):
-                found.append(one)
+            marks: SessionMarks = self._marks(other.id)
+            if is_recognised(file, marks) and not self._has_own_file(before, name, marks):
+                moved.append(other)
             if time.monotonic() > end:
                 break
-        return found
+        return moved
 
-    def _is_there(self, before: str, name: str, marks: SessionMarks) -> bool:
-        """Return whether a session's notebook still stands under its own name, so that another one is a copy."""
+    def _has_own_file(self, before: str, name: str, marks: SessionMarks) -> bool:
+        """Return whether a session's notebook still exists under its own name, so that another one is a copy."""
         old, new = self._root / before, self._root / name
         if not old.exists():
             return False
-        if _same_letters(before, name) and old.samefile(new):  # a file system without case
+        if _is_same_but_case(before, name) and old.samefile(new):  # a file system without case
             return False
         file: NotebookFile | None = self._files(before)
-        return file is None or verdict(file, marks) != "other"
+        return file is None or notebook_verdict(file, marks) != "other"
 
     def _read_marks(self, session_id: str) -> SessionMarks:
         try:
@@ -130,15 +136,17 @@ class NotebookRecognition:
             return SessionMarks(session_id)
 
 
-def _is_asked(one: SessionSummary) -> bool:
-    """Return whether a session belongs to a notebook that may go on with it by itself."""
-    return bool(one.notebook) and one.archived is None and one.parent_id is None
+def _may_be_continued(summary: SessionSummary) -> bool:
+    """Return whether a session belongs to a notebook that may continue it without being asked."""
+    return bool(summary.notebook) and summary.archived is None and summary.parent_id is None
 
 
-def _others(verdicts: dict[str, Verdict]) -> frozenset[str]:
-    return frozenset(session for session, found in verdicts.items() if found == "other")
+def _sessions_of_others(verdicts: dict[str, Verdict]) -> frozenset[str]:
+    return frozenset(session for session, verdict in verdicts.items() if verdict == "other")
 
 
-def _same_letters(one: str, other: str) -> bool:
-    first, second = (unicodedata.normalize("NFC", name).casefold() for name in (one, other))
+def _is_same_but_case(name_before: str, name_now: str) -> bool:
+    first, second = (
+        unicodedata.normalize("NFC", name).casefold() for name in (name_before, name_now)
+    )
     return first == second

@@ -18,7 +18,7 @@ class OpenChildren:
     def __init__(self, close: Callable[[str], Awaitable[None]]) -> None:
         self._close = close
         self._working: Counter[str] = Counter()
-        self._looked_at: set[str] = set()
+        self._viewed: set[str] = set()
         self._closing: set[asyncio.Future[None]] = set()
 
     def begin(self, session_id: str) -> None:
@@ -39,10 +39,10 @@ class OpenChildren:
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    def look_at(self, session_id: str) -> None:
+    def mark_viewed(self, session_id: str) -> None:
         """Record that a front end has a session open, from now on."""
-        self._looked_at.add(session_id)
+        self._viewed.add(session_id)
 
     def is_needed(self, session_id: str) -> bool:
         """Return whether a session has to stay open."""
-        return self._working[session_id] > 0 or session_id in self._looked_at
+        return self._working[session_id] > 0 or session_id in self._viewed

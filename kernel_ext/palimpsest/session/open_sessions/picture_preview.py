@@ -7,7 +7,7 @@ gets a smaller one, since all messages to a page share one connection.
 import base64
 from collections.abc import Callable, Iterator
 
-from palimpsest.tools.calls.images import preview
+from palimpsest.tools.calls.images import preview_image
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Attachment, FilePart, ToolCompleted, ToolPart
@@ -18,13 +18,13 @@ BLOB = "blob:"
 
 def preview_picture(messages: Messages, read: Callable[[str], bytes], url: str) -> str:
     """Return a picture of the session as a ``data:`` URL; raises NotFound."""
-    found = next((one for one in _files(messages) if one.url == url), None)
-    if found is None or found.mime not in PICTURES or not url.startswith(BLOB):
+    picture = next((file for file in _files(messages) if file.url == url), None)
+    if picture is None or picture.mime not in PICTURES or not url.startswith(BLOB):
         raise NotFound("There is no such picture in this session.")
-    shown = preview(found.mime, read(url.removeprefix(BLOB)))
-    if shown is None:
+    scaled = preview_image(picture.mime, read(url.removeprefix(BLOB)))
+    if scaled is None:
         raise NotFound("The picture is too large to be shown here, or damaged.")
-    mime, data = shown
+    mime, data = scaled
     return f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
 
 

@@ -1,6 +1,6 @@
 """Measure a project's folder, and delete old sessions and unneeded blobs from it.
 
-Border: combines what the workspace measures, plans and deletes; ``frontends`` writes the text about
+Border: combines the workspace's measuring, planning and deleting; ``frontends`` writes the text about
 it. Nothing is deleted without ``delete``.
 """
 
@@ -33,7 +33,7 @@ class StorageUse:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What would be deleted, or was."""
+    """The sessions and stored texts that would be deleted, or were."""
 
     plan: PrunePlan
     unneeded: Sweep
@@ -42,16 +42,16 @@ class Pruned:
     texts_gone: tuple[UnneededBlob, ...] | None = None
 
 
-async def weigh_storage(workspace: "Workspace", kept: RetentionSettings) -> StorageUse:
+async def measure_storage(workspace: "Workspace", retention: RetentionSettings) -> StorageUse:
     """Measure the folder; raises UserError where sessions are in memory only."""
     sizes, sessions = await workspace.storage()
-    found, _ = await workspace.sweep(kept.texts)
-    return StorageUse(sizes, tuple(sessions), found)
+    sweep, _ = await workspace.sweep(retention.texts)
+    return StorageUse(sizes, tuple(sessions), sweep)
 
 
 async def prune_storage(
     workspace: "Workspace",
-    kept: RetentionSettings,
+    retention: RetentionSettings,
     *,
     days: float | None = None,
     max_size: int | str | None = None,
@@ -63,24 +63,24 @@ async def prune_storage(
     ``days`` is the age; ``max_size`` is in bytes or a text such as ``1GB``. A limit that is not given is the
     configured one. Raises UserError for an invalid limit, and ConfigError for one that an administrator fixed.
     """
-    limits, fixed = limits_of(kept, days, max_size), limits_of(kept, None, None)
-    held = locked_settings or LockedSettings()
-    held.refuse("retention.days", limits.days, fixed.days)
-    held.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
+    limits, fixed = limits_of(retention, days, max_size), limits_of(retention, None, None)
+    locked = locked_settings or LockedSettings()
+    locked.refuse("retention.days", limits.days, fixed.days)
+    locked.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
     if delete:
         planned, gone = await workspace.prune(limits)
     else:
         planned, gone = await workspace.plan(limits), None
-    swept, texts = await workspace.sweep(kept.texts, delete=delete)
+    swept, texts = await workspace.sweep(retention.texts, delete=delete)
     return Pruned(planned, swept, gone, tuple(texts) if delete else None)
 
 
-def limits_of(kept: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:
+def limits_of(retention: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:
     """Return the limits that apply; raises UserError for an invalid one."""
     if days is not None and not (isinstance(days, int | float) and 0 <= days < MOST_DAYS):
         raise UserError(f"{days!r} is not a number of days from 0 on.")
-    wanted = max_size if max_size is not None else kept.size
-    most = parse_size(wanted) if isinstance(wanted, str) else wanted
+    size = max_size if max_size is not None else retention.size
+    most = parse_size(size) if isinstance(size, str) else size
     if most is not None and not (isinstance(most, int) and most >= 0):
         raise UserError(f"{most!r} is not a size. Write it as 500MB or 1.5GB.")
-    return RetentionLimits(days if days is not None else kept.days, most)
+    return RetentionLimits(days if days is not None else retention.days, most)

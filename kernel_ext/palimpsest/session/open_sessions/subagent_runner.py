@@ -1,4 +1,4 @@
-"""Run a subagent's task in a child session, and show in the card of the call what it does.
+"""Run a subagent's task in a child session, and show its progress in the card of the call.
 
 Border: on the engine's loop; ``Workspace`` opens and stores a child session, the ``task`` tool and subtasks of a
 prompt call the runner. The child's questions to the user are asked in the parent session, in the card of the call, so
@@ -22,7 +22,7 @@ from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.asks import Caller, PendingAsk
 from palimpsest.session.runs.child_sessions import child_of, depth_of, handed_limits, outside_rules
 from palimpsest.tools.tool import Abort, ToolContext
-from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask
+from palimpsest.tools.workflow.task import MAX_SHOWN_CALLS, SubagentResult, SubagentTask
 from palimpsest.transcript.call_outcomes import call_outcome
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Messages, Origin
@@ -57,8 +57,8 @@ class ChildSessionRunner:
             child.interview = RelayedInterview(self._parent.user_questions, caller)
             await child.settle_reverts()
             progress = ChildProgress(context, child, task, agent)
-            unregister = context.abort.on_abort(_stopper(child, context.abort))
-            unsubscribe = child.subscribe(progress.heard)
+            unregister = context.abort.on_abort(_stop_callback(child, context.abort))
+            unsubscribe = child.subscribe(progress.on_records)
             try:
                 answer = await child.runner.prompt(
                     task.prompt,
@@ -74,7 +74,7 @@ class ChildSessionRunner:
                 unsubscribe()
                 unregister()
                 progress.close()
-            return _report(child.id, answer, progress.seen() | _cost(answer))
+            return _report(child.id, answer, progress.card_metadata() | _cost(answer))
         finally:
             self._services.sessions.child_sessions.end(known_as)
 
@@ -90,7 +90,7 @@ class ChildSessionRunner:
                 f"Work may be handed on {factory.depth} deep here, and this session is. Do the task yourself."
             )
         agent = find_agent(task.agent, services.agents.known)
-        if not agent.helps:
+        if not agent.takes_tasks:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
         model = task.model or self._model(agent, context)
         effective_rules = services.rules.effective
@@ -99,11 +99,11 @@ class ChildSessionRunner:
             "build", services.agents.known
         )
         if task.task_id is not None:
-            child = await self._resumed(task.task_id, parent)
+            child = await self._resume(task.task_id, parent)
             effective_rules.began[child.id] = parent.id
             child.asks.approve(outside_rules(caller))
             return child, agent, model
-        last = depth_of(parent) + 1 >= factory.depth
+        is_deepest = depth_of(parent) + 1 >= factory.depth
         session = child_of(
             parent,
             services.ids.new("ses", descending=True),
@@ -112,21 +112,21 @@ class ChildSessionRunner:
             agent=agent.name,
             model=model,
             permission=outside_rules(caller),
-            limits=(*(parent.limits or ()), *handed_limits(caller, agent, last=last)),
+            limits=(*(parent.limits or ()), *handed_limits(caller, agent, last=is_deepest)),
         )
         effective_rules.began[session.id] = parent.id
         effective_rules.approvals.lend(session.permission, session.id)
         return await factory.begin(session), agent, model
 
-    async def _resumed(self, task_id: str, parent: SessionInfo) -> LiveSession:
+    async def _resume(self, task_id: str, parent: SessionInfo) -> LiveSession:
         resume = self._services.sessions.child_sessions.resume
         try:
             child: LiveSession | None = await resume(task_id) if resume is not None else None
         except NotFound:
             child = None
-        found = child.log.state.session if child is not None else None
+        session = child.log.state.session if child is not None else None
         problem = ""
-        if child is None or found is None or found.parent_id != parent.id:
+        if child is None or session is None or session.parent_id != parent.id:
             problem = f"There is no task {task_id!r} of this session. Leave task_id out to begin a new one."
         elif child.runner.busy:
             problem = f"The task {task_id!r} still works. Wait for it, or begin a new one."
@@ -146,7 +146,7 @@ class ChildSessionRunner:
         return self._services.models.info(self._services.models.default_model(), agent.variant).ref
 
 
-def _stopper(child: LiveSession, abort: Abort) -> Callable[[], None]:
+def _stop_callback(child: LiveSession, abort: Abort) -> Callable[[], None]:
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -196,38 +196,39 @@ class ChildProgress:
         self._head = {"task": child.id, "agent": agent.name}
         self._before = child.log.state.newest_message()
         self._loop = asyncio.get_running_loop()
-        self._planned = False
-        self._closed = False
-        context.metadata(self._title, self.seen())
+        self._is_update_due = False
+        self._is_closed = False
+        context.metadata(self._title, self.card_metadata())
 
-    def heard(self, records: Sequence[Record]) -> None:
+    def on_records(self, records: Sequence[Record]) -> None:
         """Schedule an update when tool calls were written; on the writer thread."""
-        if not self._planned and any(
-            isinstance(one.event, PartUpdated) and isinstance(one.event.part, ToolPart)
-            for one in records
+        if not self._is_update_due and any(
+            isinstance(record.event, PartUpdated) and isinstance(record.event.part, ToolPart)
+            for record in records
         ):
-            self._planned = True
+            self._is_update_due = True
             self._loop.call_soon_threadsafe(self._loop.call_later, PROGRESS_SECONDS, self._show)
 
     def close(self) -> None:
         """Stop updating the card."""
-        self._closed = True
+        self._is_closed = True
 
-    def seen(self) -> dict[str, Any]:
+    def card_metadata(self) -> dict[str, Any]:
         """Return the metadata of the card as of now."""
-        found = calls_of(messages_after(self._child.log.state.messages(), self._before))
-        shown = found[-MOST_SHOWN:]
+        calls = calls_of(messages_after(self._child.log.state.messages(), self._before))
+        newest = calls[-MAX_SHOWN_CALLS:]
         lines = [
-            f"{CALL_SIGNS[one['state']]} {one['tool']} {one['title']}".rstrip() for one in shown
+            f"{CALL_SIGNS[call['state']]} {call['tool']} {call['title']}".rstrip()
+            for call in newest
         ]
-        if len(found) > len(shown):
-            lines.insert(0, f"({len(found) - len(shown)} earlier calls)")
-        return {**self._head, "calls": shown, "count": len(found), "output": "\n".join(lines)}
+        if len(calls) > len(newest):
+            lines.insert(0, f"({len(calls) - len(newest)} earlier calls)")
+        return {**self._head, "calls": newest, "count": len(calls), "output": "\n".join(lines)}
 
     def _show(self) -> None:
-        self._planned = False
-        if not self._closed:
-            self._context.metadata(self._title, self.seen())
+        self._is_update_due = False
+        if not self._is_closed:
+            self._context.metadata(self._title, self.card_metadata())
 
 
 def calls_of(messages: Messages) -> list[dict[str, str]]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 AWAY_SECONDS = 600.0
 """How long a question waits for a user who was present and left: a closed lid, a lunch break."""
 PROGRAM_SECONDS = 5.0
-"""How long it waits for a program that may answer, where there is no terminal."""
-LOOK_SECONDS = 0.5
+"""How long a question waits for a program that may answer, where there is no terminal."""
+CHECK_SECONDS = 0.5
 
 NOBODY = (
     "Nobody is here to be asked. Do without this call, or tell the user to allow it in the settings or to ask "
@@ -36,16 +36,16 @@ async def refuse_unattended(
 ) -> None:
     """Reject a session's open questions once no user has been present for ``patience_seconds``.
 
-    A request that step mode holds is let go then, unless a user was present while it was held: who saw it and
-    left finds it again. Runs until it is cancelled. Only for what does not belong to a waiting cell.
+    A request that step mode holds is released then, unless a user was present while it was held: a user who saw it
+    and left finds it again. Runs until it is cancelled. Not for the questions of a waiting cell.
     """
     away_since: float | None = None
     seen: set[str] = set()
     while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        picture = session.snapshot(messages=False)
-        unseen = [one.id for one in session.held if one.id not in seen]
-        if not (picture.asks or picture.questions or unseen) or attended():
+        await asyncio.sleep(CHECK_SECONDS)
+        snapshot = session.snapshot(messages=False)
+        unseen = [request.id for request in session.held if request.id not in seen]
+        if not (snapshot.asks or snapshot.questions or unseen) or attended():
             seen.update(unseen)
             away_since = None
             continue
@@ -53,9 +53,9 @@ async def refuse_unattended(
         away_since = now if away_since is None else away_since
         if now - away_since < patience_seconds:
             continue
-        for ask in picture.asks:
+        for ask in snapshot.asks:
             session.reply(ask.id, Reply(answer="reject", feedback=NOBODY, by="headless"))
-        for asked in picture.questions:
+        for asked in snapshot.questions:
             session.nobody_answers(asked.question_id)
         for hold_id in unseen:
-            session.step_mode.nobody(hold_id)
+            session.step_mode.release_unattended(hold_id)

@@ -1,11 +1,10 @@
 """Open, create, list and delete the sessions of one project for one kernel.
 
 A session belongs to a notebook. Front ends name a notebook by its path relative to the kernel's start
-directory; stored is its path relative to the project. Its file is compared with what sessions recorded
-before a name is used (``notebook_recognition.py``), since files are moved while no kernel runs. A kernel without a notebook (a console) has
-one session of its own. Opening a session runs nothing: turns that a dead kernel left running are
-closed as interrupted, and prompts that waited in its inbox are withdrawn, to be read in the
-transcript.
+directory; its path relative to the project is stored. Before a name is used, its file is compared with the
+records of sessions (``notebook_recognition.py``), since files are moved while no kernel runs. A kernel without
+a notebook (a console) has one session of its own. Opening a session runs nothing: turns that a dead kernel left
+running are closed as interrupted, and prompts that waited in its inbox are withdrawn, and shown in the transcript.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ from palimpsest.session.open_sessions.notebook_recognition import (
 )
 from palimpsest.session.open_sessions.open_children import OpenChildren
 from palimpsest.session.open_sessions.subagent_runner import ChildSessionRunner
-from palimpsest.session.permissions.withheld_claims import with_rights_that_hold, withheld_text
+from palimpsest.session.permissions.withheld_claims import with_granted_rights, withheld_text
 from palimpsest.session.records.prompt_history import PromptPage, prompt_page
 from palimpsest.session.records.retention import (
     PrunePlan,
@@ -116,36 +115,38 @@ class Workspace:
         self._open: dict[str, LiveSession | FollowedSession] = {}
         self._current: dict[str | None, str] = {}
         self._recognised: dict[str, RecognisedNotebook] = {}
-        """What the file of each notebook said when this kernel first used its name."""
+        """The recognition of each notebook's file, from when this kernel first used its name."""
         self._lock = asyncio.Lock()
-        self._open_children = OpenChildren(self._shut)
+        self._open_children = OpenChildren(self._close_child)
         services.rules.effective.default_model = services.models.default_model
         services.rules.effective.default_agent = services.agents.default_agent
         factory = services.sessions.child_sessions
         factory.begin, factory.resume, factory.end = (
-            self._work,
+            self._create_child,
             self._resume,
             self._open_children.end,
         )
         factory.runner = functools.partial(ChildSessionRunner, services)
-        self.sharing = SharingService(services, self._settled, self._note_share)
-        self.replay = RecordedAnswers(services, self._settled, self._held)
+        self.sharing = SharingService(services, self._flushed_id, self._note_share)
+        self.replay = RecordedAnswers(services, self._flushed_id, self._live_state)
 
     async def current(self, notebook: str | None) -> KernelSession:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
         async with self._lock:
             name = self._name(notebook)
-            return await self._found(name) or self._told(name, await self._created(name))
+            return await self._find_session(name) or self._report_unusual_notebook(
+                name, await self._create_session(name)
+            )
 
     async def recognise(self, notebook: str | None) -> None:
-        """Compare a notebook's file with what sessions recorded, once in a kernel; a moved one keeps its sessions."""
+        """Compare a notebook's file with the sessions' records, once in a kernel; a moved file keeps its sessions."""
         async with self._lock:
             await self._recognise(self._name(notebook))
 
-    async def known(self, notebook: str | None) -> KernelSession | None:
+    async def current_session(self, notebook: str | None) -> KernelSession | None:
         """Return the notebook's session if it has one; none is created."""
         async with self._lock:
-            return await self._found(self._name(notebook))
+            return await self._find_session(self._name(notebook))
 
     async def new(
         self,
@@ -157,15 +158,16 @@ class Workspace:
     ) -> KernelSession:
         """Create a new session for the notebook and make it current.
 
-        ``title`` is kept instead of one that a model writes. ``permission`` are rules in the form of the settings,
-        for this session alone: what they deny or ask for applies whatever the settings allow, and what they
-        allow is not asked. A session with a ``parent`` is a child session like that of a task: it has the parent's
-        mode and limits, and does not become the notebook's current one. Raises UserError, NotFound and
-        ConfigError; then nothing is created.
+        ``title`` is used instead of a title that a model writes. ``permission`` are rules in the form of the settings,
+        for this session alone, which override what the settings allow. A session with a ``parent`` is a child session
+        like that of a task: it has the parent's mode and limits, and does not become the notebook's current session.
+        Raises UserError, NotFound and ConfigError; then nothing is created.
         """
         if title is not None and not isinstance(title, str):
             raise UserError(f"title is a text, not {title!r:.60}.")
-        if isinstance(permission, Mapping) and any(not isinstance(one, str) for one in permission):
+        if isinstance(permission, Mapping) and any(
+            not isinstance(rule, str) for rule in permission
+        ):
             raise UserError(
                 f"permission names tools, such as {{'bash': 'deny'}}, not {permission!r:.60}."
             )
@@ -174,17 +176,17 @@ class Workspace:
         title = title_from(" ".join(title.split())) if title is not None else None
         async with self._lock:
             if parent is not None:
-                return await self._begun_below(self._full_id(parent), title, rules)
-            return await self._created(self._name(notebook), title, rules)
+                return await self._create_child_of(self._full_id(parent), title, rules)
+            return await self._create_session(self._name(notebook), title, rules)
 
     async def open(self, session_id: str, notebook: str | None = None) -> KernelSession:
         """Open a session by its id, or a piece that names only it, and make it current."""
         async with self._lock:
-            found = await self._opened(self._full_id(session_id), self._name(notebook))
-            self._open_children.look_at(found.id)
-            return found
+            session = await self._open_session(self._full_id(session_id), self._name(notebook))
+            self._open_children.mark_viewed(session.id)
+            return session
 
-    async def meant(self, session_id: str | None, notebook: str | None) -> KernelSession:
+    async def open_or_current(self, session_id: str | None, notebook: str | None) -> KernelSession:
         """Open a session by its id, or a piece that names only it; None means the notebook's current one."""
         if session_id is None:
             return await self.current(notebook)
@@ -194,12 +196,12 @@ class Workspace:
         """Move the sessions of a renamed notebook to its new name."""
         before, after = self._name(before) or before, self._name(after) or after
         async with self._lock:
-            known = self._current.pop(before, None)
-            if known is not None:
-                self._current[after] = known
+            current = self._current.pop(before, None)
+            if current is not None:
+                self._current[after] = current
             for summary in await self.every_session():
                 if summary.notebook == before:
-                    await self._renamed(summary.id, after)
+                    await self._write_new_name(summary.id, after)
 
     async def fork(
         self,
@@ -210,14 +212,14 @@ class Workspace:
         model: str | None = None,
         notebook: str | None = None,
     ) -> KernelSession:
-        """Create a fork: a new session with what came before a message or a request, or with all of it.
+        """Create a fork: a new session with a copy of another, up to a message or request, or whole.
 
-        It belongs to the notebook that is named, else to the parent's, and becomes its current one. ``model`` is to
-        answer its newest prompt, and those that follow.
+        It belongs to ``notebook``, else to the parent's notebook, and becomes its current session. ``model`` answers
+        its newest prompt and all later prompts.
         """
         async with self._lock:
             parent_id = self._full_id(session_id)
-            await self._written(parent_id)
+            await self._flush(parent_id)
             services = self._services
             if model is not None:
                 # An unknown one raises before there is a fork.
@@ -232,16 +234,16 @@ class Workspace:
                 request=request,
                 notebook=self._name(notebook),
             )
-            opened = await self._opened(session.id, session.notebook, is_new=True)
+            opened = await self._open_session(session.id, session.notebook, is_new=True)
             if model is not None and isinstance(opened, LiveSession):
                 opened.answer_with(model)
             return opened
 
-    async def _settled(self, session_id: str) -> str:
-        """Write what this kernel holds of a session into its log, and return its whole id."""
+    async def _flushed_id(self, session_id: str) -> str:
+        """Write the pending records of a session into its log, and return its whole id."""
         async with self._lock:
             full = self._full_id(session_id)
-            await self._written(full)
+            await self._flush(full)
             return full
 
     async def records(self, session_id: str) -> Sequence[Record]:
@@ -250,13 +252,13 @@ class Workspace:
         Raises NotFound.
         """
         with suppress(NotFound):
-            session_id = await self._settled(session_id)
+            session_id = await self._flushed_id(session_id)
         return await asyncio.to_thread(lambda: tuple(self._store.read(session_id)))
 
-    def _held(self, session_id: str) -> State | None:
+    def _live_state(self, session_id: str) -> State | None:
         """Return the state of a session that this kernel writes; None for another one."""
-        known = self._open.get(session_id)
-        return known.journal.state if isinstance(known, LiveSession) else None
+        opened = self._open.get(session_id)
+        return opened.journal.state if isinstance(opened, LiveSession) else None
 
     async def _note_share(self, session_id: str, share: dict[str, Any] | None) -> None:
         async with self._lock:
@@ -265,8 +267,10 @@ class Workspace:
     async def children(self, session_id: str) -> Sequence[SessionSummary]:
         """List the child sessions that ``task`` calls of a session created, oldest first."""
         parent_id = self._full_id(session_id)
-        found = [one for one in await self.every_session() if one.parent_id == parent_id]
-        return sorted(found, key=lambda one: (one.created, one.id))
+        children = [
+            summary for summary in await self.every_session() if summary.parent_id == parent_id
+        ]
+        return sorted(children, key=lambda child: (child.created, child.id))
 
     async def retitle(self, session_id: str, title: str) -> str:
         """Rename a session; returns the title as it is stored."""
@@ -290,33 +294,35 @@ class Workspace:
                 time = state.session.time.model_copy(update={"archived": moment})
                 await self._change(full, time=time)
             if archived:
-                self._current = {name: one for name, one in self._current.items() if one != full}
+                self._current = {
+                    name: current for name, current in self._current.items() if current != full
+                }
             return full
 
     async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
-        """Append the events that ``change`` makes of a session's whole state to its log.
+        """Append the events that ``change`` returns for a session's whole state to its log.
 
         Raises SessionBusy while its agent works, and SessionHeld where another kernel writes it.
         """
         async with self._lock:
             self._follow_moved(session_id)
-            known = self._open.get(session_id)
-            if isinstance(known, LiveSession):
-                await known.record(change)
+            opened = self._open.get(session_id)
+            if isinstance(opened, LiveSession):
+                await opened.record(change)
                 return
             journal = await self._journal(session_id, self._store.load)
             try:
                 journal.append(*change(journal.state), sync=True)
-                kept = await journal.flush(sync=True)
+                is_written = await journal.flush(sync=True)
             finally:
                 await asyncio.to_thread(journal.close)
-            if not kept:
+            if not is_written:
                 raise StorageFailed(journal.failed or UNWRITTEN)
 
     def journal_of(self, session_id: str) -> Journal | None:
         """Return the journal of a session that this kernel writes; from any thread."""
-        known = self._open.get(session_id)
-        return known.journal if isinstance(known, LiveSession) else None
+        opened = self._open.get(session_id)
+        return opened.journal if isinstance(opened, LiveSession) else None
 
     async def delete(self, session_id: str) -> tuple[str, ...]:
         """Delete a session and its child sessions permanently; returns their ids, the session's own last.
@@ -329,14 +335,16 @@ class Workspace:
             if full != session_id:
                 raise UserError(f"A session is deleted by its whole id. Is {full} meant?")
             family = with_children(await self.every_session(), full)
-            for one in family:
-                self._follow_moved(one)
-                await self._claim(one)
-            for one in family:
-                known = self._open.pop(one, None)
-                if known is not None:
-                    await known.close(deleted=True)
-            self._current = {name: one for name, one in self._current.items() if one not in family}
+            for member in family:
+                self._follow_moved(member)
+                await self._claim(member)
+            for member in family:
+                opened = self._open.pop(member, None)
+                if opened is not None:
+                    await opened.close(deleted=True)
+            self._current = {
+                name: current for name, current in self._current.items() if current not in family
+            }
             await asyncio.to_thread(self._delete, family)
             return family
 
@@ -344,15 +352,15 @@ class Workspace:
         """Read all of a session's log, and return its unreadable records."""
         full = self._full_id(session_id)
         journal = self.journal_of(full)
-        if journal is not None and (why := await asyncio.to_thread(journal.missing)):
+        if journal is not None and (why := await asyncio.to_thread(journal.missing_reason)):
             return (Problem("", GONE.format(why=why)),)
         return await asyncio.to_thread(self._store.problems, full)
 
     async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
         """Return a session and its descendants, which are deleted together, the session's own row last."""
         listed = await self.every_session()
-        known = {one.id: one for one in listed}
-        return tuple(known[one] for one in with_children(listed, self._full_id(session_id)))
+        by_id = {summary.id: summary for summary in listed}
+        return tuple(by_id[member] for member in with_children(listed, self._full_id(session_id)))
 
     async def storage(self) -> tuple[DiskUsage, Sequence[SessionSummary]]:
         """Measure the project's folder; raises UserError where sessions are in memory only."""
@@ -371,25 +379,25 @@ class Workspace:
         )
 
     async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
-        """Delete what the limits allow; returns the plan, and the sessions that were deleted."""
-        found = await self.plan(limits)
-        gone = []
-        for one in found.due:
+        """Delete sessions beyond the limits; returns the plan, and the sessions that were deleted."""
+        plan = await self.plan(limits)
+        deleted = []
+        for tree in plan.due:
             with suppress(SessionHeld, NotFound):  # it came into use, or was already deleted
-                await self.delete(one.summary.id)
-                gone.append(one)
-        return found, tuple(gone)
+                await self.delete(tree.summary.id)
+                deleted.append(tree)
+        return plan, tuple(deleted)
 
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
-        told = functools.partial(prompt_texts, self._store)
+        texts_of = functools.partial(prompt_texts, self._store)
         if not query.words and query.cursor is None:
             newest = max(NEWEST, 2 * query.number * query.limit)
             listed, unread = await asyncio.to_thread(self._store.recent, newest)
-            found = search_page(listed, query, told, unread)
-            if not unread or len(found.sessions) == query.limit:
-                return found
-        return await asyncio.to_thread(search_page, await self.every_session(), query, told)
+            page = search_page(listed, query, texts_of, unread)
+            if not unread or len(page.sessions) == query.limit:
+                return page
+        return await asyncio.to_thread(search_page, await self.every_session(), query, texts_of)
 
     async def typed_prompts(self, first: str, cursor: str | None = None) -> PromptPage:
         """Return a page of the prompts that were typed in the project, those of the session ``first`` before others."""
@@ -403,7 +411,7 @@ class Workspace:
         if name is None or name in self._current:
             return self._current.get(name, "")
         listed = self._store.recent(NEWEST)[0]
-        return next((one.id for one in listed if self._is_its(one, name)), "")
+        return next((summary.id for summary in listed if self._belongs_to(summary, name)), "")
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
@@ -416,11 +424,11 @@ class Workspace:
     async def sweep(
         self, days: float, *, delete: bool = False
     ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
-        """Find long stored texts that no session has needed for so many days, and delete them if ``delete``."""
-        return await asyncio.to_thread(_swept, self._layout(), days, delete=delete)
+        """Find long stored texts that no session has needed for ``days``, and delete them if ``delete``."""
+        return await asyncio.to_thread(_sweep, self._layout(), days, delete=delete)
 
     async def close(self) -> None:
-        """Close every open session: the kernel ends, and an answer that has not come to its end says so."""
+        """Close every open session when the kernel ends; an unfinished answer gets an error that names the reason."""
         async with self._lock:
             opened, self._open = list(self._open.values()), {}
             self._current.clear()
@@ -431,21 +439,27 @@ class Workspace:
 
     # With the lock held
 
-    async def _found(self, notebook: str | None) -> LiveSession | FollowedSession | None:
-        known = self._current.get(notebook)
-        if known is not None and known in self._open:
-            return await self._opened(known, notebook)
+    async def _find_session(self, notebook: str | None) -> LiveSession | FollowedSession | None:
+        current = self._current.get(notebook)
+        if current is not None and current in self._open:
+            return await self._open_session(current, notebook)
         if notebook is not None:
             await self._recognise(notebook)
             listed, unread = await asyncio.to_thread(self._store.recent, NEWEST)
-            found = next((one for one in listed if self._is_its(one, notebook)), None)
-            if found is None and unread:
+            newest = next(
+                (summary for summary in listed if self._belongs_to(summary, notebook)), None
+            )
+            if newest is None and unread:
                 listed = await self.every_session()
-                found = next((one for one in listed if self._is_its(one, notebook)), None)
-            if found is not None:
-                return self._told(notebook, await self._opened(found.id, notebook))
+                newest = next(
+                    (summary for summary in listed if self._belongs_to(summary, notebook)), None
+                )
+            if newest is not None:
+                return self._report_unusual_notebook(
+                    notebook, await self._open_session(newest.id, notebook)
+                )
         elif self._services.kernel.script:
-            return await self._of_folder()
+            return await self._newest_of_folder()
         return None
 
     async def _recognise(self, notebook: str | None) -> None:
@@ -453,44 +467,50 @@ class Workspace:
             return
         recognition = NotebookRecognition(self._store, self._services.root)
         listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
-        found = await asyncio.to_thread(recognition.look, notebook, listed)
-        self._recognised[notebook] = found
-        for one in listed:
-            if one.id in found.moved or one.parent_id in found.moved:
-                await self._renamed(one.id, notebook)
+        recognised = await asyncio.to_thread(recognition.look, notebook, listed)
+        self._recognised[notebook] = recognised
+        for summary in listed:
+            if summary.id in recognised.moved or summary.parent_id in recognised.moved:
+                await self._write_new_name(summary.id, notebook)
 
-    def _is_its(self, summary: SessionSummary, notebook: str) -> bool:
-        """Return whether a notebook goes on with a session by itself."""
+    def _belongs_to(self, summary: SessionSummary, notebook: str) -> bool:
+        """Return whether a notebook continues a session without being asked."""
         recognised = self._recognised.get(notebook, RecognisedNotebook())
-        is_moved = summary.id in recognised.moved  # its name may be in another kernel's hand
-        return (_belongs(summary, notebook) or is_moved) and summary.id not in recognised.not_its
+        is_moved = (
+            summary.id in recognised.moved
+        )  # another kernel may write its record, with the old name
+        return (
+            _is_continued_by(summary, notebook) or is_moved
+        ) and summary.id not in recognised.of_other_notebooks
 
-    def _told(self, notebook: str | None, session: Opened) -> Opened:
-        """Have the session tell, once, what was unusual about its notebook."""
-        found = self._recognised.get(notebook or "")
-        if found is not None and found.words and isinstance(session, LiveSession):
-            session.opening_words = " ".join(filter(None, (session.opening_words, found.words)))
-            self._recognised[notebook or ""] = replace(found, words="")
+    def _report_unusual_notebook(self, notebook: str | None, session: Opened) -> Opened:
+        """Add the sentence about a moved or replaced notebook to the session's notice, once."""
+        recognised = self._recognised.get(notebook or "")
+        if recognised is not None and recognised.words and isinstance(session, LiveSession):
+            session.opening_words = " ".join(
+                filter(None, (session.opening_words, recognised.words))
+            )
+            self._recognised[notebook or ""] = replace(recognised, words="")
         return session
 
-    async def _of_folder(self) -> LiveSession | None:
+    async def _newest_of_folder(self) -> LiveSession | None:
         """Return the newest session that scripts in this folder used, unless another process writes it."""
         listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
-        for one in listed:
-            if not _belongs(one, None):
+        for summary in listed:
+            if not _is_continued_by(summary, None):
                 continue
-            state = await asyncio.to_thread(self._store.open_live, one.id)
+            state = await asyncio.to_thread(self._store.open_live, summary.id)
             if state.session is None or state.session.directory != str(self._services.cwd):
                 continue
-            found = await self._opened(one.id, None)
-            if isinstance(found, LiveSession):
-                return found
-            await found.close()
-            del self._open[one.id], self._current[None]
+            opened = await self._open_session(summary.id, None)
+            if isinstance(opened, LiveSession):
+                return opened
+            await opened.close()
+            del self._open[summary.id], self._current[None]
             return None
         return None
 
-    async def _created(
+    async def _create_session(
         self, notebook: str | None, title: str | None = None, rules: Rules = ()
     ) -> LiveSession:
         services = self._services
@@ -504,12 +524,14 @@ class Workspace:
             version=__version__,
             time=SessionTime(created=now, updated=now),
         )
-        return self._use(await self._ruled(session, rules), notebook)
+        return self._register(await self._create_with_rules(session, rules), notebook)
 
-    async def _begun_below(self, parent_id: str, title: str | None, rules: Rules) -> LiveSession:
+    async def _create_child_of(
+        self, parent_id: str, title: str | None, rules: Rules
+    ) -> LiveSession:
         """Create a child session of another one."""
         services = self._services
-        await self._written(parent_id)
+        await self._flush(parent_id)
         state = await asyncio.to_thread(self._store.open_live, parent_id)
         parent = state.session
         if parent is None:
@@ -525,17 +547,17 @@ class Workspace:
             limits=parent.limits,
         )
         services.rules.effective.began[session.id] = parent.id
-        return await self._ruled(session, rules)
+        return await self._create_with_rules(session, rules)
 
-    async def _ruled(self, session: SessionInfo, rules: Rules) -> LiveSession:
+    async def _create_with_rules(self, session: SessionInfo, rules: Rules) -> LiveSession:
         """Create a session with its own permission rules."""
         if rules:
             session = with_own_rules(session, rules)
-            allowed = tuple(one for one in rules if one.action == "allow")
+            allowed = tuple(rule for rule in rules if rule.action == "allow")
             self._services.rules.effective.approvals.add_to(allowed, session.id)
-        return await self._begin(session)
+        return await self._create(session)
 
-    async def _begin(self, session: SessionInfo) -> LiveSession:
+    async def _create(self, session: SessionInfo) -> LiveSession:
         """Create a session with this record; also without the lock, since its id is not known elsewhere yet."""
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
         journal = Journal(
@@ -550,28 +572,28 @@ class Workspace:
         self._open[session.id] = live
         return live
 
-    async def _work(self, session: SessionInfo) -> LiveSession:
+    async def _create_child(self, session: SessionInfo) -> LiveSession:
         """Create the session of a task, and count its work."""
-        begun = await self._begin(session)
+        begun = await self._create(session)
         self._open_children.begin(session.id)
         return begun
 
-    async def _shut(self, session_id: str) -> None:
+    async def _close_child(self, session_id: str) -> None:
         """Close the session of a task that is not needed any more."""
         async with self._lock:
-            known = self._open.get(session_id)
+            opened = self._open.get(session_id)
             needed = self._open_children.is_needed(session_id)
-            if isinstance(known, LiveSession) and known.read_only and not needed:
+            if isinstance(opened, LiveSession) and opened.read_only and not needed:
                 del self._open[session_id]
-                await known.close()
+                await opened.close()
 
     async def _resume(self, session_id: str) -> LiveSession:
         """Open the session of a task again; raises NotFound or SessionHeld."""
-        found = await self._revived(self._full_id(session_id))
-        self._open_children.begin(found.id)
-        return found
+        resumed = await self._take_over(self._full_id(session_id))
+        self._open_children.begin(resumed.id)
+        return resumed
 
-    async def _renamed(self, session_id: str, notebook: str) -> None:
+    async def _write_new_name(self, session_id: str, notebook: str) -> None:
         """Write a notebook's new name into a session, unless another kernel writes that session."""
         with suppress(SessionHeld):
             await self._change(session_id, notebook=notebook)
@@ -579,10 +601,10 @@ class Workspace:
     async def _change(self, session_id: str, **fields: Any) -> None:
         """Change fields of a session's own record; raises SessionHeld."""
         self._follow_moved(session_id)
-        known = self._open.get(session_id)
-        if isinstance(known, LiveSession):
-            known.log.change(**fields)
-            await known.journal.flush()  # session lists are made from the log
+        opened = self._open.get(session_id)
+        if isinstance(opened, LiveSession):
+            opened.log.change(**fields)
+            await opened.journal.flush()  # session lists are made from the log
             return
         journal = await self._journal(session_id, self._store.open_live)
         session = journal.state.session
@@ -593,25 +615,25 @@ class Workspace:
     async def _journal(self, session_id: str, read: Callable[[str], State]) -> Journal:
         """Open a session's log for one write; raises SessionHeld where another kernel writes it."""
         writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-        state = await asyncio.to_thread(self._read, writer, read)
+        state = await asyncio.to_thread(self._read_or_release, writer, read)
         return Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
 
     def _delete(self, family: Sequence[str]) -> None:
-        for one in family:
-            session = self._store.open_live(one).session
+        for member in family:
+            session = self._store.open_live(member).session
             if session is not None:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
-            self._services.rules.effective.grants.drop(one)
-            self._services.rules.approved_code.forget(one)
-        for one in family:
-            self._store.delete(one)
+            self._services.rules.effective.grants.drop(member)
+            self._services.rules.approved_code.forget(member)
+        for member in family:
+            self._store.delete(member)
 
-    async def _written(self, session_id: str) -> None:
+    async def _flush(self, session_id: str) -> None:
         """Wait until everything this kernel appended to a session is written to its log."""
-        known = self._open.get(session_id)
-        if isinstance(known, LiveSession):
-            await known.journal.flush()
+        opened = self._open.get(session_id)
+        if isinstance(opened, LiveSession):
+            await opened.journal.flush()
 
     def _layout(self) -> Layout:
         if isinstance(self._store, JsonlStore):
@@ -622,19 +644,19 @@ class Workspace:
 
     def _follow_moved(self, session_id: str) -> None:
         """Store an open session under its new id after another kernel took it over and it became a fork."""
-        known = self._open.get(session_id)
-        if known is not None and known.id != session_id:
-            self._open[known.id] = self._open.pop(session_id)
-            for notebook, one in self._current.items():
-                if one == session_id:
-                    self._current[notebook] = known.id
+        opened = self._open.get(session_id)
+        if opened is not None and opened.id != session_id:
+            self._open[opened.id] = self._open.pop(session_id)
+            for notebook, current in self._current.items():
+                if current == session_id:
+                    self._current[notebook] = opened.id
 
     async def _claim(self, session_id: str) -> None:
         """Raise SessionHeld unless this kernel may write a session."""
-        known = self._open.get(session_id)
-        if isinstance(known, FollowedSession):
-            raise SessionHeld(known.reason)
-        if known is None:
+        opened = self._open.get(session_id)
+        if isinstance(opened, FollowedSession):
+            raise SessionHeld(opened.reason)
+        if opened is None:
             try:
                 writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
             except StorageFailed as refused:
@@ -643,78 +665,76 @@ class Workspace:
             else:
                 await asyncio.to_thread(writer.close)
 
-    async def _opened(
+    async def _open_session(
         self, session_id: str, notebook: str | None, *, is_new: bool = False
     ) -> LiveSession | FollowedSession:
-        known = self._open.get(session_id)
-        if known is not None and known.id != session_id:
-            # Another kernel took it over; what this one wrote since continues as a fork.
+        opened = self._open.get(session_id)
+        if opened is not None and opened.id != session_id:
+            # Another kernel took it over; records that this kernel wrote since continue as a fork.
             self._open.pop(session_id)
-            return self._use(known, notebook)
-        if isinstance(known, LiveSession):
-            return self._use(known, notebook)
+            return self._register(opened, notebook)
+        if isinstance(opened, LiveSession):
+            return self._register(opened, notebook)
         loop = asyncio.get_running_loop()
         try:
             writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         except SessionHeld as held:
-            if known is not None:
-                return self._use(known, notebook)
+            if opened is not None:
+                return self._register(opened, notebook)
             if not isinstance(self._store, JsonlStore):
                 raise
             state = await asyncio.to_thread(self._store.open_live, session_id)
-            shots = self._services.sessions.snapshots
-            reopen = functools.partial(self._revived, session_id)
             followed = FollowedSession(
                 self._store,
                 session_id,
                 state,
                 str(held),
-                shots,
-                reopen,
+                self._services.sessions.snapshots,
+                functools.partial(self._take_over, session_id),
                 loop,
                 density=self._services.sessions.density,
             )
-            return self._use(followed, notebook)
-        if known is not None:
-            await asyncio.to_thread(known.catch_up)
-        state = await asyncio.to_thread(self._read, writer)
+            return self._register(followed, notebook)
+        if opened is not None:
+            await asyncio.to_thread(opened.catch_up)
+        state = await asyncio.to_thread(self._read_or_release, writer)
         journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
-        if known is not None:
-            known.hand_over(journal)
-        ended = self._close_what_was_left(journal, state, ended=not is_new)
-        withheld = await self._settle(journal)
+        if opened is not None:
+            opened.hand_over(journal)
+        ended = self._close_interrupted_work(journal, state, ended=not is_new)
+        withheld = await self._reduce_to_rights(journal)
         live = LiveSession(self._services, journal, loop)
         live.opening_words = "\n".join(filter(None, (ended, withheld)))
-        if known is not None:
-            known.go_on(live)
-        return self._use(live, notebook)
+        if opened is not None:
+            opened.go_on(live)
+        return self._register(live, notebook)
 
-    async def _revived(self, session_id: str) -> LiveSession:
+    async def _take_over(self, session_id: str) -> LiveSession:
         """Continue a session that another kernel had; raises SessionHeld while that kernel writes it."""
         async with self._lock:
-            names = [name for name, one in self._current.items() if one == session_id]
+            names = [name for name, current in self._current.items() if current == session_id]
             before = self._current.get(None)
-            found = await self._opened(session_id, names[0] if names else None)
+            opened = await self._open_session(session_id, names[0] if names else None)
             if not names:  # a task works in it, or a front end only watches it, so it does not become a current session
                 self._current.pop(None, None)
                 if before is not None:
                     self._current[None] = before
-        if isinstance(found, LiveSession):
-            return found
-        raise SessionHeld(found.reason)
+        if isinstance(opened, LiveSession):
+            return opened
+        raise SessionHeld(opened.reason)
 
-    def _close_what_was_left(self, journal: Journal, state: State, *, ended: bool) -> str:
-        """Close what a kernel that ended left open; returns a sentence about the code that ran then, or ""."""
-        words = code_at_the_end(state) if ended else ""
-        left = close_interrupted(state, self._services.clock(), ended=ended)
-        if words:
-            left.append(SessionError(error=UnknownError(message=words, explained=True)))
-        left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
-        if left:
-            journal.append(*left, sync=True)
-        return words
+    def _close_interrupted_work(self, journal: Journal, state: State, *, ended: bool) -> str:
+        """Close turns that an ended kernel left open; returns a sentence about the code that ran then, or ""."""
+        sentence = code_at_the_end(state) if ended else ""
+        events = close_interrupted(state, self._services.clock(), ended=ended)
+        if sentence:
+            events.append(SessionError(error=UnknownError(message=sentence, explained=True)))
+        events += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
+        if events:
+            journal.append(*events, sync=True)
+        return sentence
 
-    async def _settle(self, journal: Journal) -> str:
+    async def _reduce_to_rights(self, journal: Journal) -> str:
         """Reduce a session's record to the rights that apply here; returns a sentence for the user, or ""."""
         session = journal.state.session
         if session is None:
@@ -723,53 +743,53 @@ class Workspace:
         counted, infos = (None, ()) if is_fork else journal.state.reported_spending()
         # By the folder's name: a record that names another session must not get that session's rights.
         own = session.model_copy(update={"id": journal.session_id})
-        held = await asyncio.to_thread(
-            with_rights_that_hold, own, self._services.rules.effective, infos, counted
+        reduced = await asyncio.to_thread(
+            with_granted_rights, own, self._services.rules.effective, infos, counted
         )
-        if held == session:
+        if reduced == session:
             return ""
-        words = withheld_text(held) if held.claimed != session.claimed else ""
-        told = [SessionError(error=UnknownError(message=words, explained=True))] if words else []
-        journal.append(SessionUpdated(session=held), *told, sync=True)
+        words = withheld_text(reduced) if reduced.claimed != session.claimed else ""
+        notices = [SessionError(error=UnknownError(message=words, explained=True))] if words else []
+        journal.append(SessionUpdated(session=reduced), *notices, sync=True)
         return words
 
-    def _read(self, writer: Writer, read: Callable[[str], State] | None = None) -> State:
-        """Read the session that is to be written; if that fails, release its lease."""
+    def _read_or_release(self, writer: Writer, read: Callable[[str], State] | None = None) -> State:
+        """Read the session of a writer; if that fails, release its lease."""
         try:
             return (read or self._store.open_live)(writer.session_id)
         except BaseException:
             writer.close()
             raise
 
-    def _use(self, session: Opened, notebook: str | None) -> Opened:
+    def _register(self, session: Opened, notebook: str | None) -> Opened:
         self._open[session.id] = session
         if not (isinstance(session, LiveSession) and session.read_only):
             self._current[notebook] = session.id
         return session
 
     def _full_id(self, session_id: str) -> str:
-        if session_id in self._open or session_id in [one.id for one in self.sessions()]:
+        if session_id in self._open or session_id in [session.id for session in self.sessions()]:
             return session_id  # an open one also where its log is gone
-        listed = [one.id for one in self._store.list()]
+        listed = [summary.id for summary in self._store.list()]
         if session_id in listed:
             return session_id
-        found = [one for one in listed if matches_id(one, session_id)]
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        matching = [summary for summary in listed if matches_id(summary, session_id)]
+        if len(matching) == 1:
+            return matching[0]
+        if not matching:
             raise NotFound(f"There is no session {session_id!r} here. %agent sessions lists them.")
         raise NotFound(
-            f"{session_id!r} is the beginning of {len(found)} sessions. Give more of it."
+            f"{session_id!r} is the beginning of {len(matching)} sessions. Give more of it."
         )
 
 
-def _belongs(summary: SessionSummary, notebook: str | None) -> bool:
+def _is_continued_by(summary: SessionSummary, notebook: str | None) -> bool:
     """Return whether a notebook, or a script without one, continues a session automatically."""
     return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
 
 
-def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
+def _sweep(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
     with storage_errors(layout.root):
         files = sweep_snapshots(layout, time.time(), days, delete=delete)
-        found = replace(find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded)
-        return found, delete_blobs(layout, found.due) if delete else ()
+        plan = replace(find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded)
+        return plan, delete_blobs(layout, plan.due) if delete else ()

@@ -1,10 +1,10 @@
 """Record which Python of a session ran here with the user's approval, outside the project.
 
-A session's log may come from anybody, so that it says of a call that it was approved counts for nothing: only
+An approval noted in a log is not trusted, since logs are shared: only
 code that this user approved in this project on this machine is run again without a question.
 
 Border: stores checksums in ``<state>/palimpsest/approved_code``, and beside them the texts, without keys, with which
-other code is compared when it is asked about; asks nothing and runs nothing of its own. Both files of a session keep
+a question compares new code; asks and runs nothing itself. Both files of a session keep
 their newest lines only, so that a question costs the same after a year of use.
 """
 
@@ -30,17 +30,17 @@ LONGEST_TEXT = 40_000
 """Characters of code whose text is stored."""
 MOST_TEXTS = 50
 """The newest texts of a session that are read."""
-LARGEST_FILE = 1_000_000
-"""Bytes of one file of a session: 15,000 checksums, or the newest texts. One that grew beyond it keeps the newest half."""
-MOST_READ = 10 * LARGEST_FILE
-"""Bytes; a larger file was not written here as it is, and is replaced by what is added next."""
+MAX_FILE_BYTES = 1_000_000
+"""Bytes of one file of a session: 15,000 checksums, or the newest texts; a larger file keeps its newest half."""
+MAX_READ_BYTES = 10 * MAX_FILE_BYTES
+"""Bytes; a larger file was not written by this module, and is replaced at the next addition."""
 
 
 class ApprovedCode:
     """The checksums of the Python that ran with approval, by session.
 
-    Contract: from any thread; raises nothing. Where the folder cannot be written or trusted, what ran in this
-    kernel is known until it ends.
+    Contract: from any thread; raises nothing. Where the folder cannot be written or trusted, the code that ran in
+    this kernel is known until the kernel ends.
     """
 
     def __init__(
@@ -53,27 +53,27 @@ class ApprovedCode:
         self._project = project.resolve() if project is not None else None
         self._number = number
         self._folder = folder or state_folder() / "approved_code"
-        self._here: set[tuple[str, str]] = set()
+        self._in_this_kernel: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def add(self, session_id: str, code: str) -> None:
         """Record that code ran in a session with the user's approval."""
-        mark = checksum(code)
+        checksum = code_checksum(code)
         with self._lock:
-            if (session_id, mark) in self._here:
+            if (session_id, checksum) in self._in_this_kernel:
                 return
-            known = self.has(session_id, code)
-            self._here.add((session_id, mark))
-            if known:
+            is_known = self.has(session_id, code)
+            self._in_this_kernel.add((session_id, checksum))
+            if is_known:
                 return
             with suppress(OSError):
-                self._append(session_id, mark, ".txt")
+                self._append(session_id, checksum, ".txt")
                 text = scrub(code, secret_values(os.environ))
                 if len(text) <= LONGEST_TEXT:
                     self._append(session_id, json.dumps(text), ".texts")
 
-    def observed(self, runner: PythonRunner, session_id: str) -> PythonRunner:
-        """Return a Python runner of a session that records the code that ran to its end; what runs was approved before."""
+    def observe(self, runner: PythonRunner, session_id: str) -> PythonRunner:
+        """Return a Python runner of a session that records code that ran to its end; it was approved before it ran."""
 
         def ended(code: str, _call_id: str, outcome: PythonOutcome) -> None:
             if not outcome.interrupted:
@@ -84,23 +84,23 @@ class ApprovedCode:
     def texts(self, session_id: str) -> tuple[str, ...]:
         """Return the newest code that ran in a session with the user's approval, without keys, oldest first."""
         with suppress(OSError, ValueError):
-            lines = self._read(session_id, ".texts").splitlines()[-MOST_TEXTS:]
-            found = [json.loads(line) for line in lines]
-            return tuple(one for one in found if isinstance(one, str))
+            lines = self._read_file(session_id, ".texts").splitlines()[-MOST_TEXTS:]
+            texts = [json.loads(line) for line in lines]
+            return tuple(text for text in texts if isinstance(text, str))
         return ()
 
     def has(self, session_id: str, code: str) -> bool:
         """Return whether exactly this code ran in the session with the user's approval."""
-        mark = checksum(code)
-        if (session_id, mark) in self._here:
+        checksum = code_checksum(code)
+        if (session_id, checksum) in self._in_this_kernel:
             return True
         with suppress(OSError, ValueError):
-            return mark in self._read(session_id, ".txt").split()
+            return checksum in self._read_file(session_id, ".txt").split()
         return False
 
     def forget(self, session_id: str) -> None:
-        """Remove what is recorded of a session that is deleted."""
-        self._here = {one for one in self._here if one[0] != session_id}
+        """Remove the records of a session that is deleted."""
+        self._in_this_kernel = {entry for entry in self._in_this_kernel if entry[0] != session_id}
         for suffix in (".txt", ".texts"):
             path = self._path(session_id, suffix)
             if path is not None:
@@ -123,7 +123,7 @@ class ApprovedCode:
         self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in (self._folder, path.parent):
             folder.mkdir(mode=0o700, exist_ok=True)
-        if self._distrusted(path):
+        if self._is_distrusted(path):
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         with open(os.open(path, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
@@ -131,43 +131,43 @@ class ApprovedCode:
             if distrusted_status(status, path):
                 return
             file.write(f"{line}\n".encode())
-        if status.st_size > LARGEST_FILE:
+        if status.st_size > MAX_FILE_BYTES:
             self._shorten(session_id, suffix, path)
 
     def _shorten(self, session_id: str, suffix: str, path: Path) -> None:
-        """Keep the newest half of a file; what another kernel adds in this moment is asked about again."""
-        lines = self._read(session_id, suffix).splitlines(keepends=True) or [""]
-        kept = [lines.pop()]
-        size = len(kept[0].encode())
-        while lines and size + len(lines[-1].encode()) <= LARGEST_FILE // 2:
+        """Keep the newest half of a file; code that another kernel adds in this moment is asked about again."""
+        lines = self._read_file(session_id, suffix).splitlines(keepends=True) or [""]
+        newest = [lines.pop()]
+        size = len(newest[0].encode())
+        while lines and size + len(lines[-1].encode()) <= MAX_FILE_BYTES // 2:
             size += len(lines[-1].encode())
-            kept.append(lines.pop())
-        made = path.with_name(f"{path.name}.{os.getpid()}.new")
+            newest.append(lines.pop())
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         try:
-            with open(os.open(made, flags, 0o600), "wb") as file:  # noqa: PTH123  # by its descriptor
-                file.write("".join(reversed(kept)).encode())
-            made.replace(path)
+            with open(os.open(temporary, flags, 0o600), "wb") as file:  # noqa: PTH123  # by its descriptor
+                file.write("".join(reversed(newest)).encode())
+            temporary.replace(path)
         finally:
-            made.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
-    def _read(self, session_id: str, suffix: str) -> str:
+    def _read_file(self, session_id: str, suffix: str) -> str:
         path = self._path(session_id, suffix)
-        if path is None or self._distrusted(path):
+        if path is None or self._is_distrusted(path):
             return ""
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
             if distrusted_status(os.fstat(file.fileno()), path):
                 return ""
-            content = file.read(MOST_READ + 1)
-        return "" if len(content) > MOST_READ else content.decode()
+            content = file.read(MAX_READ_BYTES + 1)
+        return "" if len(content) > MAX_READ_BYTES else content.decode()
 
-    def _distrusted(self, path: Path) -> bool:
-        """Return whether another user could have written here: also a folder above can be replaced."""
+    def _is_distrusted(self, path: Path) -> bool:
+        """Return whether another user could have written here, or replaced a folder above."""
         folders = (path.parent, path.parent.parent, path.parent.parent.parent)
         return any(state_folder_problem(folder, self._project) for folder in folders)
 
 
-def checksum(code: str) -> str:
+def code_checksum(code: str) -> str:
     """Return the SHA-256 of code, as hexadecimal digits."""
     return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

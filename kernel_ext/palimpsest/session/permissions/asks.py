@@ -15,7 +15,7 @@ from typing import Any, assert_never
 
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.tools.calls.kept_diff import kept_diff
+from palimpsest.tools.calls.limited_diff import limited_diff
 from palimpsest.tools.permission_rules.bound_approvals import bound_pattern
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
@@ -48,7 +48,7 @@ class PendingAsk:
     session_id: str
     rules: Rules = ()
     bound_to: str | None = None
-    """The description that an "always" is bound to; None where its patterns say all."""
+    """The description that an "always" is bound to; None where it is bound to its patterns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +71,29 @@ def apply_reply(
     answered id has no effect.
     """
     approved = tuple(approved)
-    asked = next((one for one in pending if one.ask.id == ask_id), None)
+    asked = next((question for question in pending if question.ask.id == ask_id), None)
     if asked is None:
         return AppliedReply(approved=approved, replies=())
-    others = [one for one in pending if one.session_id == asked.session_id and one.ask.id != ask_id]
-    follow: list[tuple[str, Reply]] = []
+    others = [
+        question
+        for question in pending
+        if question.session_id == asked.session_id and question.ask.id != ask_id
+    ]
+    others_replies: list[tuple[str, Reply]] = []
     new: Rules = ()
     if reply.answer == "always":
         new = rules_of(asked.ask.permission, "allow", asked.ask.always)
         approved += tuple(rule for rule in new if rule not in approved)
-        follow = [(one.ask.id, reply) for one in others if _now_allowed(one, approved)]
+        others_replies = [
+            (other.ask.id, reply) for other in others if _is_allowed_by(other, approved)
+        ]
     elif reply.answer == "reject":
-        follow = [(one.ask.id, reply) for one in others]
-    return AppliedReply(approved=approved, replies=((ask_id, reply), *follow), new=new)
+        others_replies = [(other.ask.id, reply) for other in others]
+    return AppliedReply(approved=approved, replies=((ask_id, reply), *others_replies), new=new)
 
 
-def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
-    verdict = decide(one.ask.permission, one.ask.patterns, one.rules, approved)
+def _is_allowed_by(question: PendingAsk, approved: Rules) -> bool:
+    verdict = decide(question.ask.permission, question.ask.patterns, question.rules, approved)
     return isinstance(verdict, Allowed)
 
 
@@ -110,15 +116,15 @@ def permission_refusal(reply: Reply) -> PermissionDenied:
 
 
 def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> PermissionDenied | Aborted:
-    """Return the error with the change that was asked about, which the refused call keeps."""
-    error.diff = kept_diff(diff) if diff else None
+    """Return the error with the diff that the question showed, which the refused call keeps."""
+    error.diff = limited_diff(diff) if diff else None
     return error
 
 
 MOST_ALLOWED = 50
-"""Calls that a person allowed, with which later ones are compared."""
+"""Maximum number of calls that the user allowed, with which later calls are compared."""
 MAY_END_THE_KERNEL = {"python", "bash"}
-"""Permissions of calls after which this kernel may not be there any more."""
+"""Permissions of calls that may end this kernel."""
 NEVER_BY_YES = {"doom_loop", "budget"}
 """Permissions whose questions ``--yes`` does not answer: they mean that something went wrong."""
 IN_SESSION_ONLY = {"doom_loop"}
@@ -138,13 +144,13 @@ class Caller:
 
 def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool]:
     """Return the strictest verdict, and whether only the first verdict asks or denies."""
-    for one in more:
-        if isinstance(one, Denied):
-            return (verdict if isinstance(verdict, Denied) else one), False
-    asking = [one for one in more if isinstance(one, MustAsk)]
+    for other in more:
+        if isinstance(other, Denied):
+            return (verdict if isinstance(verdict, Denied) else other), False
+    asking = [other for other in more if isinstance(other, MustAsk)]
     if not asking or isinstance(verdict, Denied):
         return verdict, True
-    locked = any(one.locked for one in asking)
+    locked = any(must_ask.locked for must_ask in asking)
     own = verdict if isinstance(verdict, MustAsk) else MustAsk(())
     return MustAsk(own.patterns, locked=own.locked or locked), False
 
@@ -166,9 +172,11 @@ class Asks:
         effective_rules: EffectiveRules | None = None,
     ) -> None:
         self.session_id = session_id
-        self._permitting = effective_rules or EffectiveRules()
+        self._effective_rules = effective_rules or EffectiveRules()
         session = log.state.session
-        self.approved: Rules = self._permitting.held_rules(session) if session is not None else ()
+        self.approved: Rules = (
+            self._effective_rules.held_rules(session) if session is not None else ()
+        )
         """The rules that were always allowed in this session."""
         self._log = log
         self.relay: Relay | None = None
@@ -177,15 +185,15 @@ class Asks:
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
         self._allowed: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MOST_ALLOWED)
-        """Tool and input of calls that a person allowed here; a log's word for it counts for nothing."""
+        """Tool and input of calls that the user allowed in this kernel; a log's claim of it is not trusted."""
 
     def verdicts(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
-        """Return a function of permission and patterns that says what rules and earlier answers decide; nobody is asked."""
+        """Return a function that decides by rules and earlier answers alone, from a permission and its patterns."""
         answers = self._answers()
         return lambda permission, patterns: decide(permission, patterns, rules, answers)
 
     def _answers(self) -> Rules:
-        return (*self._permitting.answers_of(self._log.state.session), *self.approved)
+        return (*self._effective_rules.answers_of(self._log.state.session), *self.approved)
 
     async def ask(
         self,
@@ -212,19 +220,19 @@ class Asks:
         answers = self._answers()
         verdict = decide(permission, patterns, rules, answers)
         more = [decide(name, texts, rules, answers) for name, texts in (also or {}).items()]
-        verdict, alone = _strictest(verdict, more)
-        if not alone:
+        verdict, is_first_alone = _strictest(verdict, more)
+        if not is_first_alone:
             # "Always" would not cover the further permissions that the question is about.
             rules = (*rules, *as_limits(rules_of(permission, "ask"), "lock"))
             always = ()
         locked = False
         match verdict:
             case Allowed():
-                if permission not in NEVER_BY_YES or self._said_always(permission, patterns):
-                    return await self._on_disk(permission, abort)
+                if permission not in NEVER_BY_YES or self._was_always_allowed(permission, patterns):
+                    return await self._wait_until_on_disk(permission, abort)
             case Denied() as denied:
                 raise _with_diff(
-                    PermissionDenied(denied.message, stops=False, why=denied.why), diff
+                    PermissionDenied(denied.message, stops=False, why=denied.description), diff
                 )
             case MustAsk():
                 locked = verdict.locked
@@ -240,7 +248,7 @@ class Asks:
             input=given,
             diff=diff,
             warnings=self._warnings(permission, caller.tool, given),
-            changed=self._changed(permission, bound_to),
+            changed=self._description_change(permission, bound_to),
             message_id=caller.message_id,
             call_id=caller.call_id,
             tool=caller.tool,
@@ -250,11 +258,15 @@ class Asks:
         if reply.answer == "reject":
             by_stop = reply.by == "cancel"
             raise _with_diff(Aborted("Stopped.") if by_stop else permission_refusal(reply), diff)
-        return await self._on_disk(permission, abort)
+        return await self._wait_until_on_disk(permission, abort)
 
-    async def _on_disk(self, permission: str, abort: Abort) -> None:
-        """Wait until a call that may end this process is on disk with its answer, for the next kernel to name it."""
-        unwritten = await self._log.kept(abort.is_set) if permission in MAY_END_THE_KERNEL else ""
+    async def _wait_until_on_disk(self, permission: str, abort: Abort) -> None:
+        """Wait until a call that may end this process is on disk with its answer, so that the next kernel can name it."""
+        unwritten = (
+            await self._log.wait_until_written(abort.is_set)
+            if permission in MAY_END_THE_KERNEL
+            else ""
+        )
         if unwritten:
             raise UserError(unwritten)
 
@@ -286,28 +298,28 @@ class Asks:
         }
         ask = pending.ask.model_copy(update=own)
 
-        def close(there: "asyncio.Future[Reply]") -> None:
-            if not there.cancelled():
-                self.reply(ask.id, there.result())
+        def close(reply_there: "asyncio.Future[Reply]") -> None:
+            if not reply_there.cancelled():
+                self.reply(ask.id, reply_there.result())
 
         answered.add_done_callback(close)
-        here = PendingAsk(ask, self.session_id, pending.rules, pending.bound_to)
-        return await self._answer(here, abort, yes=False)
+        own_ask = PendingAsk(ask, self.session_id, pending.rules, pending.bound_to)
+        return await self._answer(own_ask, abort, yes=False)
 
     def revoke(self, rules: Rules) -> None:
         """Remove rules that were always allowed in this session; on the engine's loop."""
         for rule in rules:
-            self._permitting.approvals.remove(rule, self.session_id)
+            self._effective_rules.approvals.remove(rule, self.session_id)
         with self._lock:
             self.approved = tuple(rule for rule in self.approved if rule not in rules)
-        self._keep()
+        self._journal_approved()
 
     def approve(self, rules: Rules) -> None:
         """Add rules that were granted elsewhere, from the next call on; on the engine's loop."""
         with self._lock:
             new = tuple(rule for rule in rules if rule not in self.approved)
             self.approved = (*self.approved, *new)
-        self._keep()
+        self._journal_approved()
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question from any thread; returns False when it is already answered."""
@@ -323,7 +335,7 @@ class Asks:
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
             bound_to = asked[0].bound_to if asked is not None else None
-            if settled.new and not self._in_project(settled.new, reply, bound_to):
+            if settled.new and not self._grant(settled.new, reply, bound_to):
                 self.approved = settled.approved
         if not answered:
             return False
@@ -334,14 +346,14 @@ class Asks:
             future.get_loop().call_soon_threadsafe(self._resolve, future, given)
         return True
 
-    def _said_always(self, permission: str, patterns: Sequence[str]) -> bool:
-        """Return whether the user said "always" to this very question; no other rule and no mode counts."""
-        said = {
-            one.pattern
-            for one in self.approved
-            if (one.permission, one.action) == (permission, "allow")
+    def _was_always_allowed(self, permission: str, patterns: Sequence[str]) -> bool:
+        """Return whether the user answered this very question with "always"; no other rule and no mode counts."""
+        allowed = {
+            rule.pattern
+            for rule in self.approved
+            if (rule.permission, rule.action) == (permission, "allow")
         }
-        return said.issuperset(patterns)
+        return allowed.issuperset(patterns)
 
     async def _answer(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
         identifier = pending.ask.id
@@ -382,28 +394,30 @@ class Asks:
 
     def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
         """Record the rules that "always" allowed, and resolve the call's future; on the engine's loop."""
-        self._keep()
+        self._journal_approved()
         if not future.done():
             future.set_result(reply)
 
-    def _keep(self) -> None:
+    def _journal_approved(self) -> None:
         session = self._log.state.session
         if session is not None and self.approved != session.permission:
             self._log.change(permission=self.approved)
 
-    def _changed(self, permission: str, bound_to: str | None) -> str | None:
+    def _description_change(self, permission: str, bound_to: str | None) -> str | None:
         """Return how a description differs from one that was approved here, or in a parent session."""
         if bound_to is None:
             return None
-        line = self._permitting.line(self._log.state.session)
-        return self._permitting.approvals.change_of(permission, bound_to, [one.id for one in line])
+        line = self._effective_rules.line(self._log.state.session)
+        return self._effective_rules.approvals.change_of(
+            permission, bound_to, [ancestor.id for ancestor in line]
+        )
 
-    def _in_project(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
+    def _grant(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
         """Grant rules in the scope of the reply; returns whether that is the whole project."""
-        approvals, before = self._permitting.approvals, self._permitting.approvals.problem
+        approvals, before = self._effective_rules.approvals, self._effective_rules.approvals.problem
         in_project = reply.scope == "project"
-        give = approvals.add if in_project else approvals.add_to
-        give(rules, self.session_id, bound_to)
+        add = approvals.add if in_project else approvals.add_to
+        add(rules, self.session_id, bound_to)
         if approvals.problem and approvals.problem != before:
             error = UnknownError(message=approvals.problem, explained=True)
             self._log.append(SessionError(error=error))
@@ -412,10 +426,10 @@ class Asks:
     def _warnings(
         self, permission: str, tool: str, given: dict[str, Any]
     ) -> tuple[str, ...] | None:
-        """Return what a person should know of an input: first what changed against what was allowed before."""
+        """Return warnings about a call's input: first its changes against inputs that were allowed before."""
         before = [allowed for name, allowed in tuple(self._allowed) if name == tool]
-        found = (*changed_lines(given, before), *deceptions(given, command=permission == "bash"))
-        return found or None
+        warnings = (*changed_lines(given, before), *deceptions(given, command=permission == "bash"))
+        return warnings or None
 
     def _input(self, caller: Caller) -> dict[str, Any]:
         if caller.input is not None:

@@ -3,11 +3,11 @@
 Border: combines what the configuration, the session and the user set; ``tools/permission_rules``
 decides. Its inputs may change while a kernel runs (a mode, an approval, a project that becomes
 trusted), so they are read at each call. A child session has its parent's mode and approvals; a
-parent counts only if this kernel started the child for it. What a session's record claims applies
+parent counts only if this kernel started the child for it. A claim in a session's record applies
 where it tightens, and otherwise only where it was granted (``session/permissions/recorded_claims.py``).
 
-What the user always allows in a project is stored in the grants, outside the project. Up to version
-0.x it was stored in the project, in ``permissions.json`` with a seal; a seal can be copied to another
+Rules that the user always allows in a project are stored in the grants, outside the project. Up to version
+0.x they were stored in the project, in ``permissions.json`` with a seal; a seal can be copied to another
 project, so that file no longer has any effect and is only shown.
 """
 
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from palimpsest.render.content.phrases import first_names
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.permissions.grants import Grant, Grants, ProjectMoveWatch
 from palimpsest.session.permissions.recorded_claims import (
@@ -29,7 +30,7 @@ from palimpsest.session.permissions.recorded_claims import (
     rule_as_dict,
 )
 from palimpsest.store.disk import open_regular
-from palimpsest.tools.permission_rules.bound_approvals import description_change, kept_text
+from palimpsest.tools.permission_rules.bound_approvals import description_change, stored_description
 from palimpsest.tools.permission_rules.modes import ANSWERS, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import MODE_DENIES
@@ -46,7 +47,7 @@ UNDESCRIBED = (
     "You always allowed this name in an earlier version, which did not keep what it was described as, so it is "
     "asked about once again."
 )
-LARGEST_FILE = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 MOST_NAMED = 5
 EARLIER = (
     "{path} of an earlier version names {names}. It holds no more, because a file in the project allows "
@@ -88,52 +89,57 @@ class Approvals:
 
     def rules(self) -> Rules:
         """Return the rules that are approved in every session of the project."""
-        return self.of(None)
+        return self.rules_of_session(None)
 
-    def of(self, session_id: str | None) -> Rules:
+    def rules_of_session(self, session_id: str | None) -> Rules:
         """Return the rules that are approved in one session, or in every one for None."""
-        kept = self.grants.list(session_id, KEY)
-        return granted_rules(one.value for one in kept) if kept else ()
+        grants = self.grants.list(session_id, KEY)
+        return granted_rules(grant.value for grant in grants) if grants else ()
 
     def list(self) -> tuple[Allowance, ...]:
         """Return what is always allowed in the project, in the order in which it was approved."""
         return tuple(
-            Allowance(0, rule, "project", one.at, _said_in(one))
-            for one in self.grants.list(None, KEY)
-            for rule in granted_rules([one.value])
+            Allowance(0, rule, "project", grant.at, _said_in(grant))
+            for grant in self.grants.list(None, KEY)
+            for rule in granted_rules([grant.value])
         )
 
     def add(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
         """Approve rules in every session of the project; ``bound_to`` describes what they allow."""
-        made = [
-            self.grants.made(KEY, _value(rule, bound_to) | {"said_in": session_id}, None)
+        grants = [
+            self.grants.new_grant(KEY, _value(rule, bound_to) | {"said_in": session_id}, None)
             for rule in rules
             if rule not in self.rules()
         ]
-        self.grants.add(*made)
+        self.grants.add(*grants)
 
     def add_to(self, rules: Rules, session_id: str, bound_to: str | None = None) -> None:
         """Approve rules in one session; ``bound_to`` describes what they allow."""
         self.grants.add(
-            *(self.grants.made(KEY, _value(rule, bound_to), session_id) for rule in rules)
+            *(self.grants.new_grant(KEY, _value(rule, bound_to), session_id) for rule in rules)
         )
 
     def change_of(self, permission: str, bound_to: str, session_ids: Iterable[str]) -> str | None:
         """Return how a description differs from what was approved last under a permission; None for nothing.
 
-        Looked at are the approvals of the project and of the given sessions.
+        Compared are the approvals of the project and of the given sessions.
         """
-        places = [None, *session_ids]
-        found = [one for place in places for one in self.grants.list(place, KEY)]
-        found = [one for one in found if _is_about(one, permission)]
-        if not found:
+        approved = [
+            grant
+            for scope in (None, *session_ids)
+            for grant in self.grants.list(scope, KEY)
+            if isinstance(grant.value, dict) and grant.value.get("permission") == permission
+        ]
+        if not approved:
             return None
-        texts = [one for one in found if isinstance(one.value.get(DESCRIBED), str)]
+        texts = [grant for grant in approved if isinstance(grant.value.get(DESCRIBED), str)]
         if not texts:
             return UNDESCRIBED
         # Tools that share a permission differ in the first line, their name.
-        same = [one for one in texts if _first(one.value[DESCRIBED]) == _first(bound_to)]
-        newest = max(same or texts, key=lambda one: one.at)
+        same = [
+            grant for grant in texts if _first_line(grant.value[DESCRIBED]) == _first_line(bound_to)
+        ]
+        newest = max(same or texts, key=lambda grant: grant.at)
         return f"{CHANGED}\n{description_change(newest.value[DESCRIBED], bound_to)}"
 
     def lend(self, rules: Rules, session_id: str) -> None:
@@ -143,12 +149,12 @@ class Approvals:
 
     def remove(self, rule: Rule, session_id: str | None = None) -> bool:
         """Remove an approved rule; returns False when there is none like it."""
-        gone = [
-            self.grants.drop(session_id, KEY, one.value)
-            for one in self.grants.list(session_id, KEY)
-            if rule in granted_rules([one.value])
+        removed = [
+            self.grants.drop(session_id, KEY, grant.value)
+            for grant in self.grants.list(session_id, KEY)
+            if rule in granted_rules([grant.value])
         ]
-        return any(gone)
+        return any(removed)
 
     @property
     def earlier(self) -> str:
@@ -156,42 +162,36 @@ class Approvals:
         names = _names(self._file) if self._file is not None else []
         if not names:
             return ""
-        named = ", ".join(names[:MOST_NAMED])
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        return EARLIER.format(path=self._file, names=named + more)
+        return EARLIER.format(path=self._file, names=first_names(names, MOST_NAMED))
 
 
 def _value(rule: Rule, bound_to: str | None) -> dict[str, str]:
-    described = {DESCRIBED: kept_text(bound_to)} if bound_to is not None else {}
+    described = {DESCRIBED: stored_description(bound_to)} if bound_to is not None else {}
     return rule_as_dict(rule) | described
 
 
-def _is_about(one: Grant, permission: str) -> bool:
-    return isinstance(one.value, dict) and one.value.get("permission") == permission
-
-
-def _first(text: str) -> str:
+def _first_line(text: str) -> str:
     return text.split("\n", 1)[0]
 
 
-def _said_in(one: Grant) -> str:
-    return str(one.value.get("said_in") or "") if isinstance(one.value, dict) else ""
+def _said_in(grant: Grant) -> str:
+    return str(grant.value.get("said_in") or "") if isinstance(grant.value, dict) else ""
 
 
 def _names(path: Path) -> list[str]:
     """Return the approvals in a file of an earlier version, as short texts."""
     with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
         with open_regular(path) as file:
-            always = json.loads(file.read(LARGEST_FILE)).get("always")
+            always = json.loads(file.read(MAX_FILE_BYTES)).get("always")
         return [
-            one_line(f"{one.get('permission')}: {one.get('pattern')}", 80)
-            for one in always
-            if isinstance(one, dict)
+            one_line(f"{rule.get('permission')}: {rule.get('pattern')}", 80)
+            for rule in always
+            if isinstance(rule, dict)
         ]
     return []
 
 
-NESTED = 20
+MAX_NESTING = 20
 """Maximum depth of parent sessions that are followed; a longer chain is a cycle in damaged data."""
 
 Find = Callable[[], SessionInfo | None]
@@ -214,9 +214,9 @@ class EffectiveRules:
     budget_fixed: str = ""
     """The file that fixes the spending limit; empty where none does."""
     approvals: Approvals = field(default_factory=Approvals)
-    """What is always allowed in this project."""
+    """The rules that the user always allows in this project."""
     granted: Callable[[], Rules] = tuple
-    """Returns what is allowed without a question in any session: the folders of the user's own skills."""
+    """Returns rules that hold in any session without a question: the folders of the user's own skills."""
     default_model: Callable[[], str] = str
     """Returns the default model, which any session may use."""
     default_agent: str = ""
@@ -236,8 +236,8 @@ class EffectiveRules:
     def mode_of(self, session: SessionInfo | None) -> Mode:
         """Return the permission mode that applies in a session."""
         if not self.mode_fixed:
-            for one in self.line(session):
-                mode = self.own_mode(one)
+            for relative in self.line(session):
+                mode = self.own_mode(relative)
                 if mode is not None:
                     return mode
         return self.mode
@@ -246,21 +246,21 @@ class EffectiveRules:
         """Return the mode that was chosen for this very session, as far as it was granted; None for none."""
         if not session.mode_own:
             return None
-        return held_mode(session, self.mode, self.grants.newest(session.id, "mode"))
+        return held_mode(session, self.mode, self.grants.newest_value(session.id, "mode"))
 
     def own_budget(self, session: SessionInfo) -> Budget:
         """Return the spending limit of this very session, as far as it was granted."""
-        return held_budget(session, self.budget, self.grants.newest(session.id, "budget"))
+        return held_budget(session, self.budget, self.grants.newest_value(session.id, "budget"))
 
     def held_rules(self, session: SessionInfo) -> Rules:
         """Return the rules of this very session's record that apply."""
-        return held_rules(session, self.approvals.of(session.id))
+        return held_rules(session, self.approvals.rules_of_session(session.id))
 
     def may_use(self, model: ModelRef, session_id: str | None = None) -> bool:
         """Return whether a model named in a journal is the user's choice in this project, the default or rehearsal."""
         if model.provider == "rehearsal":
             return True
-        if model.id in self.grants.given("model", session_id):
+        if model.id in self.grants.values("model", session_id):
             return True
         with suppress(ConfigError):
             return model.id == self.default_model()
@@ -268,13 +268,13 @@ class EffectiveRules:
 
     def may_answer(self, agent: str, session_id: str | None = None) -> bool:
         """Return whether an agent named in a journal is the user's choice in this project or the default."""
-        return agent == self.default_agent or agent in self.grants.given("agent", session_id)
+        return agent == self.default_agent or agent in self.grants.values("agent", session_id)
 
     def use(self, agent: str | None, model: ModelRef) -> None:
         """Record that the user chose a model in this project, and an agent, so that sessions may continue with them."""
-        new = [] if self.may_use(model) else [self.grants.made("model", model.id, None)]
+        new = [] if self.may_use(model) else [self.grants.new_grant("model", model.id, None)]
         if agent is not None and not self.may_answer(agent):
-            new.append(self.grants.made("agent", agent, None))
+            new.append(self.grants.new_grant("agent", agent, None))
         if new:
             self.grants.add(*new)
 
@@ -286,13 +286,14 @@ class EffectiveRules:
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
-        above = [rule for one in list(self.line(session))[1:] for rule in self.held_rules(one)]
+        parents = list(self.line(session))[1:]
+        of_parents = [rule for parent in parents for rule in self.held_rules(parent)]
         mode = ANSWERS[self.mode_of(session)]
-        return (*mode, *self.granted(), *self.approvals.rules(), *above)
+        return (*mode, *self.granted(), *self.approvals.rules(), *of_parents)
 
     def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
         """Yield a session, its parent, and so on up."""
-        for _ in range(NESTED):
+        for _ in range(MAX_NESTING):
             if session is None:
                 return
             yield session

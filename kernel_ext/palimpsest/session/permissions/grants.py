@@ -1,11 +1,11 @@
-"""Store what the user allowed in one project, in the user's own folder: the project itself grants nothing.
+"""Store the user's permission grants for one project, in the user's own folder: the project itself grants nothing.
 
-What a log, an index or a file in the project says is only history. Grants are stored in
+Grants in a log, an index or a file of the project are only history. Grants are stored in
 ``<state>/palimpsest/grants``, in a file named after the project's real path and also bound to the
 project's own number, so neither a copy nor another project at the same path has any of
 them. Where that folder cannot be written or trusted, grants last until this kernel ends.
 
-Where a project was moved, the grants from its old path are offered to be kept, once. The project's number
+Where a project was moved, the user is asked once whether to keep the grants of its old path. The project's number
 shows that it is the same project, but anybody with a copy knows that number. So no grant is carried over without
 a question that names all of them, and where the old path still exists this project is a copy.
 
@@ -49,7 +49,7 @@ except ImportError:  # Windows: there, atomic replacement is the only protection
     fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
-LARGEST_FILE = 10_000_000
+MAX_FILE_BYTES = 10_000_000
 BROKEN = (
     "What you allowed in this project could not be read from {path} ({reason}), so it is asked again; "
     "the file is kept, and set aside when the next answer is written."
@@ -60,7 +60,7 @@ Change = Callable[[Sequence["Grant"]], Sequence["Grant"]]
 
 MOST_GRANT_FILES = 2_000
 MOST_NAMED = 20
-"""The question names each grant that would be carried over; further ones are left behind."""
+"""Maximum number of grants that are carried over, each named in the question."""
 MOVED = "moved"
 MOVE_QUESTION = "This project moved here from {before}. Keep what you allowed there: {names}?"
 MOVE_LEFT = " ({count} more are left behind.)"
@@ -79,17 +79,16 @@ class Grant:
     at: int = 0
     """Milliseconds since 1970."""
 
-    def same(self, other: "Grant") -> bool:
-        """Return whether another grant allows the same, whoever gave it and when."""
+    def is_same_as(self, other: "Grant") -> bool:
+        """Return whether another grant allows the same, apart from author and time."""
         return (self.key, self.value, self.session) == (other.key, other.value, other.session)
 
 
 class Grants:
     """The grants of one project.
 
-    Responsibilities: read what the user allowed, whichever kernel wrote it; write atomically, one
-    kernel at a time; continue in memory while that is not possible, report it in one sentence, and write it as soon as it
-    is possible again.
+    Responsibilities: read the grants that any kernel wrote; write atomically, one kernel at a time; while writing is
+    not possible, continue in memory, report it in one sentence, and write as soon as it is possible again.
     """
 
     def __init__(
@@ -106,70 +105,75 @@ class Grants:
         self.folder = folder or state_folder() / "grants"
         self._path = grants_file(self.folder, self.project) if self.project is not None else None
         self._lock = threading.RLock()
-        self._seen: tuple[object, ...] | None = None
-        self._kept: tuple[Grant, ...] = ()
-        self._is_here = False
+        self._signature: tuple[object, ...] | None = None
+        self._stored: tuple[Grant, ...] = ()
+        self._has_file = False
         self._lent: tuple[Grant, ...] = ()
         self._in_memory = self._path is None or number is None
-        self._waiting: list[Change] = []
-        """Changes that the disk refused, in their order; each is tried again with whatever is asked or changed next."""
+        self._unwritten_changes: list[Change] = []
+        """Changes that the disk refused, in their order; they are tried again at the next read or change."""
         self.problem = ""
         """Why the stored grants are not used, or no longer stored; empty where nothing is wrong."""
 
     def list(self, session: str | None = None, key: str | None = None) -> tuple[Grant, ...]:
-        """Return the grants of a session (None: of the whole project), those of this kernel only first."""
+        """Return the grants of a session (None: of the whole project); those that end with this kernel come first."""
         with self._lock:
-            self._read()
+            self._refresh()
             return tuple(
-                one
-                for one in (*self._lent, *self._kept)
-                if one.session == session and key in (None, one.key)
+                grant
+                for grant in (*self._lent, *self._stored)
+                if grant.session == session and key in (None, grant.key)
             )
 
-    def given(self, key: str, session: str | None) -> tuple[Any, ...]:
+    def values(self, key: str, session: str | None) -> tuple[Any, ...]:
         """Return the values that were granted under a key, for the whole project or for this session."""
         with self._lock:
-            self._read()
-            grants = (*self._lent, *self._kept)
+            self._refresh()
+            grants = (*self._lent, *self._stored)
             return tuple(
-                one.value for one in grants if one.key == key and one.session in (None, session)
+                grant.value
+                for grant in grants
+                if grant.key == key and grant.session in (None, session)
             )
 
-    def newest(self, session: str, key: str) -> Any:
+    def newest_value(self, session: str, key: str) -> Any:
         """Return the value that was granted last under a key; None where none was."""
-        found = self.list(session, key)
-        return found[-1].value if found else None
+        grants = self.list(session, key)
+        return grants[-1].value if grants else None
 
     @property
-    def is_kept(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether grants are stored for this project at this path, or cannot be stored at all."""
         with self._lock:
-            self._read()
-            return self._in_memory or self._is_here
+            self._refresh()
+            return self._in_memory or self._has_file
 
     def add(self, *new: Grant) -> None:
         """Add grants; one that is already given keeps its time and author."""
         self._change(
-            lambda kept: [*kept, *(n for n in new if not any(n.same(one) for one in kept))],
+            lambda stored: [
+                *stored,
+                *(n for n in new if not any(n.is_same_as(grant) for grant in stored)),
+            ],
         )
 
     def put(self, key: str, value: Any, session: str) -> None:
         """Grant a value in one session, replacing what was granted there under this key."""
-        made = self.made(key, value, session)
-        self._change(lambda kept: [*(k for k in kept if not _is(k, session, key)), made])
+        grant = self.new_grant(key, value, session)
+        self._change(lambda stored: [*(k for k in stored if not _is_under(k, session, key)), grant])
 
     def drop(self, session: str | None, key: str | None = None, value: Any = None) -> bool:
         """Remove grants: all of a session, all under a key, or one value; returns whether stored ones were removed."""
 
-        def gone(one: Grant) -> bool:
-            return _is(one, session, key) and value in (None, one.value)
+        def is_removed(grant: Grant) -> bool:
+            return _is_under(grant, session, key) and value in (None, grant.value)
 
         with self._lock:
-            self._read()
-            self._lent = tuple(one for one in self._lent if not gone(one))
-            if not any(gone(one) for one in self._kept):
+            self._refresh()
+            self._lent = tuple(grant for grant in self._lent if not is_removed(grant))
+            if not any(is_removed(grant) for grant in self._stored):
                 return False
-            self._change(lambda kept: [one for one in kept if not gone(one)])
+            self._change(lambda stored: [grant for grant in stored if not is_removed(grant)])
             return True
 
     def lend(self, *new: Grant) -> None:
@@ -177,13 +181,13 @@ class Grants:
         with self._lock:
             self._lent += new
 
-    def made(self, key: str, value: Any, session: str | None) -> Grant:
+    def new_grant(self, key: str, value: Any, session: str | None) -> Grant:
         """Return a grant with this user and the present time."""
         return Grant(key, value, session, self.by, time.time_ns() // 1_000_000)
 
     def replace(self, grants: Sequence[Grant]) -> None:
         """Replace all grants, such as with those carried over from the path where the project was before."""
-        self._change(lambda _kept: grants)
+        self._change(lambda _stored: grants)
 
     # Storage
 
@@ -191,74 +195,76 @@ class Grants:
         """Apply a change to the newest stored grants, which another kernel may have written, and write all."""
         with self._lock:
             if self._in_memory:
-                self._kept = tuple(change(self._kept))
+                self._stored = tuple(change(self._stored))
             else:
-                self._waiting.append(change)
-                self._write_waiting()
+                self._unwritten_changes.append(change)
+                self._write_changes()
 
-    def _write_waiting(self) -> None:
-        """Write the changes that wait; where the disk refuses, they hold in this kernel and go on waiting."""
+    def _write_changes(self) -> None:
+        """Write the unwritten changes; where the disk refuses, they hold in this kernel and are tried again later."""
         try:
             self._write()
         except OSError as error:
             why = disk_reason(error)
-            named = f"{why[0].lower()}{why[1:]}: {error.filename or self._path} cannot be written"
-            reason = named if error.errno else error.strerror or str(error)
+            with_path = (
+                f"{why[0].lower()}{why[1:]}: {error.filename or self._path} cannot be written"
+            )
+            reason = with_path if error.errno else error.strerror or str(error)
             self._load()
-            self._kept = self._changed()
-            self._seen = None
+            self._stored = self._with_unwritten_changes()
+            self._signature = None
             self.problem = UNWRITTEN.format(reason=reason)
         else:
-            self._waiting.clear()
+            self._unwritten_changes.clear()
 
-    def _changed(self) -> tuple[Grant, ...]:
-        """Return the grants as read, with the changes that wait."""
-        kept = self._kept
-        for change in self._waiting:
-            kept = tuple(change(kept))
-        return kept
+    def _with_unwritten_changes(self) -> tuple[Grant, ...]:
+        """Return the grants as read, with the unwritten changes applied."""
+        grants = self._stored
+        for change in self._unwritten_changes:
+            grants = tuple(change(grants))
+        return grants
 
     @property
     def unwritten(self) -> str:
         """Why the newest changes hold only until this kernel ends, in one sentence; empty where all are stored."""
         with self._lock:
-            self._read()
-            return self.problem if self._waiting else ""
+            self._refresh()
+            return self.problem if self._unwritten_changes else ""
 
     def _write(self) -> None:
         path, number = self._path, self.number
         assert path is not None
         assert number is not None
-        made = number.make()
+        project_number = number.make()
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
         # The parent folder is checked too: a user who can write there could replace this folder.
         for folder in (self.folder, self.folder.parent):
             if reason := state_folder_problem(folder, self.project):
                 raise OSError(0, reason)
-        with alone(path):
-            self._seen = None
+        with locked_file(path):
+            self._signature = None
             self.problem = ""
             self._load()
             if self.problem:
-                path.rename(_aside(path))
+                path.rename(_unused_name(path))
                 self.problem = ""
-            kept = self._changed()
+            grants = self._with_unwritten_changes()
             data = {
                 "version": VERSION,
                 "project": str(self.project),
-                "number": made,
-                "grants": [_record(one, str(self.project)) for one in kept],
+                "number": project_number,
+                "grants": [_record(grant, str(self.project)) for grant in grants],
             }
             write_atomically(path, json.dumps(data, indent=1).encode())
-            self._seen = None
+            self._signature = None
             self._load()
 
-    def _read(self) -> None:
-        """Read the file if it changed since it was read last; what waits is written first."""
-        if self._waiting:
-            self._write_waiting()
-        if not self._waiting:
+    def _refresh(self) -> None:
+        """Read the file if it changed since the last read; unwritten changes are written first."""
+        if self._unwritten_changes:
+            self._write_changes()
+        if not self._unwritten_changes:
             self._load()
 
     def _load(self) -> None:
@@ -267,22 +273,22 @@ class Grants:
             return
         try:
             status = path.stat()
-            known = number.known()
-            seen = (status.st_mtime_ns, status.st_size, status.st_ino, known)
-            if seen == self._seen:
+            project_number = number.known()
+            signature = (status.st_mtime_ns, status.st_size, status.st_ino, project_number)
+            if signature == self._signature:
                 return
-            self._kept, self.problem = (), ""
-            found = _read_kept(path, self.project, known)
-            self._kept, self._is_here = found or (), found is not None
-            self._seen = seen
+            self._stored, self.problem = (), ""
+            grants = _read_stored(path, self.project, project_number)
+            self._stored, self._has_file = grants or (), grants is not None
+            self._signature = signature
         except FileNotFoundError:
-            self._kept, self.problem, self._seen = (), "", None
-            self._is_here = False
+            self._stored, self.problem, self._signature = (), "", None
+            self._has_file = False
         except UntrustedGrantsError as error:
-            self._kept, self._seen = (), None
+            self._stored, self._signature = (), None
             self.problem = f"{error}; what you allowed before is asked again."
         except (OSError, ValueError) as error:
-            self._kept, self._seen = (), None
+            self._stored, self._signature = (), None
             reason = getattr(error, "strerror", None) or str(error)
             self.problem = BROKEN.format(path=path, reason=reason)
 
@@ -296,7 +302,7 @@ def grants_file(folder: Path, project: Path) -> Path:
     return folder / f"{hashlib.sha256(os.fsencode(project)).hexdigest()}.json"
 
 
-def _read_kept(path: Path, project: Path | None, number: str) -> tuple[Grant, ...] | None:
+def _read_stored(path: Path, project: Path | None, number: str) -> tuple[Grant, ...] | None:
     """Return the grants of a file if it is about this project; None where it is about another one."""
     data = read_grants(path, project)
     if not number or data.get("number") != number or data.get("project") != str(project):
@@ -313,8 +319,8 @@ def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
     with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
         if reason := distrusted_status(os.fstat(file.fileno()), path):
             raise UntrustedGrantsError(reason)
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
         raise ValueError("it is larger than 10 MB")
     try:
         data = json.loads(content)
@@ -326,39 +332,39 @@ def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
 
 
 def grants_of(data: dict[str, Any]) -> tuple[Grant, ...]:
-    """Return the grants in a file's data, for whatever project it names."""
+    """Return the grants in a file's data for the project that the data names."""
     return tuple(_grants(data, str(data.get("project"))))
 
 
 def _grants(data: dict[str, Any], project: str) -> Iterator[Grant]:
-    for one in data["grants"]:
-        if not isinstance(one, dict) or one.get("project") != project:
+    for entry in data["grants"]:
+        if not isinstance(entry, dict) or entry.get("project") != project:
             continue
-        key, session, at = one.get("key"), one.get("session"), one.get("at")
+        key, session, at = entry.get("key"), entry.get("session"), entry.get("at")
         if isinstance(key, str) and (session is None or isinstance(session, str)):
             moment = at if isinstance(at, int) else 0
-            yield Grant(key, one.get("value"), session, str(one.get("by") or ""), moment)
+            yield Grant(key, entry.get("value"), session, str(entry.get("by") or ""), moment)
 
 
-def _record(one: Grant, project: str) -> dict[str, Any]:
-    named = {"project": project, "session": one.session, "key": one.key, "value": one.value}
-    return named | {"by": one.by, "at": one.at}
+def _record(grant: Grant, project: str) -> dict[str, Any]:
+    where = {"project": project, "session": grant.session}
+    return where | {"key": grant.key, "value": grant.value, "by": grant.by, "at": grant.at}
 
 
-def _is(one: Grant, session: str | None, key: str | None) -> bool:
-    return one.session == session and key in (None, one.key)
+def _is_under(grant: Grant, session: str | None, key: str | None) -> bool:
+    return grant.session == session and key in (None, grant.key)
 
 
-def _aside(path: Path) -> Path:
+def _unused_name(path: Path) -> Path:
     """Return an unused name to which an unreadable file is renamed."""
     number = 1
-    while (found := path.with_name(f"{path.name}.broken-{number}")).exists():
+    while (unused := path.with_name(f"{path.name}.broken-{number}")).exists():
         number += 1
-    return found
+    return unused
 
 
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
+def locked_file(path: Path) -> Iterator[None]:
     """Hold a lock file, so that other kernels do not write meanwhile."""
     lock = path.with_name(f".{path.name}.lock")
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
@@ -381,51 +387,51 @@ class ProjectMove:
     @property
     def question(self) -> str:
         """The question for the user, with the old path and the grants."""
-        names = [grant_text(one) for one in self.grants[:MOST_NAMED]]
-        said = MOVE_QUESTION.format(before=one_line(str(self.before), 200), names="; ".join(names))
+        names = [grant_text(grant) for grant in self.grants[:MOST_NAMED]]
+        text = MOVE_QUESTION.format(before=one_line(str(self.before), 200), names="; ".join(names))
         left = len(self.grants) - MOST_NAMED
-        return said + (MOVE_LEFT.format(count=left) if left > 0 else "")
+        return text + (MOVE_LEFT.format(count=left) if left > 0 else "")
 
 
 class ProjectMoveWatch:
-    """Finds out whether the project of this kernel was moved, until the user has decided about it."""
+    """Detects that the project of this kernel was moved, until the user has decided about its grants."""
 
     def __init__(self, grants: Grants) -> None:
         self.asking = asyncio.Lock()
-        """When several sessions continue at once, the first asks for all."""
+        """Held while one session asks, so that of several that continue at once only the first asks."""
         self._grants = grants
-        self._looked = False
-        self._found: ProjectMove | None = None
+        self._is_searched = False
+        self._move: ProjectMove | None = None
 
-    async def found(self) -> ProjectMove | None:
+    async def undecided_move(self) -> ProjectMove | None:
         """Return the move that the user has not decided about yet; None where there is none."""
-        if not self._looked:
-            self._looked = True
-            self._found = await off_loop(functools.partial(find_move, self._grants))
-        return self._found
+        if not self._is_searched:
+            self._is_searched = True
+            self._move = await off_loop(functools.partial(find_move, self._grants))
+        return self._move
 
-    def settle(self, reply: Reply) -> bool:
+    def apply_reply(self, reply: Reply) -> bool:
         """Apply the user's answer; returns whether grants were carried over."""
-        move, self._found = self._found, None
+        move, self._move = self._move, None
         if move is None or reply.by == "headless":
             return False  # not decided: the next kernel asks again
-        kept = move.grants[:MOST_NAMED] if reply.answer != "reject" else ()
-        self._grants.replace(kept)
-        if kept and not self._grants.problem:
+        carried_over = move.grants[:MOST_NAMED] if reply.answer != "reject" else ()
+        self._grants.replace(carried_over)
+        if carried_over and not self._grants.problem:
             with suppress(OSError):
                 move.file.unlink()
-        return bool(kept)
+        return bool(carried_over)
 
 
 def find_move(grants: Grants) -> ProjectMove | None:
     """Find grants given to this very project at a path that no longer exists."""
     here, number = grants.project, grants.number
-    if here is None or number is None or grants.is_kept:
+    if here is None or number is None or grants.is_settled:
         return None
     with suppress(OSError):
         for file in sorted(grants.folder.glob("*.json"))[:MOST_GRANT_FILES]:
-            known = number.known()
-            move = _move(file, here, known) if known else None
+            project_number = number.known()
+            move = _move(file, here, project_number) if project_number else None
             if move is not None:
                 return move
     return None
@@ -437,24 +443,24 @@ def _move(file: Path, here: Path, known: str) -> ProjectMove | None:
     except (OSError, ValueError, UntrustedGrantsError):
         return None
     before = Path(str(data.get("project")))
-    is_it = data.get("number") == known and file.name == grants_file(file.parent, before).name
-    if not is_it or before == here or os.path.lexists(before):
+    is_same = data.get("number") == known and file.name == grants_file(file.parent, before).name
+    if not is_same or before == here or os.path.lexists(before):
         return None
-    found = tuple(one for one in grants_of(data) if grant_text(one))
-    return ProjectMove(before, file, found) if found else None
+    grants = tuple(grant for grant in grants_of(data) if grant_text(grant))
+    return ProjectMove(before, file, grants) if grants else None
 
 
-def grant_text(one: Grant) -> str:
+def grant_text(grant: Grant) -> str:
     """Return a short text for a grant; empty for one that allows nothing."""
-    where = " in one session" if one.session is not None else ""
-    match one.key:
+    where = " in one session" if grant.session is not None else ""
+    match grant.key:
         case "allow":
-            rules = granted_rules([one.value])
+            rules = granted_rules([grant.value])
             words = [f"{rule.permission}: {rule.pattern}" for rule in rules]
         case "mode" | "model" | "agent":
-            words = [f"{one.key} {one.value}"]
+            words = [f"{grant.key} {grant.value}"]
         case "budget":
-            budget = granted_budget(one.value)
+            budget = granted_budget(grant.value)
             words = [f"spending limit {budget_text(budget)}"] if budget is not None else []
         case _:
             words = []

@@ -18,23 +18,23 @@ from palimpsest.transcript.values import Rule
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
 MOST_MODELS = 5
 """Maximum number of models of unknown price that are named with a limit."""
-SMALLEST, LARGEST = 1e-6, 1e15
+MIN_LIMIT, MAX_LIMIT = 1e-6, 1e15
 """In dollars or tokens; a limit outside of these is damaged data."""
 
-RULED = "ruled"
+HAS_OWN_RULES = "ruled"
 """Key in the metadata of a session that was created with its own permission rules."""
 
 
 def asking_rules_of(session: SessionInfo | None) -> Rules:
     """Return the ``ask`` rules of a session that was created with its own permission rules."""
-    if session is None or not (session.metadata or {}).get(RULED):
+    if session is None or not (session.metadata or {}).get(HAS_OWN_RULES):
         return ()
-    return tuple(one for one in session.permission if one.action == "ask")
+    return tuple(rule for rule in session.permission if rule.action == "ask")
 
 
 def held_rules(session: SessionInfo, granted: Rules) -> Rules:
     """Return the rules of a record that apply: those that were granted, and all that allow nothing."""
-    return tuple(one for one in session.permission if one.action != "allow" or one in granted)
+    return tuple(rule for rule in session.permission if rule.action != "allow" or rule in granted)
 
 
 def held_mode(session: SessionInfo, configured: Mode, granted: Any) -> Mode | None:
@@ -55,7 +55,7 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
         return configured
     given = granted_budget(granted)
     if claimed.own:
-        base = _own(claimed, configured, given)
+        base = _allowed_own_budget(claimed, configured, given)
     elif _amounts(claimed) == _amounts(configured):
         base = configured
     else:
@@ -63,11 +63,11 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
     same = given is not None and (*_amounts(given), given.own) == (*_amounts(base), base.own)
     if not same or given is None:
         return base
-    tokens = _until(claimed.tokens_until, given.tokens_until)
+    tokens = _smaller_limit(claimed.tokens_until, given.tokens_until)
     update = {
-        "usd_until": _until(claimed.usd_until, given.usd_until),
-        "tokens_until": _whole(tokens),
-        "unpriced": tuple(one for one in claimed.unpriced if one in given.unpriced),
+        "usd_until": _smaller_limit(claimed.usd_until, given.usd_until),
+        "tokens_until": _as_int(tokens),
+        "unpriced": tuple(model for model in claimed.unpriced if model in given.unpriced),
     }
     return base.model_copy(update=update)
 
@@ -82,13 +82,13 @@ def granted_budget(value: Any) -> Budget | None:
 
 def granted_rules(values: Iterable[Any]) -> Rules:
     """Return granted values as ``allow`` rules, without those that are invalid."""
-    found = []
-    for one in values:
-        if isinstance(one, dict) and isinstance(one.get("permission"), str):
-            pattern = one.get("pattern")
+    rules = []
+    for entry in values:
+        if isinstance(entry, dict) and isinstance(entry.get("permission"), str):
+            pattern = entry.get("pattern")
             if isinstance(pattern, str):
-                found.append(Rule(permission=one["permission"], pattern=pattern, action="allow"))
-    return tuple(found)
+                rules.append(Rule(permission=entry["permission"], pattern=pattern, action="allow"))
+    return tuple(rules)
 
 
 def rule_as_dict(rule: Rule) -> dict[str, str]:
@@ -106,15 +106,15 @@ def budget_text(budget: Budget) -> str:
     return " and ".join(words) or "none"
 
 
-def with_claims_again(session: SessionInfo) -> SessionInfo:
-    """Return a record with all that it claims, including what was withheld before."""
+def with_all_claims(session: SessionInfo) -> SessionInfo:
+    """Return a record with all of its claims restored, including those that were withheld."""
     claims = session.claimed
     if claims is None:
         return session
-    more = tuple(one for one in claims.permission if one not in session.permission)
+    more = tuple(rule for rule in claims.permission if rule not in session.permission)
     changed: dict[str, Any] = {"permission": (*session.permission, *more), "claimed": None}
-    is_tight = session.mode_own and FREEDOM[_mode(session.mode) or "ask"] <= FREEDOM["ask"]
-    if claims.mode is not None and not is_tight:
+    is_restricted = session.mode_own and FREEDOM[_mode(session.mode) or "ask"] <= FREEDOM["ask"]
+    if claims.mode is not None and not is_restricted:
         changed |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None and not (session.budget is not None and session.budget.own):
         changed["budget"] = claims.budget
@@ -134,13 +134,13 @@ def without_claims(session: SessionInfo, *names: str) -> SessionInfo:
     return session.model_copy(update={"claimed": claims if claims != empty else None})
 
 
-def larger_spending(one: Spent, other: Spent) -> Spent:
+def larger_spending(first: Spent, other: Spent) -> Spent:
     """Return the larger of two spending records, value by value."""
-    known = [cost for cost in (one.cost, other.cost) if cost is not None]
+    costs = [cost for cost in (first.cost, other.cost) if cost is not None]
     return Spent(
-        cost=max(known) if known else None,
-        tokens=one.tokens if one.all_tokens >= other.all_tokens else other.tokens,
-        unpriced=max(one.unpriced, other.unpriced),
+        cost=max(costs) if costs else None,
+        tokens=first.tokens if first.all_tokens >= other.all_tokens else other.tokens,
+        unpriced=max(first.unpriced, other.unpriced),
     )
 
 
@@ -148,15 +148,15 @@ def _mode(word: Any) -> Mode | None:
     return next((mode for mode in MODES if mode == word), None)
 
 
-def _own(claimed: Budget, configured: Budget, given: Budget | None) -> Budget:
+def _allowed_own_budget(claimed: Budget, configured: Budget, given: Budget | None) -> Budget:
     usd = _limit(claimed.usd)
     tokens = _limit(claimed.tokens)
     if given is not None and given.own and _amounts(given) == (usd, tokens):
-        return Budget(usd=usd, tokens=_whole(tokens), own=True)
-    least = (_least(usd, configured.usd), _least(tokens, configured.tokens))
+        return Budget(usd=usd, tokens=_as_int(tokens), own=True)
+    least = (_smaller_amount(usd, configured.usd), _smaller_amount(tokens, configured.tokens))
     if least == _amounts(configured):
         return configured
-    return Budget(usd=least[0], tokens=_whole(least[1]), own=True)
+    return Budget(usd=least[0], tokens=_as_int(least[1]), own=True)
 
 
 def _amounts(budget: Budget) -> tuple[float | None, float | None]:
@@ -164,18 +164,18 @@ def _amounts(budget: Budget) -> tuple[float | None, float | None]:
 
 
 def _limit(amount: float | None) -> float | None:
-    return amount if amount is not None and SMALLEST <= amount <= LARGEST else None
+    return amount if amount is not None and MIN_LIMIT <= amount <= MAX_LIMIT else None
 
 
-def _least(one: float | None, other: float | None) -> float | None:
-    known = [amount for amount in (one, other) if amount is not None]
-    return min(known) if known else None
+def _smaller_amount(first: float | None, other: float | None) -> float | None:
+    amounts = [amount for amount in (first, other) if amount is not None]
+    return min(amounts) if amounts else None
 
 
-def _until(claimed: float | None, given: float | None) -> float | None:
+def _smaller_limit(claimed: float | None, given: float | None) -> float | None:
     claimed = _limit(claimed)
     return None if claimed is None or given is None else min(claimed, given)
 
 
-def _whole(amount: float | None) -> int | None:
+def _as_int(amount: float | None) -> int | None:
     return None if amount is None else int(amount)

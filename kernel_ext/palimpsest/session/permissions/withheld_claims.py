@@ -1,13 +1,14 @@
 """Reduce a session's record to the permissions that apply here when it is opened, and name those withheld.
 
-So every view shows what applies, whatever the journal claimed. What was withheld stays in the record
-as a claim, which ``%agent trust session`` can grant. Border: works on values and grants; the workspace
+So every view shows the permissions that apply, not those that the journal claims. A withheld permission stays in
+the record as a claim, which ``%agent trust session`` can grant. Border: works on values and grants; the workspace
 journals the result.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
+from palimpsest.render.content.phrases import first_names
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import (
@@ -15,7 +16,7 @@ from palimpsest.session.permissions.recorded_claims import (
     granted_rules,
     larger_spending,
     rule_as_dict,
-    with_claims_again,
+    with_all_claims,
 )
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import MessageInfo
@@ -35,7 +36,7 @@ WITHHELD = (
 )
 
 
-def with_rights_that_hold(
+def with_granted_rights(
     session: SessionInfo,
     effective_rules: EffectiveRules,
     infos: Iterable[MessageInfo],
@@ -43,9 +44,9 @@ def with_rights_that_hold(
 ) -> SessionInfo:
     """Return the record of a session that is opened, with the rights that apply and the claims withheld.
 
-    ``infos`` are those of its answers, and ``counted`` is what answers that are not among them report to have cost.
+    ``infos`` are the records of its answers; ``counted`` is the reported spending of answers that are not among them.
     """
-    whole = with_claims_again(session)
+    whole = with_all_claims(session)
     rules = effective_rules.held_rules(whole)
     mode = effective_rules.own_mode(whole)
     budget = effective_rules.own_budget(whole)
@@ -53,10 +54,10 @@ def with_rights_that_hold(
     may_answer = whole.agent is None or effective_rules.may_answer(whole.agent, whole.id)
     before = session.claimed or Claims()
     claims = Claims(
-        permission=tuple(one for one in whole.permission if one not in rules),
+        permission=tuple(rule for rule in whole.permission if rule not in rules),
         mode=whole.mode if whole.mode_own and mode != whole.mode else None,
         budget=whole.budget
-        if _loosens(whole.budget, budget, effective_rules.budget)
+        if _claims_more(whole.budget, budget, effective_rules.budget)
         else (before.budget if before.budget != whole.budget else None),
         model=None if is_usable else whole.model,
         agent=None if may_answer else whole.agent,
@@ -78,13 +79,11 @@ def with_rights_that_hold(
 
 
 def withheld_text(session: SessionInfo) -> str:
-    """Return one sentence that names what was withheld; empty where nothing was, or nothing can be asked anyway."""
+    """Return one sentence that names the withheld claims; empty where there are none, or the session is read-only."""
     names = [] if session.read_only else claimed_names(session.claimed)
     if not names:
         return ""
-    named = ", ".join(names[:MOST_NAMED])
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return WITHHELD.format(names=named + more)
+    return WITHHELD.format(names=first_names(names, MOST_NAMED))
 
 
 def is_named_whole(session: SessionInfo | None) -> bool:
@@ -97,7 +96,7 @@ def claimed_names(claims: Claims | None) -> list[str]:
     if claims is None:
         return []
     names = [f"mode {one_line(claims.mode, 40)}"] if claims.mode is not None else []
-    names += [one_line(f"{one.permission}: {one.pattern}", 120) for one in claims.permission]
+    names += [one_line(f"{rule.permission}: {rule.pattern}", 120) for rule in claims.permission]
     if claims.budget is not None:
         names.append(f"spending limit {budget_text(claims.budget)}")
     if claims.model is not None:
@@ -113,7 +112,7 @@ def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> Sessi
     if claims is None:
         return session
     grants = effective_rules.grants
-    allowed: Rules = granted_rules(rule_as_dict(one) for one in claims.permission)
+    allowed: Rules = granted_rules(rule_as_dict(rule) for rule in claims.permission)
     effective_rules.approvals.add_to(allowed, session.id)
     if claims.mode is not None and not effective_rules.mode_fixed:
         grants.put("mode", claims.mode, session.id)
@@ -128,12 +127,12 @@ def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> Sessi
         changed |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None:
         changed["budget"] = claims.budget
-    return with_rights_that_hold(session.model_copy(update=changed), effective_rules, ())
+    return with_granted_rights(session.model_copy(update=changed), effective_rules, ())
 
 
-def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
-    """Return whether a limit claims more than what applies; one from an older configuration does not count."""
-    if claimed is None or claimed == held:
+def _claims_more(claimed: Budget | None, applied: Budget, configured: Budget) -> bool:
+    """Return whether a limit claims more than what applies; a limit from an older configuration does not count."""
+    if claimed is None or claimed == applied:
         return False
     is_current = (claimed.usd, claimed.tokens) == (configured.usd, configured.tokens)
     return claimed.own or is_current

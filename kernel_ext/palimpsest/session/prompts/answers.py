@@ -1,8 +1,7 @@
 """Journal a prompt's options, validate the format of a structured answer, and collect a turn's answer.
 
 Border: reads messages, runs nothing; the runner decides when. A format is a JSON schema, or a pydantic
-model that has one; it is journaled with the prompt in OpenCode's form: ``type``, ``schema`` and
-``retryCount``.
+model; its schema is journaled with the prompt in OpenCode's form: ``type``, ``schema`` and ``retryCount``.
 """
 
 import threading
@@ -15,7 +14,7 @@ from pydantic import BaseModel, PydanticUserError, ValidationError
 from palimpsest.processor.tool_call_runner import no_more_threads
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.tools.calls.schema_validation import schema_problem
-from palimpsest.tools.registration.registry import EVERY
+from palimpsest.tools.registration.registry import ALL_OTHERS
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError, UserError
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -30,10 +29,10 @@ from palimpsest.transcript.parts import Attachment, StepFinishPart, TextPart
 from palimpsest.transcript.values import Usage
 
 JSON_SCHEMA = "json_schema"
-RETRIES = 1
-"""How often a model that answered with text is asked for a structured answer, where the prompt sets nothing."""
+DEFAULT_RETRIES = 1
+"""How often a model that answered with text is asked again for a structured answer, unless the prompt sets it."""
 MOST_RETRIES = 10
-WHAT = (
+FORMAT_FORMS = (
     "format is the JSON schema of an object, such as {'type': 'object', 'properties': {'rows': {'type': "
     "'integer'}}, 'required': ['rows']}, or a pydantic model"
 )
@@ -43,14 +42,14 @@ def format_of(given: Any) -> dict[str, Any] | None:
     """Return a format as it is journaled; raises UserError for an invalid one."""
     if given is None:
         return None
-    retries: Any = RETRIES
+    retries: Any = DEFAULT_RETRIES
     schema: Any = given
     if isinstance(given, type) and issubclass(given, BaseModel):
-        schema = _schema_of(given)
+        schema = _pydantic_schema(given)
     elif isinstance(given, Mapping) and given.get("type") == JSON_SCHEMA:
-        schema, retries = given.get("schema"), given.get("retryCount", RETRIES)
+        schema, retries = given.get("schema"), given.get("retryCount", DEFAULT_RETRIES)
     if not isinstance(schema, Mapping):
-        raise UserError(f"{WHAT}, not {given!r:.60}.")
+        raise UserError(f"{FORMAT_FORMS}, not {given!r:.60}.")
     if (
         isinstance(retries, bool)
         or not isinstance(retries, int)
@@ -59,12 +58,12 @@ def format_of(given: Any) -> dict[str, Any] | None:
         raise UserError(
             f"retryCount is a whole number from 0 to {MOST_RETRIES}, not {retries!r:.60}."
         )
-    schema = _at_the_root(schema)
-    _check(schema)
+    schema = _with_object_root(schema)
+    _check_schema(schema)
     return {"type": JSON_SCHEMA, "schema": dict(schema), "retryCount": retries}
 
 
-def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+def _pydantic_schema(model: type[BaseModel]) -> dict[str, Any]:
     try:
         return model.model_json_schema()
     except (PydanticUserError, ValueError, TypeError) as problem:
@@ -72,7 +71,7 @@ def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
         raise UserError(f"No JSON schema can be made of {model.__name__}: {first}") from None
 
 
-def _at_the_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_object_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a schema with its object at the root: pydantic's schema of a recursive model is a reference to itself."""
     reference, definitions = schema.get("$ref"), schema.get("$defs")
     if not isinstance(reference, str) or not isinstance(definitions, Mapping):
@@ -80,14 +79,14 @@ def _at_the_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     target = definitions.get(reference.removeprefix("#/$defs/"))
     if not isinstance(target, Mapping):
         return schema
-    return {**target, **{name: one for name, one in schema.items() if name != "$ref"}}
+    return {**target, **{name: value for name, value in schema.items() if name != "$ref"}}
 
 
-def _check(schema: Mapping[str, Any]) -> None:
+def _check_schema(schema: Mapping[str, Any]) -> None:
     if schema.get("type", "object") != "object" or not isinstance(
         schema.get("properties"), Mapping
     ):
-        raise UserError(f"{WHAT}; this one has no properties: {schema!r:.60}.")
+        raise UserError(f"{FORMAT_FORMS}; this one has no properties: {schema!r:.60}.")
     problem = schema_problem(schema)
     if problem:
         raise UserError(f"The format is no JSON schema: {problem}.")
@@ -101,7 +100,7 @@ def journaled_format(options: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
 
 
-UNSAID = "The provider ended the answer without saying why. Ask it to go on."
+NO_REASON_GIVEN = "The provider ended the answer without saying why. Ask it to go on."
 
 
 def journaled_options(options: PromptOptions) -> dict[str, Any]:
@@ -111,15 +110,15 @@ def journaled_options(options: PromptOptions) -> dict[str, Any]:
         "variant": options.variant,
         "agent": options.agent,
         "system": options.system,
-        "tools": _chosen(options.tools),
-        "files": [one.model_dump(mode="json") for one in options.files] or None,
+        "tools": _tool_choice(options.tools),
+        "files": [file.model_dump(mode="json") for file in options.files] or None,
         "format": format_of(options.format),
         "max_steps": options.max_steps,
     }
     return {key: value for key, value in chosen.items() if value is not None}
 
 
-def _chosen(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
+def _tool_choice(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
     """Return the choice of tools as JSON."""
     if tools is None:
         return None
@@ -128,13 +127,13 @@ def _chosen(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
 
 def files_of(options: Mapping[str, Any]) -> tuple[Attachment, ...]:
     """Return the files of a journaled prompt, without those that are invalid or stored elsewhere."""
-    found = options.get("files")
-    if not isinstance(found, list | tuple):
+    entries = options.get("files")
+    if not isinstance(entries, list | tuple):
         return ()
     files = []
-    for one in found:
+    for entry in entries:
         with suppress(ValidationError):
-            file = Attachment.model_validate(one)
+            file = Attachment.model_validate(entry)
             if file.url.startswith(("data:", "blob:")):
                 files.append(file)
     return tuple(files)
@@ -146,17 +145,22 @@ def tool_switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str,
         return None
     if isinstance(tools, Mapping):
         return dict(tools)
-    return {EVERY: False} | dict.fromkeys(tools, True)
+    return {ALL_OTHERS: False} | dict.fromkeys(tools, True)
 
 
 def collect_answer(
     session_id: str, messages: Messages, message_id: str, error: ErrorValue | None
 ) -> Answer:
     """Return the answer to a user message, from the assistant messages after it."""
-    said = answers_after(messages, message_id)
-    infos = [m.info for m in said if isinstance(m.info, AssistantMessage)]
-    costs = [part.cost for one in said for part in one.parts if isinstance(part, StepFinishPart)]
-    known = [cost for cost in costs if cost is not None]
+    answers = answers_after(messages, message_id)
+    infos = [m.info for m in answers if isinstance(m.info, AssistantMessage)]
+    costs = [
+        part.cost
+        for message in answers
+        for part in message.parts
+        if isinstance(part, StepFinishPart)
+    ]
+    known_costs = [cost for cost in costs if cost is not None]
     usage = Usage()
     for info in infos:
         usage = usage.plus(info.tokens)
@@ -166,28 +170,33 @@ def collect_answer(
         stop_reason_of_error(error) if error else "error"
     )
     if error is None:
-        error = _unsaid(by)
+        error = _error_of_stop(by)
     return Answer(
         session_id=session_id,
         turn_id=message_id,
-        messages=said,
-        text=text_of(said),
+        messages=answers,
+        text=text_of(answers),
         usage=usage,
-        cost=sum(known) if known and len(known) == len(costs) else None,
+        cost=sum(known_costs) if known_costs and len(known_costs) == len(costs) else None,
         steps=len(infos),
         error=error,
         stopped_by=by,
         structured=next(
-            (one.structured for one in reversed(infos) if isinstance(one.structured, dict)), None
+            (
+                answer_info.structured
+                for answer_info in reversed(infos)
+                if isinstance(answer_info.structured, dict)
+            ),
+            None,
         ),
     )
 
 
-def _unsaid(by: StoppedBy) -> ErrorValue | None:
+def _error_of_stop(by: StoppedBy) -> ErrorValue | None:
     """Return an error for a turn that failed without an error in any message."""
     match by:
         case "error":
-            return UnknownError(message=UNSAID, explained=True)
+            return UnknownError(message=NO_REASON_GIVEN, explained=True)
         case "cancelled" | "interrupted":
             return AbortedError()
         case _:
@@ -196,7 +205,7 @@ def _unsaid(by: StoppedBy) -> ErrorValue | None:
 
 def answers_after(messages: Messages, message_id: str) -> Messages:
     """Return the assistant messages after a message."""
-    # From the end: a session may be long, and mostly the newest turn is asked for.
+    # From the end: a session may be long, and callers mostly ask for the newest turn.
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].info.id == message_id:
             later = messages[place + 1 :]
@@ -205,14 +214,14 @@ def answers_after(messages: Messages, message_id: str) -> Messages:
 
 
 def text_of(messages: Messages) -> str:
-    """Return the text of the last message; a summary's only if it is good and there is no other message."""
+    """Return the text of the last message; that of a summary only if it succeeded and there is no other message."""
     good = [message for message in messages if getattr(message.info, "error", None) is None]
-    said = [message for message in messages if not is_summary(message)] or good
-    if not said:
+    answers = [message for message in messages if not is_summary(message)] or good
+    if not answers:
         return ""
     return "\n\n".join(
         part.text
-        for part in said[-1].parts
+        for part in answers[-1].parts
         if isinstance(part, TextPart)
         and part.text
         and not part.ignored
@@ -234,7 +243,7 @@ def newest_turn(messages: Messages) -> str:
 
 
 def ends_runner(broken: Exception) -> bool:
-    """Return whether an exception was raised because the interpreter shuts down and starts no more threads."""
+    """Return whether an exception was raised because the interpreter shuts down and can start no threads."""
     return no_more_threads(broken) or not threading.main_thread().is_alive()
 
 

@@ -1,8 +1,8 @@
-"""Keep variables from the agent whose names the setting ``hidden_variables`` lists.
+"""Hide variables from the agent by the name patterns of the setting ``hidden_variables``.
 
-Border: wraps what reads the user's variables, so that lists, descriptions, mentions and completions all
-pass here. A hidden variable is not told, not offered and not described; what the agent's own Python may
-read is a matter of permissions, since it asks.
+Border: wraps the readers of the user's variables, so that lists, descriptions, mentions and completions all
+pass here. A hidden variable is not shown, offered or described; permissions decide what the agent's own Python
+may read.
 """
 
 import re
@@ -22,11 +22,11 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 class HiddenVariable(UserError):
-    """A variable is kept from the agent by its name."""
+    """A variable is hidden from the agent by its name."""
 
 
 class HiddenNames:
-    """Tells by its name whether a variable is kept from the agent, and counts those that were."""
+    """Decides by its name whether a variable is hidden, and records the names that were left out."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = tuple(patterns)
@@ -34,50 +34,50 @@ class HiddenNames:
         """Names that were left out of the newest list of variables."""
 
     def __contains__(self, name: str) -> bool:
-        return any(fnmatchcase(name, one) for one in self._patterns)
+        return any(fnmatchcase(name, pattern) for pattern in self._patterns)
 
     def check(self, path: str) -> None:
-        """Raise HiddenVariable for a path with a name that is kept, wherever in the path it stands."""
+        """Raise HiddenVariable for a path in which any name is hidden."""
         for name in _NAME.findall(path):
             if name in self:
                 raise HiddenVariable(HIDDEN.format(name=name))
 
-    def shown(self, found: Sequence[VariableInfo]) -> list[VariableInfo]:
-        """Return the variables that are not kept, and note the others."""
-        self.left_out = frozenset(one.name for one in found if one.name in self)
-        return [one for one in found if one.name not in self]
+    def visible(self, variables: Sequence[VariableInfo]) -> list[VariableInfo]:
+        """Return the variables that are not hidden, and record the names of the others."""
+        self.left_out = frozenset(variable.name for variable in variables if variable.name in self)
+        return [variable for variable in variables if variable.name not in self]
 
 
 class HidingNamespace:
-    """Reads the user's variables without those that are kept from the agent (tools.tool.Namespace)."""
+    """Reads the user's variables without the hidden ones (tools.tool.Namespace)."""
 
     def __init__(self, inner: Namespace, hidden: HiddenNames) -> None:
         self._inner = inner
         self._hidden = hidden
 
     async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
-        """Return the descriptions of all variables that are not kept."""
-        named = frozenset(one for one in shown.named if one not in self._hidden)
-        return self._hidden.shown(await self._inner.list(replace(shown, named=named)))
+        """Return the descriptions of all variables that are not hidden."""
+        visible = frozenset(name for name in shown.named if name not in self._hidden)
+        return self._hidden.visible(await self._inner.list(replace(shown, named=visible)))
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
-        """Return a long description of one variable; raises HiddenVariable for one that is kept."""
+        """Return a long description of one variable; raises HiddenVariable for a hidden one."""
         self._hidden.check(name)
         return await self._inner.describe(name, max_chars)
 
 
 class HidingQuietNamespace(HidingNamespace):
-    """The same while a prompt is typed (session.interfaces.prompt_mentions.QuietNamespace)."""
+    """Hides the same variables while a prompt is typed (session.interfaces.prompt_mentions.QuietNamespace)."""
 
     def __init__(self, inner: QuietNamespace, hidden: HiddenNames) -> None:
         super().__init__(inner, hidden)
         self._quiet = inner
 
     def names(self) -> Sequence[tuple[str, str]]:
-        """Return name and brief description of each variable that is not kept."""
-        return [one for one in self._quiet.names() if one[0] not in self._hidden]
+        """Return name and brief description of each variable that is not hidden."""
+        return [entry for entry in self._quiet.names() if entry[0] not in self._hidden]
 
     def brief(self, path: str) -> str:
-        """Return type and shape of the value at a path; raises HiddenVariable for one that is kept."""
+        """Return type and shape of the value at a path; raises HiddenVariable for a hidden one."""
         self._hidden.check(path)
         return self._quiet.brief(path)

@@ -1,16 +1,16 @@
-"""Rank what a person may mean by the letters typed behind an at sign.
+"""Rank the names that the user may mean by the letters typed behind an at sign.
 
-Border: pure. The page ranks what it has with the same rule (``labextension/src/views/composer/mentions.ts``), and one
-table of cases is read by the tests of both.
+Border: pure. The page ranks its names by the same rule (``labextension/src/views/composer/mentions.ts``), and the
+tests of both read one table of cases.
 """
 
 from collections.abc import Sequence
 
 
 def ranked_matches(words: Sequence[str], typed: str) -> list[str]:
-    """Return the words that hold the typed letters in their order, each kind in the order given.
+    """Return the words that contain the typed letters in this order, best matches first.
 
-    First the very word, then those that begin with what was typed, then the others, whatever their case.
+    First an equal word, then words that begin with the typed letters, then the others, which match in any case.
     """
     ranked: tuple[list[str], ...] = ([], [], [])
     lower = typed.lower()
@@ -19,12 +19,12 @@ def ranked_matches(words: Sequence[str], typed: str) -> list[str]:
             ranked[0].append(word)
         elif word.startswith(typed):
             ranked[1].append(word)
-        elif _holds(word.lower(), lower):
+        elif _contains_in_order(word.lower(), lower):
             ranked[2].append(word)
-    return [word for one in ranked for word in one]
+    return [word for group in ranked for word in group]
 
 
-def _holds(word: str, letters: str) -> bool:
-    """Tell whether a word has these letters in this order, perhaps with others between them."""
+def _contains_in_order(word: str, letters: str) -> bool:
+    """Return whether a word has these letters in this order, perhaps with others between them."""
     rest = iter(word)
     return all(letter in rest for letter in letters)

@@ -1,7 +1,7 @@
-"""Attach what a prompt names of the notebook: a cell, an output, an error, a variable.
+"""Attach the cells, outputs, errors and variables of the notebook that a prompt names.
 
-Border: on the engine's loop, before the prompt's first request. Cells come from what the kernel recorded;
-variables are described on the main thread, and where that is busy the prompt goes without them.
+Border: on the engine's loop, before the prompt's first request. Cells come from the kernel's record of runs;
+variables are described on the main thread, and where that is busy the prompt is sent without them.
 """
 
 import ast
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from palimpsest.context.engine_text.mutated_names import parsed_cell
-from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted
+from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted_cell
 from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.hidden_variables import HiddenVariable
@@ -26,7 +26,7 @@ from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import NotebookPart, Part, TextPart
 
 MENTION_TOKENS = 3_000
-"""Limit of one cell that a prompt names: its ends are kept."""
+"""Limit of one cell that a prompt names; a longer cell loses its middle."""
 ERROR_TOKENS = 4_000
 """Limit of a failed cell that a prompt names: source and traceback."""
 VARIABLE_CHARS = 4_000
@@ -34,11 +34,11 @@ MOST_MENTIONS = 12
 MOST_VARIABLES = 20
 """Variables that are described with an error."""
 MOST_VERSIONS = 12
-LOOK_SECONDS = 5.0
-"""A kernel that is busy with the user's own code is not waited for longer."""
+VARIABLE_SECONDS = 5.0
+"""Timeout for describing variables in a kernel that runs the user's code."""
 
 ABOUT_ERROR = re.compile(r"\s*(?:fix|explain)\s+@error(?:\s+\d+)?\s*", re.IGNORECASE)
-"""A prompt that asks nothing without an error."""
+"""A prompt that makes no sense without an error."""
 NOTHING_FAILED = (
     "No cell{which} has failed since the agent was loaded, so there is nothing to mend, and nothing was sent. "
     "Run the cell again."
@@ -54,7 +54,7 @@ VARIABLE_HEAD = "The variable that the user names, {name}."
 UNKNOWN_CELL = "The user names @{what}, but no such cell ran since the agent was loaded."
 NO_ERROR = "The user names @error, but no cell failed since the agent was loaded."
 DENIED = "The user names @{what}, but a rule of permissions keeps that from you."
-KEPT = "The user names @{what}, but keeps that cell from you."
+HIDDEN_CELL = "The user names @{what}, but keeps that cell from you."
 _PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([A-Za-z_]\w*)")
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -63,7 +63,7 @@ New = Callable[[], dict[str, str]]
 
 
 def engine_text(new: New, text: str, metadata: dict[str, Any]) -> TextPart:
-    """Return a text of the engine beside a prompt; ``metadata`` says what it is about."""
+    """Return a text part that the engine adds to a prompt; ``metadata`` names its subject."""
     return TextPart(**new(), text=text, synthetic=True, metadata=metadata)
 
 
@@ -79,7 +79,7 @@ def missing_error(prompt: str, runs: Sequence[CellRun]) -> str | None:
 
 
 class NotebookMentions:
-    """Reads a prompt for what it names of the notebook, and makes parts of it."""
+    """Makes parts for the cells, outputs, errors and variables that a prompt names."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -94,28 +94,34 @@ class NotebookMentions:
         reader = self._services.kernel.notebook
         if reader is None:
             return []
-        found = notebook_mentions(typed.text, leave_out)[:MOST_MENTIONS]
-        if not found:
+        mentions = notebook_mentions(typed.text, leave_out)[:MOST_MENTIONS]
+        if not mentions:
             return []
         runs = reader.runs().runs
         if problem := missing_error(typed.text, runs):
             raise UserError(problem)
-        made: list[Part] = []
-        for one in found:
-            name = "variables" if one.kind == "variable" else "notebook"
+        new_parts: list[Part] = []
+        for mention in mentions:
+            name = "variables" if mention.kind == "variable" else "notebook"
             ask = tools.ask(typed.message_id, f"call_{tools.log.ids.new('prt')}", name)
             try:
-                await ask(name, [one.target or "*"], title=f"Read @{one.kind} {one.target}".strip())
+                await ask(
+                    name,
+                    [mention.target or "*"],
+                    title=f"Read @{mention.kind} {mention.target}".strip(),
+                )
             except PermissionDenied:
-                made.append(_denied(one, new))
+                new_parts.append(_denied_note(mention, new))
                 continue
-            made += await self._known_parts(tools.namespace, one, runs, new)
-        has_error = any(isinstance(one, NotebookPart) and one.about == "error" for one in made)
+            new_parts += await self._parts_or_note(tools.namespace, mention, runs, new)
+        has_error = any(
+            isinstance(part, NotebookPart) and part.about == "error" for part in new_parts
+        )
         if FIX.match(typed.text) and has_error:
-            made.append(engine_text(new, HOW_TO_FIX, {"fix": True}))
-        return made
+            new_parts.append(engine_text(new, HOW_TO_FIX, {"fix": True}))
+        return new_parts
 
-    async def _known_parts(
+    async def _parts_or_note(
         self,
         namespace: Namespace | None,
         mention: NotebookMention,
@@ -123,14 +129,13 @@ class NotebookMentions:
         new: New,
     ) -> list[Part]:
         try:
-            return await self.part_of(namespace, mention, runs, new)
-        except HiddenVariable as kept:
-            data = {"mention": mention.target}
-            return [engine_text(new, str(kept), data)]
+            return await self.mention_parts(namespace, mention, runs, new)
+        except HiddenVariable as hidden:
+            return [engine_text(new, str(hidden), {"mention": mention.target})]
         except (NotFound, TimeoutError):
             return []  # a word with an at sign that names no variable, or a kernel that is busy
 
-    async def part_of(
+    async def mention_parts(
         self,
         namespace: Namespace | None,
         mention: NotebookMention,
@@ -141,11 +146,14 @@ class NotebookMentions:
         if mention.kind == "variable":
             if namespace is None:
                 return []
-            look = namespace.describe(mention.target, VARIABLE_CHARS)
-            told = await asyncio.wait_for(look, LOOK_SECONDS)
+            description_task = namespace.describe(mention.target, VARIABLE_CHARS)
+            description = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
             head = VARIABLE_HEAD.format(name=mention.target)
             text = as_note(
-                head, [f"<variables>\n{as_data(told, self._services.secrets.clean)}\n</variables>"]
+                head,
+                [
+                    f"<variables>\n{as_data(description, self._services.secrets.clean)}\n</variables>"
+                ],
             )
             return [self._part(new, text, "mention", names=(mention.target,))]
         what = f"{mention.kind} {mention.target}".strip()
@@ -154,38 +162,39 @@ class NotebookMentions:
             unknown = NO_ERROR if what == "error" else UNKNOWN_CELL.format(what=what)
             return [engine_text(new, unknown, {"mention": what})]
         if run.hidden:
-            kept = KEPT.format(what=what)
-            return [engine_text(new, kept, {"mention": what})]
+            return [engine_text(new, HIDDEN_CELL.format(what=what), {"mention": what})]
         count, clean = (
             self._services.models.count(self._services.rules.policy.estimator),
             self._services.secrets.clean,
         )
         if mention.kind != "error":
-            shown = run if mention.kind == "cell" else _outputs_alone(run)
-            piece = cell_text(shown, MENTION_TOKENS, count, clean, markup_text)
+            described = run if mention.kind == "cell" else _without_source(run)
+            piece = cell_text(described, MENTION_TOKENS, count, clean, markup_text)
             return [self._part(new, as_note(CELL_HEAD, [piece]), "mention", run)]
         piece = cell_text(run, ERROR_TOKENS, count, clean, markup_text)
-        pieces = [piece, *await self._around(namespace, run)]
+        pieces = [piece, *await self._failure_surroundings(namespace, run)]
         return [self._part(new, as_note(ERROR_HEAD, pieces), "error", run)]
 
-    async def _around(self, namespace: Namespace | None, run: CellRun) -> list[str]:
+    async def _failure_surroundings(self, namespace: Namespace | None, run: CellRun) -> list[str]:
         """Return the variables that a failed cell names, and the versions of the packages in it."""
-        named = _names_in(run)
+        named = _words_in(run)
         variables: Sequence[VariableInfo] = ()
         detail: Detail = "names and types"
         if namespace is not None:
             try:
-                look = namespace.list(ShownVariables(detail, named))
-                variables = await asyncio.wait_for(look, LOOK_SECONDS)
-            except Exception:  # noqa: BLE001  # a kernel that cannot be looked at is not worth the prompt
+                description_task = namespace.list(ShownVariables(detail, named))
+                variables = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
+            except Exception:  # noqa: BLE001  # the prompt is sent without variables rather than not at all
                 variables = ()
-        told = [one for one in variables if one.name in named][:MOST_VARIABLES]
-        lines = [f"- {one.name}: {one.told}" for one in told]
+        named_variables = [variable for variable in variables if variable.name in named][
+            :MOST_VARIABLES
+        ]
+        lines = [f"- {variable.name}: {variable.shown_to_model}" for variable in named_variables]
         pieces = []
         if lines:
             text = as_data("\n".join(lines), self._services.secrets.clean)
             pieces.append(f"<variables>\n{text}\n</variables>")
-        pieces.append(f"<versions>{', '.join(_versions(run, told))}</versions>")
+        pieces.append(f"<versions>{', '.join(_versions(run, named_variables))}</versions>")
         return pieces
 
     def _part(
@@ -197,9 +206,9 @@ class NotebookMentions:
         names: tuple[str, ...] = (),
     ) -> NotebookPart:
         reader = self._services.kernel.notebook
-        cells = () if run is None else (noted(run),)
+        cells = () if run is None else (noted_cell(run),)
         if run is not None and about == "error":
-            cells = (noted(run).model_copy(update={"source": run.source}),)
+            cells = (noted_cell(run).model_copy(update={"source": run.source}),)
         return NotebookPart.model_validate(
             {
                 **new(),
@@ -223,14 +232,15 @@ def named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | No
     return None
 
 
-def _denied(mention: NotebookMention, new: New) -> TextPart:
-    """Return what the model is told in the place of what a rule keeps from it."""
+def _denied_note(mention: NotebookMention, new: New) -> TextPart:
+    """Return the note for the model in place of a mention that a rule denies."""
     what = mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
     text = DENIED.format(what=what.strip())
     return engine_text(new, text, {"mention": what.strip()})
 
 
-def _outputs_alone(run: CellRun) -> CellRun:
+def _without_source(run: CellRun) -> CellRun:
+    """Return a run with its outputs alone."""
     return CellRun(
         run.serial,
         run.version,
@@ -243,35 +253,37 @@ def _outputs_alone(run: CellRun) -> CellRun:
     )
 
 
-def _names_in(run: CellRun) -> frozenset[str]:
+def _words_in(run: CellRun) -> frozenset[str]:
     """Return the words of a failed cell's source and of the message of its error."""
-    said = [text for one in run.outputs if one.error is not None for text in one.error]
-    return frozenset(_WORD.findall("\n".join([run.source, *said])))
+    error_lines = [
+        text for output in run.outputs if output.error is not None for text in output.error
+    ]
+    return frozenset(_WORD.findall("\n".join([run.source, *error_lines])))
 
 
 def _versions(run: CellRun, variables: Sequence[VariableInfo]) -> list[str]:
     """Return Python's version and those of the packages that a failed cell uses, as ``name version``."""
     roots = dict.fromkeys(
         [
-            *_imported(run.source),
-            *(one.kind.partition(".")[0] for one in variables),
-            *(name for one in run.outputs for name in _PACKAGE.findall(one.text)),
+            *_imported_packages(run.source),
+            *(variable.kind.partition(".")[0] for variable in variables),
+            *(name for output in run.outputs for name in _PACKAGE.findall(output.text)),
         ]
     )
-    found = [f"Python {platform.python_version()}"]
+    versions = [f"Python {platform.python_version()}"]
     for root in roots:
         module = sys.modules.get(root)
         # A module's own dictionary: no lazy module is loaded, no ``__getattr__`` runs.
         version = vars(module).get("__version__") if type(module) is ModuleType else None
         if isinstance(version, str):
-            found.append(f"{root} {version[:40]}")
-    return found[: MOST_VERSIONS + 1]
+            versions.append(f"{root} {version[:40]}")
+    return versions[: MOST_VERSIONS + 1]
 
 
-def _imported(source: str) -> Iterator[str]:
+def _imported_packages(source: str) -> Iterator[str]:
     tree = parsed_cell(source)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
-            yield from (one.name.partition(".")[0] for one in node.names)
+            yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]

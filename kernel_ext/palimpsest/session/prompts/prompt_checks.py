@@ -1,4 +1,4 @@
-"""Validate the options of a prompt before anything of it is stored.
+"""Validate the options of a prompt before it is stored.
 
 Border: pure, except that files which the user's own code passes are read here. Options from a
 cell or a page were parsed already; a script may pass anything.
@@ -22,8 +22,8 @@ from palimpsest.transcript.values import Reply
 
 NO_PROMPT = "There is no prompt. Give the words for the agent."
 RECORDING = "Session {id} is a recording of {agent} and is only read; fork it (%agent fork {id}) to go on from it."
-WORDS = ("model", "variant", "agent", "system", "prompt_id")
-ANSWERS = ("once", "always", "reject")
+TEXT_OPTIONS = ("model", "variant", "agent", "system", "prompt_id")
+REPLY_WORDS = ("once", "always", "reject")
 
 
 class PromptWords(TypedDict, total=False):
@@ -67,7 +67,7 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
 
 
 def refuse_in_recording(session: SessionInfo | None) -> None:
-    """Raise UserError for a session that is another agent's recording: no model is asked in it."""
+    """Raise UserError for a session that is another agent's recording, in which no request is sent."""
     if session is not None and session.read_only:
         raise UserError(RECORDING.format(id=session.id, agent=session.imported_from))
 
@@ -76,13 +76,13 @@ def check_prompt(text: Any, options: PromptOptions) -> None:
     """Raise UserError for an empty prompt or invalid options."""
     if not isinstance(text, str) or not text.strip():
         raise UserError(NO_PROMPT)
-    for name in WORDS:
+    for name in TEXT_OPTIONS:
         value = getattr(options, name)
         if value is not None and not isinstance(value, str):
             raise UserError(f"{name} is a text, not {value!r:.60}.")
     _check_tools(options.tools)
     files: Any = options.files
-    if not isinstance(files, tuple) or not all(isinstance(one, Attachment) for one in files):
+    if not isinstance(files, tuple) or not all(isinstance(file, Attachment) for file in files):
         raise UserError(
             f"files are attachments, as prompt(files=[...]) makes them, not {files!r:.60}."
         )
@@ -95,12 +95,12 @@ def check_prompt(text: Any, options: PromptOptions) -> None:
 
 
 def _check_tools(tools: Any) -> None:
-    """Raise UserError for what is neither a list of tool names nor a mapping of name to bool."""
+    """Raise UserError unless ``tools`` is None, a list of tool names or a mapping of name to bool."""
     if isinstance(tools, Mapping):
-        good = all(isinstance(on, bool) for on in tools.values())
+        is_valid = all(isinstance(on, bool) for on in tools.values())
     else:
-        good = tools is None or (isinstance(tools, Sequence) and not isinstance(tools, str))
-    if not good or any(not isinstance(name, str) for name in tools or ()):
+        is_valid = tools is None or (isinstance(tools, Sequence) and not isinstance(tools, str))
+    if not is_valid or any(not isinstance(name, str) for name in tools or ()):
         raise UserError(
             "tools is a list of the names to offer, such as ['read', 'grep'], or a mapping that switches "
             f"single tools, such as {{'bash': False}}, not {tools!r:.60}."
@@ -111,19 +111,19 @@ def reply_of(reply: Reply | str, feedback: str | None = None) -> Reply:
     """Return the reply that a word stands for; raises UserError for an unknown word."""
     if isinstance(reply, Reply):
         return reply
-    if reply not in ANSWERS:
+    if reply not in REPLY_WORDS:
         raise UserError(f"The answer is 'once', 'always' or 'reject', not {reply!r:.60}.")
     return Reply.model_validate({"answer": reply, "feedback": feedback})
 
 
-def answers_of(
-    answers: Sequence[Any],
-) -> Sequence[Sequence[str]] | None:
-    """Return a list of labels or texts for each question; None where there is no answer at all."""
+def answers_of(answers: Sequence[Any]) -> Sequence[Sequence[str]] | None:
+    """Return a list of labels or texts for each question; None if no question has an answer."""
     given = []
-    for one in answers:
-        several = [one] if isinstance(one, str) else one if one is not None else []
-        if not isinstance(several, Sequence) or not all(isinstance(word, str) for word in several):
-            raise UserError(f"An answer is a label, own words or a list of them, not {one!r:.60}.")
-        given.append(list(several))
+    for answer in answers:
+        words = [answer] if isinstance(answer, str) else answer if answer is not None else []
+        if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+            raise UserError(
+                f"An answer is a label, own words or a list of them, not {answer!r:.60}."
+            )
+        given.append(list(words))
     return given if any(given) else None

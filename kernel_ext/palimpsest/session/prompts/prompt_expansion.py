@@ -32,7 +32,7 @@ from palimpsest.session.prompts.prompt_syntax import (
     subtasks_in,
 )
 from palimpsest.store.blobs.blob_storage import keep_attachment
-from palimpsest.tools.file_access.paths import confine
+from palimpsest.tools.file_access.paths import resolve_path
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import (
@@ -61,8 +61,8 @@ from palimpsest.transcript.values import ModelRef
 ATTACHED = "attached"
 """Key in the metadata of a text: the file that the prompt names."""
 DONE = "[exit code 0]"
-SHOWN = "The user attached {path}. The read tool shows of it:\n{output}"
-NOT_SHOWN = "The user attached {path}, which cannot be read: {problem}"
+FILE_SHOWN = "The user attached {path}. The read tool shows of it:\n{output}"
+FILE_NOT_SHOWN = "The user attached {path}, which cannot be read: {problem}"
 HINT = (
     "The user names the agent {name} above. Hand it this with the task tool, with a prompt that says all it "
     "needs to know, and answer with what it reports."
@@ -77,7 +77,7 @@ Announce = Callable[[str, dict[str, Any]], None]
 class Expander:
     """Expands the prompts of one session.
 
-    Responsibilities: know the commands and agents; fill in what a prompt names, once.
+    Responsibilities: add the texts of the commands, agents, files and cells that a prompt names, once.
     """
 
     def __init__(self, services: Services, announce: Announce) -> None:
@@ -100,42 +100,48 @@ class Expander:
         command, _ = self._command(text)
         if command is None:
             return options
-        free = self._locks.free
+        unless_locked = self._locks.unless_locked
         if self._is_subtask(command):
-            return options  # the command's options are for its task; these are for the agent that answers
+            return (
+                options  # a command's own options apply to its task, not to the agent that answers
+            )
         return dataclasses.replace(
             options,
-            agent=options.agent or free("default_agent", command.agent),
-            model=options.model or free("model", command.model),
+            agent=options.agent or unless_locked("default_agent", command.agent),
+            model=options.model or unless_locked("model", command.model),
             variant=options.variant
-            or (None if options.model else free("variant", command.variant)),
+            or (None if options.model else unless_locked("variant", command.variant)),
         )
 
     async def expand(self, tools: RunTools) -> None:
         """Expand the prompts that are not answered; each prompt once."""
-        for message in unanswered(tools.log.state.messages()):
+        for message in unanswered_messages(tools.log.state.messages()):
             await self._expand(tools, message)
 
     def is_plain(self, text: str) -> bool:
-        """Tell whether a prompt is neither a command nor a task for an agent; only then it can name files and cells."""
+        """Return whether a prompt is neither a command nor a task for an agent; only then can it name files and cells."""
         command, _ = self._command(text)
         return command is None and not subtasks_in(text, subagents_of(self._agents))
 
-    def left_out(self, text: str, root: Path, cwd: Path) -> set[str]:
-        """Return the words behind an at sign in a prompt that name no variable: agents, files and other paths."""
-        paths = [one.path for one in files_in(text) if "/" in one.path]
-        return {*self._agents, *paths, *(one.path for one in self.files_named(text, root, cwd))}
+    def other_mentions(self, text: str, root: Path, cwd: Path) -> set[str]:
+        """Return the words behind at signs in a prompt that name no variable: agents, files and other paths."""
+        paths = [mention.path for mention in files_in(text) if "/" in mention.path]
+        return {
+            *self._agents,
+            *paths,
+            *(mention.path for mention in self.files_named(text, root, cwd)),
+        }
 
     def files_named(self, text: str, root: Path, cwd: Path) -> list[FileMention]:
         """Return the project's files that a prompt names with an at sign, as many as are attached, in order."""
-        named = files_in(text, set(subagents_of(self._agents)))
-        return [one for one in named if _is_file_of(root, cwd, one.path)][:MOST_FILES]
+        mentions = files_in(text, set(subagents_of(self._agents)))
+        return [file for file in mentions if _is_project_file(root, cwd, file.path)][:MOST_FILES]
 
     def _command(self, text: str) -> tuple[CustomCommand | None, str]:
-        found = command_in(text) if text.lstrip().startswith("/") else None
-        if found is None:
+        name_and_arguments = command_in(text) if text.lstrip().startswith("/") else None
+        if name_and_arguments is None:
             return None, ""
-        return self._commands.get(found[0]), found[1]
+        return self._commands.get(name_and_arguments[0]), name_and_arguments[1]
 
     def _is_subtask(self, command: CustomCommand) -> bool:
         if command.subtask is not None:
@@ -148,53 +154,53 @@ class Expander:
             (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
         )
         info = message.info
-        if typed is None or not isinstance(info, UserMessage) or _expanded(message):
+        if typed is None or not isinstance(info, UserMessage) or _is_expanded(message):
             return
 
         new = functools.partial(tools.log.ids.part, typed.session_id, typed.message_id)
         command, arguments = self._command(typed.text)
         if command is not None:
-            parts = await self._of_command(tools, info, typed, command, arguments, new)
+            parts = await self._command_parts(tools, info, typed, command, arguments, new)
         elif "@" in typed.text:
-            parts = await self._of_mentions(tools, info, typed, new)
+            parts = await self._mention_parts(tools, info, typed, new)
         else:
             parts = []
         parts += await asyncio.to_thread(_attached_texts, tools.log, message, new)
         if parts:
             tools.log.append(*(PartUpdated(part=part) for part in parts), sync=True)
 
-    async def _of_mentions(
+    async def _mention_parts(
         self, tools: RunTools, user: UserMessage, typed: TextPart, new: New
     ) -> list[Part]:
         """Fill in the agents, files, cells and variables that a prompt names with an at sign."""
-        parts = self._of_agents(typed, new)
+        parts = self._agent_parts(typed, new)
         if not any(isinstance(part, SubtaskPart) for part in parts):
-            parts += await self._of_files(tools, user, typed, new)
+            parts += await self._project_file_parts(tools, user, typed, new)
             parts += await self._notebook.parts(
                 tools,
                 typed,
                 new,
-                self.left_out(typed.text, tools.root, tools.cwd),
+                self.other_mentions(typed.text, tools.root, tools.cwd),
             )
         return parts
 
-    def _of_agents(self, typed: TextPart, new: New) -> list[Part]:
+    def _agent_parts(self, typed: TextPart, new: New) -> list[Part]:
         known = subagents_of(self._agents)
         tasks = subtasks_in(typed.text, known)
         if tasks:
             return [
-                SubtaskPart(**new(), prompt=task, description=_short(task), agent=name)
+                SubtaskPart(**new(), prompt=task, description=_short_line(task), agent=name)
                 for name, task in tasks
             ]
-        made: list[Part] = []
-        for one in agent_mentions(typed.text, known):
-            source = {"value": f"@{one.name}", "start": one.start, "end": one.end}
-            made.append(AgentPart(**new(), name=one.name, source=source))
-        names = dict.fromkeys(part.name for part in made if isinstance(part, AgentPart))
+        parts: list[Part] = []
+        for mention in agent_mentions(typed.text, known):
+            source = {"value": f"@{mention.name}", "start": mention.start, "end": mention.end}
+            parts.append(AgentPart(**new(), name=mention.name, source=source))
+        names = dict.fromkeys(part.name for part in parts if isinstance(part, AgentPart))
         hints = [engine_text(new, HINT.format(name=name), {"agent": name}) for name in names]
-        return [*made, *hints]
+        return [*parts, *hints]
 
-    async def _of_command(
+    async def _command_parts(
         self,
         tools: RunTools,
         user: UserMessage,
@@ -206,7 +212,7 @@ class Expander:
         """Fill in a command's template; raises UserError or ModelFailed where that is impossible."""
         words = fill_template(command.template, arguments)
         try:
-            text, attached = await self._filled(tools, user, words)
+            text, attached = await self._fill_text(tools, user, words)
         except PermissionDenied as denied:
             raise UserError(f"/{command.name} was not sent. {denied}") from None
         except Aborted:
@@ -221,30 +227,30 @@ class Expander:
             part = SubtaskPart(
                 **new(),
                 prompt="\n\n".join(texts),
-                description=_short(command.description or f"/{command.name} {arguments}"),
+                description=_short_line(command.description or f"/{command.name} {arguments}"),
                 agent=command.agent or "general",
             )
             model = self._model(command, user)
             return [own, part.model_copy(update={"command": command.name, "model": model})]
-        made: list[Part] = [own, engine_text(new, text, mark)]
-        for named, words_of_file, files in attached:
-            made += _file_parts(tools.log, new, named, words_of_file, files, mark)
-        return made
+        parts: list[Part] = [own, engine_text(new, text, mark)]
+        for named, file_text, files in attached:
+            parts += _file_parts(tools.log, new, named, file_text, files, mark)
+        return parts
 
-    async def _of_files(
+    async def _project_file_parts(
         self, tools: RunTools, user: UserMessage, typed: TextPart, new: New
     ) -> list[Part]:
         """Attach the project's files that a prompt names with an at sign; other such words stay text."""
-        made: list[Part] = []
-        for one in self.files_named(typed.text, tools.root, tools.cwd):
+        parts: list[Part] = []
+        for mention in self.files_named(typed.text, tools.root, tools.cwd):
             try:
-                found = await self._file(tools, user, one.path)
+                content = await self._file_text(tools, user, mention.path)
             except Aborted:
                 stopped = AbortedError(message=tools.abort.reason or "Stopped.")
                 raise ModelFailed(stopped) from None
-            if found is not None:
-                made += _file_parts(tools.log, new, one, *found, {ATTACHED: one.path})
-        return made
+            if content is not None:
+                parts += _file_parts(tools.log, new, mention, *content, {ATTACHED: mention.path})
+        return parts
 
     def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
         """Return the model for a command's task, where the command sets one; raises ConfigError."""
@@ -254,7 +260,7 @@ class Expander:
         name = command.model or (agent.model if agent is not None else None) or user.model.id
         return self._info(name, command.variant).ref
 
-    async def _filled(
+    async def _fill_text(
         self, tools: RunTools, user: UserMessage, words: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
         """Return the text with shell output filled in, and the files that it names."""
@@ -263,34 +269,38 @@ class Expander:
         known = set(subagents_of(self._agents))
         for piece in shell_pieces_of(words):
             if isinstance(piece, Shell):
-                text.append(await self._output(tools, user, piece.command))
+                text.append(await self._shell_output(tools, user, piece.command))
             else:
                 before = sum(map(len, text))
                 text.append(piece)
-                for one in files_in(piece, known):
-                    moved = dataclasses.replace(one, start=before + one.start, end=before + one.end)
-                    named.setdefault(one.path, moved)
-        found = []
-        for one in list(named.values())[:MOST_FILES]:
-            read = await self._file(tools, user, one.path)
+                for mention in files_in(piece, known):
+                    shifted = dataclasses.replace(
+                        mention, start=before + mention.start, end=before + mention.end
+                    )
+                    named.setdefault(mention.path, shifted)
+        mentioned = []
+        for mention in list(named.values())[:MOST_FILES]:
+            read = await self._file_text(tools, user, mention.path)
             if read is not None:
-                found.append((one, *read))
-        return "".join(text), found
+                mentioned.append((mention, *read))
+        return "".join(text), mentioned
 
-    async def _output(self, tools: RunTools, user: UserMessage, command: str) -> str:
+    async def _shell_output(self, tools: RunTools, user: UserMessage, command: str) -> str:
         outcome = await self._call(tools, user, "bash", {"command": command})
         return outcome.output.removesuffix(DONE).rstrip("\n")
 
-    async def _file(self, tools: RunTools, user: UserMessage, path: str) -> tuple[str, Any] | None:
+    async def _file_text(
+        self, tools: RunTools, user: UserMessage, path: str
+    ) -> tuple[str, Any] | None:
         try:
             outcome = await self._call(tools, user, "read", {"path": path})
         except PermissionDenied as denied:
-            return NOT_SHOWN.format(path=path, problem=denied), ()
+            return FILE_NOT_SHOWN.format(path=path, problem=denied), ()
         except UserError as problem:
             if "/" not in path and "." not in path:
                 return None  # a word with an at sign that names no file
-            return NOT_SHOWN.format(path=path, problem=problem), ()
-        return SHOWN.format(path=path, output=outcome.output), outcome.attachments
+            return FILE_NOT_SHOWN.format(path=path, problem=problem), ()
+        return FILE_SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
     async def _call(
         self, tools: RunTools, user: UserMessage, name: str, given: dict[str, Any]
@@ -308,7 +318,7 @@ class Expander:
 async def run_tool(
     registry: Registry, name: str, given: dict[str, Any], context: ToolContext
 ) -> ToolOutcome:
-    """Run a tool that no model called; raises UserError where it cannot be run so."""
+    """Run a tool that no model called; raises UserError for an unknown tool or invalid arguments."""
     tool = registry.resolve(name)
     if isinstance(tool, str):
         raise UserError(tool)
@@ -318,17 +328,17 @@ async def run_tool(
     return await tool.run(arguments, context)
 
 
-def unanswered(messages: Messages) -> list[Message]:
+def unanswered_messages(messages: Messages) -> list[Message]:
     """Return the messages after the newest answer, oldest first."""
-    found: list[Message] = []
+    newest_first: list[Message] = []
     for message in reversed(messages):
         if isinstance(message.info, AssistantMessage):
             break
-        found.append(message)
-    return found[::-1]
+        newest_first.append(message)
+    return newest_first[::-1]
 
 
-def _expanded(message: Message) -> bool:
+def _is_expanded(message: Message) -> bool:
     return any(
         isinstance(part, AgentPart | SubtaskPart)
         or (isinstance(part, NotebookPart) and part.about != "runs")
@@ -338,7 +348,7 @@ def _expanded(message: Message) -> bool:
 
 
 def _attached_texts(log: SessionLog, message: Message, new: New) -> list[Part]:
-    """Return what the model is told of the texts that were pasted or dropped into a prompt."""
+    """Return the text parts for texts that were pasted or dropped into a prompt."""
     files = [part for part in message.parts if isinstance(part, FilePart)]
     return [
         engine_text(new, words, {ATTACHED: file_name(part)})
@@ -355,27 +365,28 @@ def _file_parts(
     files: Sequence[Attachment],
     mark: dict[str, Any],
 ) -> list[Part]:
-    made: list[Part] = [engine_text(new, words, mark)]
+    parts: list[Part] = [engine_text(new, words, mark)]
     text = SourceText(value=f"@{named.path}", start=named.start, end=named.end)
     source = FileSource(type="file", path=named.path, text=text)
-    for one in files:
-        kept = {"mime": one.mime, "filename": one.filename, "source": source}
-        url = keep_attachment(log.blobs, one.url)
-        made.append(FilePart(**new(), **kept, url=url))
-    return made
+    for file in files:
+        url = keep_attachment(log.blobs, file.url)
+        parts.append(
+            FilePart(**new(), mime=file.mime, filename=file.filename, source=source, url=url)
+        )
+    return parts
 
 
-def _is_file_of(root: Path, cwd: Path, path: str) -> bool:
-    """Return whether a word with an at sign is meant as a path, and that path exists in the project."""
+def _is_project_file(root: Path, cwd: Path, path: str) -> bool:
+    """Return whether a word after an at sign is a path that exists in the project."""
     if "/" not in path and "." not in path:
         return False
     try:
-        place = confine(path, root, cwd)
+        place = resolve_path(path, root, cwd)
         return place.inside and place.path.exists()
     except (UserError, OSError):
         return False
 
 
-def _short(text: str) -> str:
+def _short_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59].rstrip()}…"

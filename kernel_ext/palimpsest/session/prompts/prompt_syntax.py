@@ -67,12 +67,12 @@ class AgentMention:
 
 def command_in(text: str) -> tuple[str, str] | None:
     """Return the name and the arguments of a prompt of the form ``/name arguments``, or None."""
-    found = _COMMAND.match(text.strip())
-    return (found[1], (found[2] or "").strip()) if found is not None else None
+    match = _COMMAND.match(text.strip())
+    return (match[1], (match[2] or "").strip()) if match is not None else None
 
 
 def split_arguments(arguments: str) -> list[str]:
-    """Split arguments at whitespace; a quoted text is one."""
+    """Split arguments at whitespace; a quoted text is one argument."""
     return [
         re.sub(r"\\(.)", r"\1", quoted) if quoted else single or plain
         for quoted, single, plain in _WORD.findall(arguments)
@@ -80,15 +80,15 @@ def split_arguments(arguments: str) -> list[str]:
 
 
 def fill_template(template: str, arguments: str) -> str:
-    """Fill arguments into a template: ``$1`` and so on, of which the highest takes the rest, and ``$ARGUMENTS``.
+    """Fill arguments into a template: ``$ARGUMENTS``, and ``$1`` and so on; the highest number takes the rest.
 
-    For a template without such a placeholder they are added at its end.
+    Arguments are added at the end of a template without any placeholder.
     """
     numbers = [int(number) for number in _NUMBER.findall(template)]
     highest = max(numbers, default=0)
     words = split_arguments(arguments)
 
-    def one(match: "re.Match[str]") -> str:
+    def argument(match: "re.Match[str]") -> str:
         number = int(match[1])
         if number == 0:
             return match[0]
@@ -98,10 +98,7 @@ def fill_template(template: str, arguments: str) -> str:
 
     # One pass, so that a placeholder within the arguments is not replaced.
     whole = re.compile(rf"{_NUMBER.pattern}|{re.escape(_ALL)}")
-    text = whole.sub(
-        lambda match: arguments if match[0] == _ALL else one(match),
-        template,
-    )
+    text = whole.sub(lambda match: arguments if match[0] == _ALL else argument(match), template)
     if not highest and _ALL not in template and arguments.strip():
         text = f"{text}\n\n{arguments.strip()}"
     return text.strip()
@@ -109,43 +106,43 @@ def fill_template(template: str, arguments: str) -> str:
 
 def shell_pieces_of(text: str) -> list[str | Shell]:
     """Split a text at the shell commands in it."""
-    found: list[str | Shell] = []
-    at = 0
+    pieces: list[str | Shell] = []
+    end = 0
     for match in _SHELL.finditer(text):
-        found += [text[at : match.start()], Shell(match[1].strip())]
-        at = match.end()
-    return [*found, text[at:]]
+        pieces += [text[end : match.start()], Shell(match[1].strip())]
+        end = match.end()
+    return [*pieces, text[end:]]
 
 
 def files_in(text: str, leave_out: Collection[str] = ()) -> list[FileMention]:
-    """Return the paths after an at sign, each once, in order, but for those in ``leave_out``."""
-    found: dict[str, FileMention] = {}
+    """Return the paths after an at sign, each once, in order, without those in ``leave_out``."""
+    mentions: dict[str, FileMention] = {}
     for match in _FILE.finditer(text):
         if match[1] not in leave_out:
-            found.setdefault(match[1], FileMention(match[1], match.start(), match.end()))
-    return list(found.values())
+            mentions.setdefault(match[1], FileMention(match[1], match.start(), match.end()))
+    return list(mentions.values())
 
 
 def notebook_mentions(text: str, leave_out: Collection[str] = ()) -> list[NotebookMention]:
-    """Return what a prompt names of the notebook, each once, in order; ``leave_out`` are names of agents.
+    """Return the cells, outputs, errors and variables that a prompt names, each once, in order.
 
-    A variable is any name behind an at sign: whether it exists, the kernel says.
+    Any name behind an at sign counts as a variable, except those in ``leave_out``; only the kernel knows which exist.
     """
-    found: dict[tuple[str, str], NotebookMention] = {}
-    taken: set[int] = set()
+    mentions: dict[tuple[str, str], NotebookMention] = {}
+    cell_starts: set[int] = set()
     for match in _CELL.finditer(text):
         kind = _KINDS[match[1] or match[3]]
         if kind in leave_out:
             continue
-        taken.add(match.start())
-        one = NotebookMention(kind, match[2] or match[4] or "", match.start(), match.end())
-        found.setdefault((one.kind, one.target), one)
+        cell_starts.add(match.start())
+        mention = NotebookMention(kind, match[2] or match[4] or "", match.start(), match.end())
+        mentions.setdefault((mention.kind, mention.target), mention)
     for match in _VARIABLE.finditer(text):
-        if match[1] in leave_out or match.start() in taken:
+        if match[1] in leave_out or match.start() in cell_starts:
             continue
-        one = NotebookMention("variable", match[1], match.start(), match.end())
-        found.setdefault((one.kind, one.target), one)
-    return sorted(found.values(), key=lambda one: one.start)
+        mention = NotebookMention("variable", match[1], match.start(), match.end())
+        mentions.setdefault((mention.kind, mention.target), mention)
+    return sorted(mentions.values(), key=lambda mention: mention.start)
 
 
 def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
@@ -160,16 +157,18 @@ def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
 def subtasks_in(text: str, agents: Collection[str]) -> list[tuple[str, str]]:
     """Return agent and task of each paragraph that begins with an agent's name.
 
-    Empty unless the prompt itself begins with one. A task ends at the next line that begins with a
-    name.
+    Empty unless the prompt itself begins with an agent's name. A task ends at the next line that begins with a name.
     """
     starts = [
-        one
-        for one in agent_mentions(text, agents)
-        if not text[: one.start].rpartition("\n")[2].strip()
+        mention
+        for mention in agent_mentions(text, agents)
+        if not text[: mention.start].rpartition("\n")[2].strip()
     ]
     if not starts or text[: starts[0].start].strip():
         return []
-    ends: Sequence[int] = [one.start for one in starts[1:]] + [len(text)]
-    tasks = [(one.name, text[one.end : end].strip()) for one, end in zip(starts, ends, strict=True)]
+    ends: Sequence[int] = [mention.start for mention in starts[1:]] + [len(text)]
+    tasks = [
+        (mention.name, text[mention.end : end].strip())
+        for mention, end in zip(starts, ends, strict=True)
+    ]
     return [(name, task) for name, task in tasks if task]

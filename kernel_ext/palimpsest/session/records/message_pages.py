@@ -17,25 +17,25 @@ def message_page(
     count: int,
     before: str,
     *,
-    written: Callable[[], object] = lambda: None,
+    flush: Callable[[], object] = lambda: None,
 ) -> Messages:
-    """Return so many messages before one, or the newest, oldest first; fewer where there are no more.
+    """Return ``count`` messages before the message ``before``, or the newest, oldest first; fewer at the beginning.
 
-    ``read_state`` reads what is in memory; older messages are read from the log, after ``written``. Raises NotFound
+    ``read_state`` reads the messages in memory; older messages are read from the log, after ``flush``. Raises NotFound
     where there is no message with the id ``before``, and UserError for a count below 1.
     """
     if type(count) is not int or count < 1:
         raise UserError(f"A page has 1 message or more, not {count!r:.40}.")
-    found = read_state(lambda state: _known(state, count, before))
-    if found is not None:
-        return found
-    written()
-    older = _known(store.open_messages(session_id, before, count), count, before)
+    page = read_state(lambda state: _loaded_page(state, count, before))
+    if page is not None:
+        return page
+    flush()
+    older = _loaded_page(store.open_messages(session_id, before, count), count, before)
     return () if older is None else older
 
 
-def _known(state: State, count: int, before: str) -> Messages | None:
-    found = state.page(count, before)
-    if before and found == () and state.message(before) is None and not state.partial:
+def _loaded_page(state: State, count: int, before: str) -> Messages | None:
+    page = state.page(count, before)
+    if before and page == () and state.message(before) is None and not state.partial:
         raise NotFound(f"There is no message {before!r} in this session.")
-    return found
+    return page

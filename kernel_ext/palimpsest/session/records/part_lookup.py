@@ -1,4 +1,4 @@
-"""Find the part or message that an id, or a piece of one, names, and describe it in a few words.
+"""Find a part or message by its id or a piece of it, and describe it in a few words.
 
 Border: pure. Ids of one session begin alike, since they begin with the time, but their ends differ;
 so a part or message can be named by the end of its id, or by an unambiguous beginning.
@@ -21,7 +21,7 @@ LAST, SUMMARY = "last", "summary"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a name refers to: a message, or one part of it."""
+    """A message, or one part of it, that was found by name."""
 
     message: Message
     part: Part | None = None
@@ -38,31 +38,33 @@ class Target:
 
 
 def find_part(messages: Messages, name: str) -> Target:
-    """Return the part or message with this id, or with this beginning or end of one; or ``last`` or ``summary``.
+    """Return the part or message by its id, or the beginning or end of it, or by the names ``last`` and ``summary``.
 
     Raises NotFound, and UserError where several match.
     """
     wanted = name.strip()
     if wanted in (LAST, SUMMARY):
-        return _named(messages, wanted)
-    found: dict[str, Target] = {}
+        return _find_by_word(messages, wanted)
+    matching: dict[str, Target] = {}
     for message in messages:
         for target in (Target(message), *(Target(message, part) for part in message.parts)):
             if target.id == wanted:
                 return target
-            if _is_meant(target.id, wanted):
-                found[target.id] = target
-    if len(found) == 1:
-        return next(iter(found.values()))
-    if found:
-        raise UserError(f"{name!r} could be {len(found)} parts and messages. Give more of the id.")
+            if _is_piece_of(target.id, wanted):
+                matching[target.id] = target
+    if len(matching) == 1:
+        return next(iter(matching.values()))
+    if matching:
+        raise UserError(
+            f"{name!r} could be {len(matching)} parts and messages. Give more of the id."
+        )
     raise NotFound(
         f"There is no part or message {one_line(name, LONGEST_QUOTE)!r} in this session. Its id, or the beginning or the end of "
         "it, says which one is meant, and so do the words last and summary."
     )
 
 
-def _named(messages: Messages, name: str) -> Target:
+def _find_by_word(messages: Messages, name: str) -> Target:
     if name == SUMMARY:
         summaries = [message for message in messages if is_summary(message)]
         # A failed summary hides nothing, so an older good one is meant, if there is any.
@@ -77,14 +79,14 @@ def _named(messages: Messages, name: str) -> Target:
     raise NotFound("There is no tool call in this session yet.")
 
 
-def _is_meant(identifier: str, wanted: str) -> bool:
+def _is_piece_of(identifier: str, wanted: str) -> bool:
     if len(wanted.removeprefix("prt_").removeprefix("msg_")) < SHORTEST_PIECE:
         return False
     bare = identifier.partition("_")[2]
     return identifier.startswith(wanted) or bare.startswith(wanted) or bare.endswith(wanted)
 
 
-def describe(target: Target) -> str:
+def describe_target(target: Target) -> str:
     """Return a short description of a part or a message."""
     part = target.part
     if isinstance(part, ToolPart):
@@ -93,12 +95,16 @@ def describe(target: Target) -> str:
         return f"the file {part.filename or part.mime}"
     if isinstance(part, ReasoningPart):
         return f"the thought {_quote(part.text)}".rstrip()
-    texts = [one.text for one in target.parts if isinstance(one, TextPart) and one.text.strip()]
+    texts = [
+        text_part.text
+        for text_part in target.parts
+        if isinstance(text_part, TextPart) and text_part.text.strip()
+    ]
     words = _quote(texts[0]) if texts else ""
     if is_summary(target.message):
         return f"the summary {words}".rstrip()
     is_answer = isinstance(target.message.info, AssistantMessage)
-    calls = sum(isinstance(one, ToolPart) for one in target.parts)
+    calls = sum(isinstance(other, ToolPart) for other in target.parts)
     with_calls = f" with its {'call' if calls == 1 else f'{calls} calls'}" if calls else ""
     return f"the {'answer' if is_answer else 'prompt'} {words}".rstrip() + with_calls
 

@@ -1,7 +1,7 @@
 """List earlier prompts of a project, newest first, a page at a time.
 
-Border: reads logs, and writes nothing. What sessions of tasks and recordings of other agents hold was typed by
-nobody here, and is left out.
+Border: reads logs, and writes nothing. Sessions of tasks and recordings of other agents are left out, since no user
+of this project typed their prompts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,14 +11,14 @@ from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
 PAGE = 40
-"""Prompts on one page; a person rarely goes back further."""
+"""Prompts on one page; users rarely go back further."""
 PAGE_CHARS = 100_000
 """Characters on one page: a server drops output above 1 MB a second."""
-LONGEST = 50_000
+MAX_PROMPT_CHARS = 50_000
 """Characters of the longest prompt that is listed."""
 
 Typed = Callable[[str], Sequence[str]]
-"""Returns the prompts of a session that a person typed, oldest first, given its id."""
+"""Returns the prompts of a session that the user typed, oldest first, given its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +37,32 @@ def prompt_page(
 
     Raises UserError for a cursor that no page has.
     """
-    own = [
-        one.id
-        for one in sorted(summaries, key=lambda one: (one.id != first, -one.updated, one.id))
-        if one.id == first or (one.parent_id is None and not one.imported_from)
+    session_ids = [
+        summary.id
+        for summary in sorted(
+            summaries, key=lambda summary: (summary.id != first, -summary.updated, summary.id)
+        )
+        if summary.id == first or (summary.parent_id is None and not summary.imported_from)
     ]
-    begin, skipped = _read(cursor) if cursor is not None else (own[0] if own else "", 0)
-    found: list[str] = []
+    begin, skipped = (
+        _parse_cursor(cursor) if cursor is not None else (session_ids[0] if session_ids else "", 0)
+    )
+    prompts: list[str] = []
     chars = 0
-    for session_id, number, text in _from(own, typed, begin, skipped):
-        if len(found) == PAGE or (found and chars + len(text) > PAGE_CHARS):
-            return PromptPage(tuple(found), f"{session_id}:{number}")
-        if len(text) <= LONGEST and text != (found[-1] if found else None):
-            found.append(text)
+    for session_id, number, text in _prompts_from(session_ids, typed, begin, skipped):
+        if len(prompts) == PAGE or (prompts and chars + len(text) > PAGE_CHARS):
+            return PromptPage(tuple(prompts), f"{session_id}:{number}")
+        if len(text) <= MAX_PROMPT_CHARS and text != (prompts[-1] if prompts else None):
+            prompts.append(text)
             chars += len(text)
-    return PromptPage(tuple(found))
+    return PromptPage(tuple(prompts))
 
 
-def _from(
+def _prompts_from(
     sessions: Sequence[str], typed: Typed, begin: str, skipped: int
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the prompts from a place on, each with its session and its number from the newest."""
-    # A session that was deleted since is followed by those that came behind it, as far as is known: by all.
+    # If the session of the cursor was deleted since, nothing tells which followed it: begin with all.
     start = sessions.index(begin) if begin in sessions else 0
     for session_id in sessions[start:]:
         newest_first = list(reversed(typed(session_id)))
@@ -67,7 +71,7 @@ def _from(
                 yield session_id, number, text
 
 
-def _read(cursor: str) -> tuple[str, int]:
+def _parse_cursor(cursor: str) -> tuple[str, int]:
     session_id, _, number = cursor.rpartition(":")
     if not session_id or not number.isdecimal():
         raise UserError(f"{cursor!r} is not the end of a page. Leave it out to begin anew.")

@@ -1,14 +1,14 @@
 """Read a session's own hidden or truncated texts, for the tool ``recall``.
 
-Border: reads the session's journal, including what lies before the live window, and the blobs that
-its parts name; for a task also what the calling session names. What the user excluded from the
-context is not found here.
+Border: reads the session's journal, including messages before the live window, and the blobs that
+its parts name; for a task also those of the calling session. Parts that the user excluded from the
+context are not found here.
 """
 
 import asyncio
 from collections.abc import Sequence
 
-from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.render.content.phrases import subject
 from palimpsest.session.records.part_lookup import Target, find_part
@@ -28,10 +28,10 @@ from palimpsest.transcript.parts import (
     ToolPart,
 )
 
-EARLIER = "earlier"
+EARLIER_MESSAGES = "earlier"
 """The name of the messages that the newest summary replaces."""
-EVERYTHING = 10**9
-"""Maximum characters of an output that are returned: all."""
+ALL_CHARS = 10**9
+"""A limit of characters that no output reaches."""
 
 
 class SessionArchive:
@@ -41,20 +41,20 @@ class SessionArchive:
         self._journal = journal
         self._store = store
         self.caller: SessionArchive | None = None
-        """The archive of the session whose ``task`` call this one works for: it is searched too."""
+        """The archive of the parent session, for a subagent's session; it is searched too."""
 
     async def find(self, name: str) -> ArchivedText:
         """Return the text of a part or message by name; raises UserError with a sentence for the model."""
-        return await asyncio.to_thread(self._find, name.strip())
+        return await asyncio.to_thread(self._find_text, name.strip())
 
     async def hidden(self) -> Sequence[ArchivedText]:
         """Return all texts that the model is not shown, or only in part, oldest first."""
-        return await asyncio.to_thread(self._hidden)
+        return await asyncio.to_thread(self._hidden_texts)
 
-    def _find(self, name: str) -> ArchivedText:
-        messages, decisions = self._everything()
-        if name == EARLIER:
-            earlier = self._earlier(messages, decisions)
+    def _find_text(self, name: str) -> ArchivedText:
+        messages, decisions = self._whole_history()
+        if name == EARLIER_MESSAGES:
+            earlier = self._replaced_messages(messages, decisions)
             if earlier is None:
                 raise UserError("No summary stands for earlier messages; all of them are here.")
             return earlier
@@ -62,59 +62,67 @@ class SessionArchive:
             target = find_part(messages, name)
         except NotFound:
             if self.caller is not None:
-                return self.caller._find(name)  # noqa: SLF001 - of the same class
+                return self.caller._find_text(name)  # noqa: SLF001 - of the same class
             raise NotFound(
                 f"There is no output {name!r} in this session. The note in the place of an output names it; "
                 "a pattern without a name searches all that was taken out."
             ) from None
         effective = EffectiveDecisions(decisions)
-        kept = tuple(part for part in target.parts if _is_open(effective, part, target.message))
-        if not kept:
+        recallable_parts = tuple(
+            part for part in target.parts if _is_recallable(effective, part, target.message)
+        )
+        if not recallable_parts:
             raise UserError(
                 "The user left this out of the conversation, so it can't be recalled. If it is needed, ask "
                 "them to restore it."
             )
-        return ArchivedText(short(target.id), _title(target), self._text(target, kept))
+        return ArchivedText(short(target.id), _title(target), self._text(target, recallable_parts))
 
-    def _hidden(self) -> list[ArchivedText]:
-        messages, decisions = self._everything()
+    def _hidden_texts(self) -> list[ArchivedText]:
+        messages, decisions = self._whole_history()
         effective = EffectiveDecisions(decisions)
-        found = [self._earlier(messages, decisions)]
-        for message in View(messages, decisions).folded():
+        texts = [self._replaced_messages(messages, decisions)]
+        for message in View(messages, decisions).folded_messages():
             for part in message.parts:
                 reduction = effective.reduction(part.id, message.id)
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
                     target = Target(message, part)
-                    found.append(
+                    texts.append(
                         ArchivedText(short(part.id), _title(target), self._text(target, (part,)))
                     )
-        return [one for one in found if one is not None]
+        return [archived for archived in texts if archived is not None]
 
-    def _earlier(self, messages: Messages, decisions: tuple[Decision, ...]) -> ArchivedText | None:
+    def _replaced_messages(
+        self, messages: Messages, decisions: tuple[Decision, ...]
+    ) -> ArchivedText | None:
         """Return the messages that the newest summary replaces, in their original wording."""
-        shown = {message.id for message in View(messages, decisions).folded()}
-        covered = tuple(one for one in messages if one.id not in shown)
+        visible = {message.id for message in View(messages, decisions).folded_messages()}
+        covered = tuple(earlier for earlier in messages if earlier.id not in visible)
         if not covered:
             return None
         effective = EffectiveDecisions(decisions)
-        told = tuple(
-            one.model_copy(
+        full_messages = tuple(
+            earlier.model_copy(
                 update={
                     "parts": tuple(
-                        self._whole(part) for part in one.parts if _is_open(effective, part, one)
+                        self._full_part(part)
+                        for part in earlier.parts
+                        if _is_recallable(effective, part, earlier)
                     )
                 }
             )
-            for one in covered
+            for earlier in covered
         )
-        return ArchivedText(EARLIER, "Earlier messages", serialize(told, EVERYTHING))
+        return ArchivedText(
+            EARLIER_MESSAGES, "Earlier messages", serialize_messages(full_messages, ALL_CHARS)
+        )
 
     def _text(self, target: Target, parts: Sequence[Part]) -> str:
         if target.part is None:
-            told = target.message.model_copy(
-                update={"parts": tuple(self._whole(part) for part in parts)}
+            full_message = target.message.model_copy(
+                update={"parts": tuple(self._full_part(part) for part in parts)}
             )
-            return serialize((told,), EVERYTHING)
+            return serialize_messages((full_message,), ALL_CHARS)
         match target.part:
             case ToolPart(state=ToolCompleted()):
                 return whole_output(target.part, self._blobs(target.part))
@@ -126,7 +134,7 @@ class SessionArchive:
             case _:
                 raise UserError("There is no text to recall of that.")
 
-    def _whole(self, part: Part) -> Part:
+    def _full_part(self, part: Part) -> Part:
         if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
             return part
         if part.state.blob is None:
@@ -144,7 +152,7 @@ class SessionArchive:
             return {}
         return {state.blob.sha256: content.decode("utf-8", "surrogatepass")}
 
-    def _everything(self) -> tuple[Messages, tuple[Decision, ...]]:
+    def _whole_history(self) -> tuple[Messages, tuple[Decision, ...]]:
         """Return all messages and decisions, including those before the live window."""
         messages, decisions, partial = self._journal.read_state(
             lambda state: (state.messages(), state.decisions, state.partial)
@@ -156,7 +164,7 @@ class SessionArchive:
         return state.messages(), state.decisions
 
 
-def _is_open(effective: EffectiveDecisions, part: Part, message: Message) -> bool:
+def _is_recallable(effective: EffectiveDecisions, part: Part, message: Message) -> bool:
     """Return whether the user has not excluded a part from the context."""
     reduction = effective.reduction(part.id, message.id)
     return reduction is None or reduction.action != "drop"

@@ -37,12 +37,12 @@ class SessionTree:
 
     summary: SessionSummary
     ids: tuple[str, ...]
-    """The ids of all of them, children before parents, the session's own last."""
+    """The ids of the tree's sessions, children before parents, the session's own last."""
     bytes: int
     updated: int
-    """When one of them was last used, in milliseconds since 1970."""
-    stays: str = ""
-    """Why it is never deleted; empty when it may be."""
+    """When a session of the tree was last used, in milliseconds since 1970."""
+    reason_to_keep: str = ""
+    """Why it is never deleted; empty where it may be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ class PrunePlan:
     """The size of the whole folder in bytes."""
 
     @property
-    def freed(self) -> int:
+    def freed_bytes(self) -> int:
         """The bytes that deleting would free."""
-        return sum(one.bytes for one in self.due)
+        return sum(tree.bytes for tree in self.due)
 
 
 def prune_plan(
@@ -76,64 +76,71 @@ def prune_plan(
     A session that is open or written by any kernel, shared, needed by a fork, or that holds something
     the user pinned is never deleted. ``now_ms`` is in milliseconds since 1970.
     """
-    found = sorted(session_trees(summaries, sizes), key=lambda one: (one.updated, one.summary.id))
-    weights = {one.id: one for one in sizes.sessions}
-    needed = _needed(summaries)
+    trees = sorted(
+        session_trees(summaries, sizes), key=lambda tree: (tree.updated, tree.summary.id)
+    )
+    weights = {weight.id: weight for weight in sizes.sessions}
+    needed = _needed_by_forks(summaries)
     due, spared = [], []
     total = sizes.total
-    for one in found:
-        old = limits.days is not None and now_ms - one.updated >= limits.days * DAY_MS
+    for tree in trees:
+        old = limits.days is not None and now_ms - tree.updated >= limits.days * DAY_MS
         large = limits.most_bytes is not None and total > limits.most_bytes
         if not old and not large:
             continue
-        why = _stays(one, summaries, weights, needed, is_open, is_pinned)
+        why = _reason_to_keep(tree, summaries, weights, needed, is_open, is_pinned)
         if why:
-            spared.append(SessionTree(one.summary, one.ids, one.bytes, one.updated, why))
+            spared.append(SessionTree(tree.summary, tree.ids, tree.bytes, tree.updated, why))
             continue
-        due.append(one)
-        total -= one.bytes
+        due.append(tree)
+        total -= tree.bytes
     return PrunePlan(limits, tuple(due), tuple(spared), sizes.total)
 
 
 def session_trees(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list[SessionTree]:
     """Return the sessions that have no parent, each with its child sessions."""
-    weights = {one.id: one.bytes for one in sizes.sessions}
-    known = {one.id: one for one in summaries}
-    found = []
-    for one in summaries:
-        if one.parent_id is not None and one.parent_id in known:
+    weights = {session.id: session.bytes for session in sizes.sessions}
+    by_id = {summary.id: summary for summary in summaries}
+    trees = []
+    for summary in summaries:
+        if summary.parent_id is not None and summary.parent_id in by_id:
             continue
-        ids = with_children(summaries, one.id)
-        updated = max(known[name].updated for name in ids if name in known)
-        found.append(SessionTree(one, ids, sum(weights.get(name, 0) for name in ids), updated))
-    return found
+        ids = with_children(summaries, summary.id)
+        updated = max(by_id[name].updated for name in ids if name in by_id)
+        trees.append(SessionTree(summary, ids, sum(weights.get(name, 0) for name in ids), updated))
+    return trees
 
 
-def _stays(
-    family: SessionTree,
+def _reason_to_keep(
+    tree: SessionTree,
     summaries: Sequence[SessionSummary],
     sizes: Mapping[str, SessionSize],
     needed: frozenset[str],
     is_open: Callable[[str], bool],
     is_pinned: Callable[[str], bool],
 ) -> str:
-    """Return why a session tree is never deleted; empty when it may be."""
-    shared = {one.id for one in summaries if one.shared}
-    if any(is_open(one) or (one in sizes and sizes[one].in_use) for one in family.ids):
+    """Return why a session tree is never deleted; empty where it may be deleted."""
+    shared = {summary.id for summary in summaries if summary.shared}
+    if any(
+        is_open(session_id) or (session_id in sizes and sizes[session_id].in_use)
+        for session_id in tree.ids
+    ):
         return "in use"
-    if any(one in needed for one in family.ids):
+    if any(session_id in needed for session_id in tree.ids):
         return "a fork needs it"
-    if any(one in shared for one in family.ids):
+    if any(session_id in shared for session_id in tree.ids):
         return "shared"
-    if any(is_pinned(one) for one in family.ids):
+    if any(is_pinned(session_id) for session_id in tree.ids):
         return "something in it is pinned"
     return ""
 
 
-def _needed(summaries: Sequence[SessionSummary]) -> frozenset[str]:
-    places = [one.forked_from for one in summaries if one.forked_from is not None]
+def _needed_by_forks(summaries: Sequence[SessionSummary]) -> frozenset[str]:
+    places = [summary.forked_from for summary in summaries if summary.forked_from is not None]
     others = (place.segment.rpartition("/")[0] for place in places)
-    return frozenset({place.session_id for place in places} | {one for one in others if one})
+    return frozenset(
+        {place.session_id for place in places} | {session_id for session_id in others if session_id}
+    )
 
 
 def parse_size(text: str) -> int:
@@ -147,7 +154,7 @@ def parse_size(text: str) -> int:
 
 def holds_pins(store: Store, session_id: str) -> bool:
     """Return whether the user pinned something in a session that is still pinned."""
-    if isinstance(store, JsonlStore) and not store.says(session_id, *PINS):
+    if isinstance(store, JsonlStore) and not store.may_contain(session_id, *PINS):
         return False
     state = store.load(session_id)
     return bool(pinned_parts(state.messages(), state.decisions))

@@ -25,7 +25,7 @@ Prompts = Callable[[str], Iterable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which sessions to find."""
+    """The conditions of a search for sessions, and the page of its result."""
 
     words: str = ""
     """All of these must occur in the title, the notebook's name, the id or the prompts; case does not matter."""
@@ -64,26 +64,32 @@ def search_page(
     """
     if query.limit < 1 or query.number < 1:
         raise UserError("A page has at least one session, and pages are counted from 1.")
-    found = sorted(
-        (one for one in summaries if _is_wanted(one, query) and _has_words(one, query, prompts)),
-        key=_place,
+    matching = sorted(
+        (
+            summary
+            for summary in summaries
+            if _has_kind(summary, query) and _has_words(summary, query, prompts)
+        ),
+        key=_sort_key,
     )
     start = (query.number - 1) * query.limit
     if query.cursor is not None:
-        after = _read(query.cursor)
-        start = next((at for at, one in enumerate(found) if _place(one) > after), len(found))
-    shown = tuple(found[start : start + query.limit])
-    more = start + len(shown) < len(found) or unread > 0
-    cursor = _cursor(shown[-1]) if more and shown else None
-    return Page(shown, len(found) + unread, start + 1, cursor, unread)
+        after = _parse_cursor(query.cursor)
+        start = next(
+            (at for at, summary in enumerate(matching) if _sort_key(summary) > after), len(matching)
+        )
+    rows = tuple(matching[start : start + query.limit])
+    has_more = start + len(rows) < len(matching) or unread > 0
+    cursor = _cursor(rows[-1]) if has_more and rows else None
+    return Page(rows, len(matching) + unread, start + 1, cursor, unread)
 
 
-def _place(summary: SessionSummary) -> tuple[int, str]:
+def _sort_key(summary: SessionSummary) -> tuple[int, str]:
     """Return the sort key of a session: newest first, then by id."""
     return -summary.updated, summary.id
 
 
-def _is_wanted(summary: SessionSummary, query: Query) -> bool:
+def _has_kind(summary: SessionSummary, query: Query) -> bool:
     if not query.children and summary.parent_id is not None:
         return False
     return query.archived is None or query.archived == (summary.archived is not None)
@@ -91,12 +97,12 @@ def _is_wanted(summary: SessionSummary, query: Query) -> bool:
 
 def _has_words(summary: SessionSummary, query: Query, prompts: Prompts) -> bool:
     wanted = query.words.casefold().split()
-    told = f"{summary.title}\n{summary.notebook or ''}\n{summary.id}".casefold()
-    missing = [word for word in wanted if word not in told]
+    own_text = f"{summary.title}\n{summary.notebook or ''}\n{summary.id}".casefold()
+    missing = [word for word in wanted if word not in own_text]
     if not missing:
         return True
-    said = "\n".join(prompts(summary.id)).casefold()
-    return all(word in said for word in missing)
+    prompts_text = "\n".join(prompts(summary.id)).casefold()
+    return all(word in prompts_text for word in missing)
 
 
 def _cursor(summary: SessionSummary) -> str:
@@ -104,7 +110,7 @@ def _cursor(summary: SessionSummary) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> tuple[int, str]:
+def _parse_cursor(cursor: str) -> tuple[int, str]:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         data = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
@@ -117,8 +123,8 @@ def _read(cursor: str) -> tuple[int, str]:
 
 def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple[str, ...]:
     """Return the ids of a session and all its descendants, children before parents."""
-    own = [one.id for one in summaries if one.parent_id == session_id]
-    below = (one for child in own for one in with_children(summaries, child))
+    own = [summary.id for summary in summaries if summary.parent_id == session_id]
+    below = (descendant for child in own for descendant in with_children(summaries, child))
     return (*below, session_id)
 
 
@@ -130,7 +136,7 @@ def matches_id(session_id: str, wanted: str) -> bool:
 
 
 def typed_prompts(store: Store, session_id: str) -> list[str]:
-    """Return the prompts of a session that a person sent, oldest first; none where its log cannot be read."""
+    """Return the prompts of a session that the user sent, oldest first; none where its log cannot be read."""
     try:
         return [
             record.event.text
@@ -144,11 +150,11 @@ def typed_prompts(store: Store, session_id: str) -> list[str]:
 
 def prompt_texts(store: Store, session_id: str) -> Iterator[str]:
     """Yield the user's prompts in a session, those before a fork included."""
-    found = False
+    has_prompts = False
     for record in store.read(session_id, only=("prompt.admitted",)):
         if isinstance(record.event, PromptAdmitted):
-            found = True
+            has_prompts = True
             yield record.event.text
-    if not found:  # imported from another agent: its prompts are messages
+    if not has_prompts:  # imported from another agent: its prompts are messages
         for message in real_prompts(store.load(session_id).messages()):
             yield from (part.text for part in message.parts if isinstance(part, TextPart))

@@ -1,4 +1,4 @@
-"""Look up the recorded answer of a cell's prompt in the notebook's sessions, and what of it may run again.
+"""Look up the recorded answer of a cell's prompt in the notebook's sessions, and which of its code may run again.
 
 Border: reads logs and rules; sends nothing, runs nothing and changes no session.
 """
@@ -40,13 +40,13 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 SWITCH = "replay"
 """Key of the grant that lets a notebook's cells send their prompts each time."""
 MOST_SESSIONS = 20
-"""Sessions of the notebook that are looked through, the newest first."""
-LOOK_SECONDS = 1.0
-"""Time for looking through other sessions than the one that the prompt would go to."""
-NOTED = ("permission.asked", "permission.replied", "decision", "prompt.delivered")
-"""Types of the records that a shown turn needs beside its messages."""
-NESTED = 4
-"""How deep the sessions of tasks within tasks are looked through for Python."""
+"""Maximum number of the notebook's sessions that are searched, the newest first."""
+SEARCH_SECONDS = 1.0
+"""Time for searching sessions other than the one that the prompt would go to."""
+TURN_RECORDS = ("permission.asked", "permission.replied", "decision", "prompt.delivered")
+"""Types of the records that the view of a turn needs beside its messages."""
+MAX_TASK_DEPTH = 4
+"""Maximum depth of nested task sessions that are searched for Python."""
 
 
 @dataclass(eq=False, repr=False)
@@ -54,32 +54,32 @@ class RecordedAnswers:
     """Finds recorded answers in the sessions of a workspace."""
 
     _services: Services
-    _settled: Callable[[str], Awaitable[str]]
-    """Writes what this kernel holds of a session into its log, and returns its whole id."""
-    _held: Callable[[str], State | None]
+    _flushed_id: Callable[[str], Awaitable[str]]
+    """Writes the pending records of a session into its log, and returns its whole id."""
+    _live_state: Callable[[str], State | None]
     """Returns the state of a session that this kernel writes."""
     _loaded: dict[str, "_LoadedTurns"] = field(default_factory=dict)
     _notes: dict[str, list[Record]] = field(default_factory=dict)
 
     def mode(self, notebook: str | None) -> ReplayMode:
-        """Return whether the notebook's cells show recorded answers; a setting counts before its own switch."""
+        """Return whether the notebook's cells show recorded answers; a setting overrides the notebook's own switch."""
         chosen = self._services.kernel.replay_mode
-        fixed = chosen != "ask" or self._services.rules.locked.by("replay")
-        return "never" if not fixed and self._switched_off(notebook) else chosen
+        fixed = chosen != "ask" or self._services.rules.locked.locked_by("replay")
+        return "never" if not fixed and self._is_switched_off(notebook) else chosen
 
     def switch(self, notebook: str | None, *, on: bool) -> None:
-        """Let the notebook's cells show their recorded answers, or have them ask each time, from now on."""
+        """Switch the recorded answers of a notebook's cells on, or have its cells send their prompts each time."""
         grants = self._services.rules.effective.grants
         name = self._name(notebook)
         if on:
             grants.drop(None, SWITCH, name)
         else:
-            grants.add(grants.made(SWITCH, name, None))
+            grants.add(grants.new_grant(SWITCH, name, None))
 
-    def _switched_off(self, notebook: str | None) -> bool:
+    def _is_switched_off(self, notebook: str | None) -> bool:
         name = self._name(notebook)
         grants = self._services.rules.effective.grants
-        return any(one.value == name for one in grants.list(None, SWITCH))
+        return any(grant.value == name for grant in grants.list(None, SWITCH))
 
     def _name(self, notebook: str | None) -> str:
         return in_project(notebook, self._services.cwd, self._services.root) or ""
@@ -98,39 +98,43 @@ class RecordedAnswers:
         """Return the recorded answer of a prompt.
 
         Args:
-            prompt: What the cell is about to ask.
-            notebook: The notebook's path relative to the kernel's start directory; None looks through every
-                session of the project.
+            prompt: The prompt that the cell is about to send.
+            notebook: The notebook's path relative to the kernel's start directory; None searches every session of
+                the project.
             current: The id of the session that the prompt would go to; empty where it would be created.
-            anew: The cell begins a session of its own, so its answer is the first one of some session.
-            only_this: The cell names its session, so no other is looked through.
-            reached: By session, when the newest turn was asked that this run of the notebook has reached.
-            began: When this run of the notebook began, in milliseconds since 1970.
+            anew: The cell begins a session of its own, so only first turns of sessions count.
+            only_this: The cell names its session, so no other is searched.
+            reached: By session, the start of the newest turn that this run of the notebook has reached.
+            began: The start of this run of the notebook, in milliseconds since 1970.
         """
-        found = FoundAnswer()
+        newest = FoundAnswer()
         if current and not anew:
-            found = await self._in(current, prompt, reached.get(current, 0), began)
-            if found.turn is not None or found.why != "new" or only_this or reached.get(current):
-                return found
-        end = time.monotonic() + LOOK_SECONDS
-        for summary in await self._others(self._name(notebook), current if not anew else ""):
+            newest = await self._find_in_session(current, prompt, reached.get(current, 0), began)
+            if newest.turn is not None or newest.why != "new" or only_this or reached.get(current):
+                return newest
+        end = time.monotonic() + SEARCH_SECONDS
+        for summary in await self._other_sessions(
+            self._name(notebook), current if not anew else ""
+        ):
             if time.monotonic() > end:
-                return replace(found, has_history=True)
+                return replace(newest, has_history=True)
             since = reached.get(summary.id, 0)
-            one = await self._in(summary.id, prompt, since, began, first=anew)
-            if one.turn is not None or (one.why != "new" and not anew):
-                return one
-        return found
+            answer = await self._find_in_session(summary.id, prompt, since, began, first=anew)
+            if answer.turn is not None or (answer.why != "new" and not anew):
+                return answer
+        return newest
 
     async def calls(self, turn: RecordedTurn) -> tuple[RecordedCall, ...]:
-        """Return the Python that a turn and its tasks ran to its end, in order."""
-        return tuple(await self._calls(turn.session_id, turn.messages, NESTED, {turn.session_id}))
+        """Return the calls of Python in a turn and its tasks that ran to their end, in order."""
+        return tuple(
+            await self._calls(turn.session_id, turn.messages, MAX_TASK_DEPTH, {turn.session_id})
+        )
 
     async def may_run(self, call: RecordedCall, agent: str, *, yes: bool) -> MayRun:
         """Return whether a recorded call may run again.
 
         It may where this user approved exactly this code in this session on this machine, where the rules
-        allow it, or where the cell says yes to questions; what the rules deny by now may not.
+        allow it, or where the cell says yes to questions; but not where a rule denies it now.
         """
         services = self._services
         session = await self._session(call.session_id)
@@ -143,10 +147,10 @@ class RecordedAnswers:
         verdicts = [decide("python", [call.code], rules, answers)]
         if commands := shell_commands(call.code):
             verdicts.append(decide("bash", commands, rules, answers))
-        if any(isinstance(one, Denied) for one in verdicts):
+        if any(isinstance(verdict, Denied) for verdict in verdicts):
             return "denied"
-        asking = [one for one in verdicts if isinstance(one, MustAsk)]
-        if any(one.locked for one in asking):
+        asking = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]
+        if any(must_ask.locked for must_ask in asking):
             return "locked"
         approved = not asking or yes or services.rules.approved_code.has(call.session_id, call.code)
         return "yes" if approved else "ask"
@@ -162,92 +166,97 @@ class RecordedAnswers:
     async def costs_nothing(self, model: str | None, session_id: str) -> bool:
         """Return whether the rehearsal model would answer a prompt to a session, which spends nothing."""
         session = await self._session(session_id) if session_id else None
-        known = session.model.id if session is not None and session.model is not None else None
+        session_model = (
+            session.model.id if session is not None and session.model is not None else None
+        )
         try:
-            name = model or known or self._services.models.default_model()
+            name = model or session_model or self._services.models.default_model()
         except PalimpsestError:
             return False
         return name.startswith("rehearsal/")
 
-    async def _others(self, notebook: str, but: str) -> Sequence[SessionSummary]:
+    async def _other_sessions(self, notebook: str, but: str) -> Sequence[SessionSummary]:
         listed = await asyncio.to_thread(self._services.store.list)
         return [
-            one
-            for one in listed
-            if one.parent_id is None and one.id != but and notebook in ("", one.notebook)
+            summary
+            for summary in listed
+            if summary.parent_id is None
+            and summary.id != but
+            and notebook in ("", summary.notebook)
         ][:MOST_SESSIONS]
 
-    async def _in(
+    async def _find_in_session(
         self, session_id: str, prompt: CellPrompt, reached: int, began: int, *, first: bool = False
     ) -> FoundAnswer:
         turns = await self._turns(session_id)
-        among = turns[:1] if first else turns
-        verdict = find_recorded(among, prompt, reached)
-        own = [one for one in turns if one.cell_id is not None and one.cell_id == prompt.cell_id]
+        verdict = find_recorded(turns[:1] if first else turns, prompt, reached)
+        own = [
+            turn for turn in turns if turn.cell_id is not None and turn.cell_id == prompt.cell_id
+        ]
         earlier = own[-1].id if own else ""
         if isinstance(verdict, RecordedTurn):
             return FoundAnswer(verdict, session_id=session_id, has_history=True)
-        asked = session_id if verdict != "new" else ""
-        before = any(one.asked < began for one in turns)
-        return FoundAnswer(None, verdict, asked, has_history=before, earlier=earlier)
+        known_session = session_id if verdict != "new" else ""
+        has_history = any(turn.asked < began for turn in turns)
+        return FoundAnswer(None, verdict, known_session, has_history, earlier)
 
     async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:
         """Return the records of a turn's questions, answers and decisions, and of its prompt's delivery."""
-        known = self._notes.setdefault(turn.session_id, [])
+        records = self._notes.setdefault(turn.session_id, [])
         read = functools.partial(
             self._services.store.read,
             turn.session_id,
-            after=known[-1].seq if known else 0,
-            only=NOTED,
+            after=records[-1].seq if records else 0,
+            only=TURN_RECORDS,
         )
         with suppress(PalimpsestError, OSError):
-            full = await self._settled(turn.session_id)
+            full = await self._flushed_id(turn.session_id)
             if full == turn.session_id:
-                known += await asyncio.to_thread(lambda: list(read()))
-        ids = {turn.id} | {one.id for one in turn.messages}
-        return tuple(one for one in known if _is_about(one, ids))
+                records += await asyncio.to_thread(lambda: list(read()))
+        ids = {turn.id} | {message.id for message in turn.messages}
+        return tuple(record for record in records if _is_about(record, ids))
 
     async def _turns(self, session_id: str) -> tuple[RecordedTurn, ...]:
-        """Return the turns of a session that cells asked for and that are not reverted.
+        """Return the turns of a session that cells began and that are not reverted.
 
-        A session that was compacted holds only its newest messages; what is older is read from its log once, since
-        that takes seconds where there are ten thousand.
+        A compacted session has only its newest messages in memory; the older ones are read from its log once, since
+        reading ten thousand takes seconds.
         """
-        held = self._held(session_id)
-        if held is not None and not held.partial:
-            return _visible(recorded_turns(session_id, held.messages()), held)
-        known = self._loaded.get(session_id)
-        revert = _revert(held)
-        if held is None or known is None or known.revert != revert:
+        live = self._live_state(session_id)
+        if live is not None and not live.partial:
+            return _visible_turns(recorded_turns(session_id, live.messages()), live)
+        loaded = self._loaded.get(session_id)
+        revert = _reverted_message(live)
+        if live is None or loaded is None or loaded.revert != revert:
             state = await self._loaded_state(session_id)
             if state is None:
                 return ()
             turns = await asyncio.to_thread(lambda: recorded_turns(session_id, state.messages()))
-            if held is None:
-                return _visible(turns, state)
-            known = self._loaded[session_id] = _LoadedTurns(turns, revert)
-        newer = {one.id: one for one in recorded_turns(session_id, held.messages())}
-        whole = {one.id: one for one in known.turns} | newer
-        return _visible(tuple(whole.values()), held)
+            if live is None:
+                return _visible_turns(turns, state)
+            loaded = self._loaded[session_id] = _LoadedTurns(turns, revert)
+        newer = {turn.id: turn for turn in recorded_turns(session_id, live.messages())}
+        whole = {turn.id: turn for turn in loaded.turns} | newer
+        return _visible_turns(tuple(whole.values()), live)
 
     async def _session(self, session_id: str) -> SessionInfo | None:
         """Return a session's own record; None where it cannot be read."""
-        held = self._held(session_id)
-        if held is not None:
-            return held.session
+        live = self._live_state(session_id)
+        if live is not None:
+            return live.session
         with suppress(PalimpsestError, OSError):
             return (await asyncio.to_thread(self._services.store.open_live, session_id)).session
         return None
 
     async def _state(self, session_id: str) -> State | None:
-        held = self._held(session_id)
-        if held is not None and not held.partial:
-            return held
+        live = self._live_state(session_id)
+        if live is not None and not live.partial:
+            return live
         return await self._loaded_state(session_id)
 
     async def _loaded_state(self, session_id: str) -> State | None:
         try:
-            full = await self._settled(session_id)
+            full = await self._flushed_id(session_id)
             return await asyncio.to_thread(self._services.store.load, full)
         except (PalimpsestError, OSError):
             return None  # deleted meanwhile, or not readable
@@ -255,26 +264,25 @@ class RecordedAnswers:
     async def _calls(
         self, session_id: str, messages: Messages, depth: int, seen: set[str], shown_in: str = ""
     ) -> list[RecordedCall]:
-        found: list[RecordedCall] = []
+        calls: list[RecordedCall] = []
         for part in (part for message in messages for part in message.parts):
             if not isinstance(part, ToolPart):
                 continue
             place = shown_in or part.call_id
-            if part.tool == "python" and _ended(part):
-                found.append(RecordedCall(part, session_id, place))
+            if part.tool == "python" and _is_completed_code(part):
+                calls.append(RecordedCall(part, session_id, place))
             metadata: Mapping[str, Any] = getattr(part.state, "metadata", None) or {}
-            named = metadata.get("task")
-            below = named if part.tool == "task" and isinstance(named, str) else ""
-            if not below or not depth or below in seen:
+            task = metadata.get("task") if part.tool == "task" else None
+            if not isinstance(task, str) or not task or not depth or task in seen:
                 continue
-            seen.add(below)  # a task that is continued names the same session again
-            state = await self._state(below)
+            seen.add(task)  # a task that is continued names the same session again
+            state = await self._state(task)
             if state is not None:
-                found += await self._calls(below, state.messages(), depth - 1, seen, place)
-        return found
+                calls += await self._calls(task, state.messages(), depth - 1, seen, place)
+        return calls
 
 
-def _ended(part: ToolPart) -> bool:
+def _is_completed_code(part: ToolPart) -> bool:
     return part.state.status == "completed" and isinstance(part.state.input.get("code"), str)
 
 
@@ -284,23 +292,23 @@ class _LoadedTurns:
 
     turns: tuple[RecordedTurn, ...]
     revert: str | None
-    """The first message that was reverted then; what a revert removes for good is gone once that changes."""
+    """The first message that was reverted then; after a change, messages may have been removed permanently."""
 
 
-def _revert(state: State | None) -> str | None:
+def _reverted_message(state: State | None) -> str | None:
     """Return the first message that is reverted; None where none is."""
     session = state.session if state is not None else None
     revert = (session.revert if session is not None else None) or {}
-    named = revert.get("message_id")
-    return named if isinstance(named, str) else None
+    message_id = revert.get("message_id")
+    return message_id if isinstance(message_id, str) else None
 
 
-def _visible(turns: tuple[RecordedTurn, ...], state: State) -> tuple[RecordedTurn, ...]:
+def _visible_turns(turns: tuple[RecordedTurn, ...], state: State) -> tuple[RecordedTurn, ...]:
     """Return a session's turns without those that are reverted, in whole or in part."""
-    first = _revert(state)
+    first = _reverted_message(state)
     if first is None:
         return turns
-    ids = [{one.id, *(message.id for message in one.messages)} for one in turns]
+    ids = [{turn.id, *(message.id for message in turn.messages)} for turn in turns]
     return turns[: next((at for at, own in enumerate(ids) if first in own), len(turns))]
 
 

@@ -1,14 +1,14 @@
-"""Compute and carry out what a revert does to the project's files; on a thread, never on the engine's loop.
+"""Compute and carry out a revert's changes of the project's files; on a thread, never on the engine's loop.
 
-The snapshot before the first step that names a file holds what to restore; the one after the last step, what
-the agent left. The file must not have changed between two steps of the agent, else other people's work
-would be reverted with the agent's.
+The snapshot before the first step that names a file holds the state to restore; the snapshot after the last step
+holds the state that the agent left. The file must not have changed between two steps of the agent, else other
+people's work would be reverted with the agent's.
 """
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from palimpsest.session.revert.plan import RevertPlan, left_by
+from palimpsest.session.revert.plan import RevertPlan, snapshot_after_step
 from palimpsest.store.file_snapshots.file_diffs import file_diff
 from palimpsest.store.file_snapshots.file_restore import (
     LEFT_OUT,
@@ -38,7 +38,7 @@ class SnapshotReader:
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
-        self.why: dict[str, str] = {}
+        self.unusable: dict[str, str] = {}
         """Snapshot name to the reason why it is not used."""
 
     def tree(self, name: str | None) -> Tree | None:
@@ -48,7 +48,7 @@ class SnapshotReader:
         try:
             return self._snapshots.read(name)
         except UnsafeTree as problem:
-            self.why[name] = str(problem)
+            self.unusable[name] = str(problem)
             return None
         except NotFound:
             return None
@@ -64,57 +64,57 @@ def wanted_files(
 ) -> Files:
     """Return the state to restore for each file, and the files whose snapshot no longer exists or is not used."""
     trees = SnapshotReader(snapshots)
-    first: dict[str, str] = {}
-    left: dict[str, TreeEntry | None] = {}
-    disturbed: set[str] = set()
+    restore_from: dict[str, str] = {}
+    left_by_agent: dict[str, TreeEntry | None] = {}
+    changed_between: set[str] = set()
     for patch in plan.patches:
-        behind = left_by(messages, patch)
-        for path in _paths(snapshots, patch, behind):
-            if path in left and left[path] != trees.entry(patch.hash, path):
-                disturbed.add(path)
-            first.setdefault(path, patch.hash)
-            left[path] = trees.entry(behind, path)
+        after_step = snapshot_after_step(messages, patch)
+        for path in _paths(snapshots, patch, after_step):
+            if path in left_by_agent and left_by_agent[path] != trees.entry(patch.hash, path):
+                changed_between.add(path)
+            restore_from.setdefault(path, patch.hash)
+            left_by_agent[path] = trees.entry(after_step, path)
     if standing is not None:
         for path in standing.files:
-            left[path] = trees.entry(standing.left, path)
+            left_by_agent[path] = trees.entry(standing.left, path)
             if standing.snapshot is not None:
-                first.setdefault(path, standing.snapshot)
-    found, gone = _wanted(trees, first, left, disturbed)
-    unseen = [path for path in plan.written if path not in first]
-    return found, gone + _never_kept(snapshots, trees, messages, unseen)
+                restore_from.setdefault(path, standing.snapshot)
+    wanted, impossible = _wanted_files(trees, restore_from, left_by_agent, changed_between)
+    unseen = [path for path in plan.written if path not in restore_from]
+    return wanted, impossible + _files_without_snapshot(snapshots, trees, messages, unseen)
 
 
-def _never_kept(
+def _files_without_snapshot(
     snapshots: Snapshots, trees: SnapshotReader, messages: Messages, written: Iterable[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the files of which no snapshot has a state, with the reason, so that none stays changed in silence.
+    """Return the files that no snapshot holds, each with the reason, so that the user learns of each unreverted file.
 
-    A file that snapshots do have, and that no step changed, is not among them.
+    Files that snapshots hold, and that no step changed, are not among them.
     """
-    taken = [
+    snapshot_names = [
         part.snapshot
         for message in messages
         for part in message.parts
         if isinstance(part, StepFinishPart) and part.snapshot is not None
     ]
-    tree = trees.tree(taken[-1]) if taken else None
-    found: list[tuple[str, str]] = []
+    tree = trees.tree(snapshot_names[-1]) if snapshot_names else None
+    paths: list[tuple[str, str]] = []
     for path in written:
         if path.startswith("/") or Path(path).is_absolute():
-            found.append((path, OUTSIDE))
+            paths.append((path, OUTSIDE))
         elif (problem := path_problem(path, snapshots.never)) is not None:
-            found.append((path, problem))
+            paths.append((path, problem))
         elif tree is not None and tree.get(path) is None and tree.left_out(path):
-            found.append((path, LEFT_OUT))
-    return tuple(found)
+            paths.append((path, LEFT_OUT))
+    return tuple(paths)
 
 
-def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[str, ...]:
+def _paths(snapshots: Snapshots, patch: PatchPart, after_step: str | None) -> tuple[str, ...]:
     """Return every file that a step changed, including those that its part does not name."""
-    if not patch.more or behind is None:
+    if not patch.more or after_step is None:
         return patch.files
     try:
-        return snapshots.changed(patch.hash, behind)
+        return snapshots.changed_paths(patch.hash, after_step)
     except NotFound:
         return patch.files
 
@@ -122,34 +122,38 @@ def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[
 def wanted_back(snapshots: Snapshots, standing: RevertState) -> Files:
     """Return the state to restore for each file when a revert is undone."""
     trees = SnapshotReader(snapshots)
-    first = dict.fromkeys(standing.files, standing.snapshot or "")
-    left = {path: trees.entry(standing.left, path) for path in standing.files}
-    return _wanted(trees, first, left, set())
+    restore_from = dict.fromkeys(standing.files, standing.snapshot or "")
+    left_by_agent = {path: trees.entry(standing.left, path) for path in standing.files}
+    return _wanted_files(trees, restore_from, left_by_agent, set())
 
 
-def _wanted(
+def _wanted_files(
     trees: SnapshotReader,
-    first: dict[str, str],
-    left: dict[str, TreeEntry | None],
-    disturbed: set[str],
+    restore_from: dict[str, str],
+    left_by_agent: dict[str, TreeEntry | None],
+    changed_between: set[str],
 ) -> Files:
-    found: list[WantedFile] = []
-    gone: list[tuple[str, str]] = []
-    for path, name in first.items():
+    wanted: list[WantedFile] = []
+    impossible: list[tuple[str, str]] = []
+    for path, name in restore_from.items():
         tree = trees.tree(name)
         if tree is None:
-            gone.append((path, trees.why.get(name, GONE)))
+            impossible.append((path, trees.unusable.get(name, GONE)))
         else:
-            found.append(wanted_file(path, tree, left[path], disturbed=path in disturbed))
-    return tuple(found), tuple(gone)
+            wanted.append(
+                wanted_file(path, tree, left_by_agent[path], disturbed=path in changed_between)
+            )
+    return tuple(wanted), tuple(impossible)
 
 
 def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
     """Return what a revert would do with each file, sorted by path."""
     moves = plan_moves(snapshots, files[0])
-    found = [_told(snapshots, move) for move in moves]
-    found += [RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]]
-    return tuple(sorted(found, key=lambda one: one.file))
+    files_shown = [_reverted_file(snapshots, move) for move in moves]
+    files_shown += [
+        RevertedFile(file=path, action="impossible", reason=unusable) for path, unusable in files[1]
+    ]
+    return tuple(sorted(files_shown, key=lambda file: file.file))
 
 
 def revert_files(
@@ -159,24 +163,30 @@ def revert_files(
 ) -> tuple[RevertedFile, ...]:
     """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
     moves = plan_moves(snapshots, files[0])
-    told = {one.file: one for one in (_told(snapshots, move) for move in moves)}
+    reverted = {file.file: file for file in (_reverted_file(snapshots, move) for move in moves)}
     done = perform_restores(snapshots, moves, overwrite)
     for path, problem in done.failed:
-        told[path] = told[path].model_copy(update={"action": "impossible", "reason": problem})
+        reverted[path] = reverted[path].model_copy(
+            update={"action": "impossible", "reason": problem}
+        )
     for move in moves:
         if move.action == "conflict" and move.path in done.files:
             action = "delete" if move.wanted is None else "restore"
-            told[move.path] = told[move.path].model_copy(update={"action": action, "reason": None})
-    gone = [RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]]
-    return tuple(sorted([*told.values(), *gone], key=lambda one: one.file))
+            reverted[move.path] = reverted[move.path].model_copy(
+                update={"action": action, "reason": None}
+            )
+    impossible = [
+        RevertedFile(file=path, action="impossible", reason=unusable) for path, unusable in files[1]
+    ]
+    return tuple(sorted([*reverted.values(), *impossible], key=lambda file: file.file))
 
 
 def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
     """Return the files that were restored or deleted."""
-    return tuple(one.file for one in files if one.action in {"restore", "delete"})
+    return tuple(file.file for file in files if file.action in {"restore", "delete"})
 
 
-def _told(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
+def _reverted_file(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
     diff = None
     if move.action in {"write", "delete", "conflict"}:
         diff = file_diff(snapshots, move.path, snapshots.keep(move.path), move.wanted)

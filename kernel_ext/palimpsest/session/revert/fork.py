@@ -45,7 +45,7 @@ def forked_session(
     """Create a fork with the messages of another session before a message, or all of them; returns its record.
 
     ``message`` is the id of a message or part, its beginning or its end; ``request`` is a request's id or its place
-    among those that fill messages, from 1: what was decided for it is not in the fork. ``now`` is in
+    among those that fill messages, from 1: the decisions made for it are not in the fork. ``now`` is in
     milliseconds since 1970. Raises NotFound, and UserError where both are named.
     """
     seq: int | None = None
@@ -57,9 +57,9 @@ def forked_session(
     parent = live.session if live is not None else _newest_record(store, parent_id)
     state = live
     if live is not None and live.partial:
-        # What a fork has of a revert and of summaries depends on all messages before it.
-        alone = message is not None and parent is not None and not (parent.revert or parent.summary)
-        state = store.open_messages(parent_id, (message or "").strip() if alone else "")
+        # The fork's revert and its summary texts depend on all messages before it.
+        needs_all = message is None or parent is None or bool(parent.revert or parent.summary)
+        state = store.open_messages(parent_id, "" if needs_all else (message or "").strip())
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
     slot = _slot(state, message) if state is not None and message is not None else None
@@ -87,22 +87,22 @@ def forked_session(
 
 
 def _slot(state: State, name: str) -> MessageSlot:
-    """Return the place of the message that is meant; only where its whole id is not given, all are read."""
-    meant = state.message(name.strip()) or find_part(state.messages(), name).message
-    return next(slot for slot in state.slots() if slot.id == meant.id)
+    """Return the slot of a named message; all messages are read only where ``name`` is no whole id."""
+    message = state.message(name.strip()) or find_part(state.messages(), name).message
+    return next(slot for slot in state.slots() if slot.id == message.id)
 
 
 def _title(store: Store, title: str) -> str:
     """Return the title of a fork, numbered so that no other session of the project has it."""
-    taken = {one.title for one in store.list() if not one.deleted}
-    made = fork_title(title)
-    while made in taken:
-        made = fork_title(made)
-    return made
+    taken = {summary.title for summary in store.list() if not summary.deleted}
+    numbered = fork_title(title)
+    while numbered in taken:
+        numbered = fork_title(numbered)
+    return numbered
 
 
 def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
-    """Return a session's newest record of its own; nothing else of its log is read."""
+    """Return the newest ``SessionInfo`` in a session's log."""
     for record in store.stream(session_id):
         if isinstance(record.event, SessionCreated | SessionUpdated):
             return record.event.session
@@ -112,13 +112,13 @@ def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
 def _summary(
     parent: SessionInfo, state: State | None, slot: MessageSlot | None
 ) -> dict[str, Any] | None:
-    """Return the summary texts for the messages that the fork has; its own file changes start at zero."""
-    kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
-    if not all(kept.values()):
+    """Return the summary texts for the messages of the fork, without counts of changed files, which start at zero."""
+    texts = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
+    if not all(texts.values()):
         return None  # no turn has a summary
     if state is None or slot is None:
-        return kept
-    before = takewhile(lambda one: one.id != slot.id, state.messages())
+        return texts
+    before = takewhile(lambda message: message.id != slot.id, state.messages())
     return dict(session_summary_of_turns(before)) or None
 
 
@@ -128,18 +128,22 @@ def _metadata(parent: SessionInfo) -> dict[str, Any] | None:
     return kept or None
 
 
-OF_REQUESTS = ("prune/", "remind/", "recover/", "hook/", OWN_POLICY)
+REQUEST_RULES = ("prune/", "remind/", "recover/", "hook/", OWN_POLICY)
 """Beginnings of the rules whose decisions are made for one request, just before it is sent."""
 
 
 def _before_request(store: Store, session_id: str, request: int | str) -> tuple[str, int]:
-    """Return the message that a request fills, and the last record before what was decided for it."""
-    filled = _filled(store, session_id)
+    """Return the id of the message that a request fills, and the number of the record before its decisions."""
+    filled = _message_requests(store, session_id)
     if isinstance(request, int) and not isinstance(request, bool):
-        found = filled[request - 1 : request] if request > 0 else []
+        matching = filled[request - 1 : request] if request > 0 else []
     else:
-        found = [one for one in filled if one[0] and one[0] == request]
-    if not found:
+        matching = [
+            filled_request
+            for filled_request in filled
+            if filled_request[0] and filled_request[0] == request
+        ]
+    if not matching:
         known = (
             f"Name one from 1 to {len(filled)}, or its id."
             if filled
@@ -148,29 +152,31 @@ def _before_request(store: Store, session_id: str, request: int | str) -> tuple[
         raise NotFound(
             f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}. {known}"
         )
-    message_id, place = found[0][1], 0
+    message_id, place = matching[0][1], 0
     for record in store.read(session_id):
         event = record.event
         if isinstance(event, MessageUpdated) and event.info.id == message_id:
             return message_id, place
-        is_for_it = isinstance(event, DecisionMade) and event.decision.rule.startswith(OF_REQUESTS)
+        is_for_it = isinstance(event, DecisionMade) and event.decision.rule.startswith(
+            REQUEST_RULES
+        )
         if not is_for_it:
             place = record.seq
     raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
 
 
-def _filled(store: Store, session_id: str) -> list[tuple[str, str]]:
-    """Return the requests that fill messages, each with its message; those of a recording have no id.
+def _message_requests(store: Store, session_id: str) -> list[tuple[str, str]]:
+    """Return the id of each request that fills a message, with the message's id.
 
-    A recording holds no requests of ours: each of its answers stands for one, as review counts them.
+    An imported session has no journaled requests: each of its answers counts as one without an id, as in review.
     """
-    asked = [
+    journaled = [
         (record.event.request.id, record.event.request.message_id)
         for record in store.read(session_id, only=("step.requested",))
         if isinstance(record.event, StepRequested) and record.event.request.message_id is not None
     ]
-    if asked:
-        return asked
+    if journaled:
+        return journaled
     answers = (
         record.event.info
         for record in store.read(session_id, only=("message.updated",))
@@ -189,5 +195,5 @@ def _revert(parent: SessionInfo, state: State | None, slot: MessageSlot | None) 
     if parent.revert is None or state is None or slot is None:
         return parent.revert
     hidden = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")
-    before = takewhile(lambda one: one.id != slot.id, state.slots())
-    return parent.revert if any(one.id == hidden for one in before) else None
+    before = takewhile(lambda earlier: earlier.id != slot.id, state.slots())
+    return parent.revert if any(earlier.id == hidden for earlier in before) else None

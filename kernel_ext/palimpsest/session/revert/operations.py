@@ -36,7 +36,7 @@ from palimpsest.session.revert.plan import (
     RevertPlan,
     hidden_by_revert,
     plan_revert,
-    without_taken_back,
+    without_reverted,
 )
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.journal import Journal
@@ -56,10 +56,10 @@ from palimpsest.transcript.session_record.reverts import (
 from palimpsest.transcript.session_record.sessions import SessionInfo, standing_revert
 
 LAST = "last"
-OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."
-MEMORY = "This kernel keeps its sessions in memory only, so files stay as they are."
+SNAPSHOTS_OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."
+IN_MEMORY_ONLY = "This kernel keeps its sessions in memory only, so files stay as they are."
 BUSY = "The agent works; wait for its answer, or stop it, and then take it back."
-NOTHING = "Nothing is reverted in this session."
+NOTHING_REVERTED = "Nothing is reverted in this session."
 EXCERPT_CHARS = 80
 
 
@@ -73,98 +73,104 @@ class LiveReverts:
     _busy: Callable[[], bool]
     files: ProjectFiles | None
     """Takes the snapshots of the session's steps; None where none are taken."""
-    _why_not: str = OFF
+    _why_not: str = SNAPSHOTS_OFF
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while a revert processes files."""
 
     async def preview(self, name: str = "") -> RevertPreview:
-        """Return what a revert would do; a name is an id, the beginning or end of one, or ``last``."""
+        """Return a preview of a revert; a name is an id, the beginning or end of one, or ``last``."""
         async with self.lock:
-            messages, revert, plan = await self._planned(name)
+            messages, revert, plan = await self._plan(name)
             files: tuple[RevertedFile, ...] = ()
             if self.files is not None:
-                shots = self.files.snapshots
+                snapshots = self.files.snapshots
                 files = await asyncio.to_thread(
-                    lambda: preview_files(shots, wanted_files(shots, messages, plan, revert))
+                    lambda: preview_files(
+                        snapshots, wanted_files(snapshots, messages, plan, revert)
+                    )
                 )
-            return self._told(messages, plan, files)
+            return self._describe_plan(messages, plan, files)
 
     async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
-        """Hide a message or part and what follows, and restore files; ``overwrite`` names files with conflicts."""
+        """Hide a message or part and all later ones, and restore files; ``overwrite`` names files with conflicts."""
         async with self.lock:
-            self._idle()
-            messages, revert, plan = await self._planned(name)
-            files, before, after = await self._carried_out(messages, plan, revert, overwrite)
+            self._check_idle()
+            messages, revert, plan = await self._plan(name)
+            files, before, after = await self._restore_files(messages, plan, revert, overwrite)
             changed = set(changed_by(files))
             if revert is not None:
                 changed |= set(revert.files)
-            made = RevertState(
+            revert_state = RevertState(
                 message_id=plan.message_id,
                 part_id=plan.part_id,
                 snapshot=plan.restore or before,
                 left=after,
                 files=tuple(sorted(changed)),
-                diff=tuple(_counted(one) for one in files if one.diff is not None),
-                kept=tuple(one.file for one in files if one.action == "conflict"),
+                diff=tuple(_diff_without_lines(file) for file in files if file.diff is not None),
+                kept=tuple(file.file for file in files if file.action == "conflict"),
             )
-            await self._journaled(made, files)
-            return self._told(messages, plan, files, done=True)
+            await self._journal_revert(revert_state, files)
+            return self._describe_plan(messages, plan, files, done=True)
 
     async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that is in effect."""
         async with self.lock:
-            self._idle()
+            self._check_idle()
             revert = standing_revert(self._log.state.session)
             if revert is None:
-                raise UserError(NOTHING)
+                raise UserError(NOTHING_REVERTED)
             files: tuple[RevertedFile, ...] = ()
             if self.files is not None and revert.snapshot is not None:
-                shots = self.files.snapshots
+                snapshots = self.files.snapshots
                 files = await asyncio.to_thread(
-                    lambda: revert_files(shots, wanted_back(shots, revert), overwrite)
+                    lambda: revert_files(snapshots, wanted_back(snapshots, revert), overwrite)
                 )
-            await self._journaled(None, files)
+            await self._journal_revert(None, files)
             plan = RevertPlan(revert.message_id, revert.part_id, None, ())
-            return self._told(self._log.state.messages(), plan, files, done=True)
+            return self._describe_plan(self._log.state.messages(), plan, files, done=True)
 
     async def cleanup(self) -> int:
-        """Remove what is reverted permanently; returns the number of messages removed."""
+        """Remove reverted messages and parts permanently; returns the number of messages removed."""
         async with self.lock:
-            return await self._cleaned_up()
+            return await self._remove_reverted()
 
-    async def _cleaned_up(self) -> int:
+    async def _remove_reverted(self) -> int:
         revert = standing_revert(self._log.state.session)
         if revert is None:
             return 0
-        self._idle()
-        await self._whole()
+        self._check_idle()
+        await self._load_whole_session()
         messages = self._log.state.messages()
-        gone = hidden_by_revert(messages, revert)
+        hidden = hidden_by_revert(messages, revert)
         session = self._log.state.session
-        events: list[Any] = [MessageRemoved(message_id=one) for one in gone.messages]
-        events += [PartRemoved(message_id=one, part_id=part) for one, part in gone.parts]
+        events: list[Any] = [
+            MessageRemoved(message_id=message_id) for message_id in hidden.messages
+        ]
+        events += [
+            PartRemoved(message_id=message_id, part_id=part) for message_id, part in hidden.parts
+        ]
         if session is not None:
             update = {
                 "revert": None,
-                "summary": without_turns(session.summary, gone.messages, messages),
+                "summary": without_turns(session.summary, hidden.messages, messages),
             }
             events.append(SessionUpdated(session=session.model_copy(update=update)))
         self._log.append(*events, sync=True)
-        return len(gone.messages)
+        return len(hidden.messages)
 
-    async def settle(self) -> None:
+    async def make_final(self) -> None:
         """Make a revert final before the session is continued.
 
-        Waits for a revert that is still processing files: else it would hide the new messages, too.
+        Waits for a revert that is still processing files, which would otherwise hide the new messages too.
         """
         async with self.lock:
-            await self._cleaned_up()
+            await self._remove_reverted()
 
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
-        """Return what a turn, or without a name the whole session, changed in files."""
+        """Return the file changes of a turn, or without a name of the whole session."""
         if self.files is None:
             raise UserError(self._why_not)
-        await self._whole()
+        await self._load_whole_session()
         patches = _patches(self._log.state.messages(), self._log.state.session, name)
         return await asyncio.to_thread(net_diffs, self.files.snapshots, patches)
 
@@ -176,18 +182,17 @@ class LiveReverts:
     async def prompt_of(self, name: str = "") -> tuple[Message, bool]:
         """Return the prompt of a turn, named as in ``preview``, and whether a revert from there on is in effect."""
         async with self.lock:
-            messages, standing, plan = await self._planned(name)
+            messages, standing, plan = await self._plan(name)
         prompt = prompt_at(messages, plan.message_id)
         place = standing and (standing.message_id, standing.part_id)
         return prompt, place == (prompt.id, None)
 
-    async def _planned(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:
-        await self._whole()
+    async def _plan(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:
+        await self._load_whole_session()
         messages, session = self._log.state.messages(), self._log.state.session
         revert = standing_revert(session)
         if name in ("", LAST):
-            shown = without_taken_back(messages, revert)
-            message_id, part_id = _newest(shown), None
+            message_id, part_id = _newest_prompt(without_reverted(messages, revert)), None
         else:
             target = find_part(messages, name)
             message_id, part_id = target.message.id, target.part.id if target.part else None
@@ -196,14 +201,14 @@ class LiveReverts:
             raise NotFound(f"There is no message {name!r} in this session.")
         return messages, revert, plan
 
-    async def _carried_out(
+    async def _restore_files(
         self,
         messages: Messages,
         plan: RevertPlan,
         revert: RevertState | None,
         overwrite: Collection[str],
     ) -> tuple[tuple[RevertedFile, ...], str | None, str | None]:
-        """Restore the files; returns what was done, and the snapshots before and after it."""
+        """Restore the files; returns the change of each, and the snapshots before and after."""
         files = self.files
         if files is None:
             return (), None, None
@@ -212,16 +217,22 @@ class LiveReverts:
         before = await take_snapshot(files)
         if before is None:  # without a snapshot the revert could not be undone
             return (), None, None
-        shots = files.snapshots
+        snapshots = files.snapshots
         done = await asyncio.to_thread(
-            lambda: revert_files(shots, wanted_files(shots, messages, plan, revert), overwrite)
+            lambda: revert_files(
+                snapshots, wanted_files(snapshots, messages, plan, revert), overwrite
+            )
         )
         return done, before, await take_snapshot(files)
 
-    async def _journaled(self, revert: RevertState | None, files: tuple[RevertedFile, ...]) -> None:
-        kept = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
-        changed = [one.diff for one in files if one.diff and one.action in {"restore", "delete"}]
-        self._log.change(revert=kept, sync=True)
+    async def _journal_revert(
+        self, revert: RevertState | None, files: tuple[RevertedFile, ...]
+    ) -> None:
+        value = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
+        changed = [
+            file.diff for file in files if file.diff and file.action in {"restore", "delete"}
+        ]
+        self._log.change(revert=value, sync=True)
         if changed and self.files is not None:
             try:
                 whole = await asyncio.to_thread(
@@ -231,7 +242,7 @@ class LiveReverts:
                 return
             write_session_changes(self._log, whole)
 
-    def _told(
+    def _describe_plan(
         self,
         messages: Messages,
         plan: RevertPlan,
@@ -239,27 +250,27 @@ class LiveReverts:
         *,
         done: bool = False,
     ) -> RevertPreview:
-        gone = hidden_by_revert(
+        hidden = hidden_by_revert(
             messages, RevertState(message_id=plan.message_id, part_id=plan.part_id)
         )
-        by_id = {one.id: one for one in messages}
+        by_id = {message.id: message for message in messages}
         return RevertPreview(
             message_id=plan.message_id,
             part_id=plan.part_id,
-            messages=tuple(_excerpt(by_id[one]) for one in gone.messages),
+            messages=tuple(_excerpt(by_id[message]) for message in hidden.messages),
             files=files,
             problem=self.problem,
             done=done,
         )
 
-    def _idle(self) -> None:
+    def _check_idle(self) -> None:
         if self._busy():
             raise SessionBusy(BUSY)
 
-    async def _whole(self) -> None:
+    async def _load_whole_session(self) -> None:
         """Load the whole session if part of it is only in the log."""
         if self._journal.read_state(lambda state: state.partial):
-            await asyncio.to_thread(self._journal.widen, self._load)
+            await asyncio.to_thread(self._journal.load_whole, self._load)
 
 
 def live_reverts(
@@ -279,7 +290,7 @@ def live_reverts(
         lambda: services.store.load(journal.session_id),
         busy,
         files,
-        MEMORY if is_memory else OFF,
+        IN_MEMORY_ONLY if is_memory else SNAPSHOTS_OFF,
     )
 
 
@@ -297,7 +308,7 @@ class ReadOnlyReverts:
     preview = prompt_of = revert = unrevert = cleanup = _refuse
 
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
-        """Return what a turn, or without a name the whole session, changed in files."""
+        """Return the file changes of a turn, or without a name of the whole session."""
         load, snapshots = self._load, self._snapshots
         if load is None or snapshots is None:
             raise SessionHeld(self._reason)
@@ -309,7 +320,7 @@ class ReadOnlyReverts:
 
 def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tuple[PatchPart, ...]:
     """Return the file changes of a turn, or without a name of the whole session."""
-    messages = without_taken_back(messages, standing_revert(session))
+    messages = without_reverted(messages, standing_revert(session))
     if name == LAST:
         messages = newest_turn(messages)
     elif name:
@@ -317,7 +328,7 @@ def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tupl
     return patches_of(messages)
 
 
-def _newest(messages: Messages) -> str:
+def _newest_prompt(messages: Messages) -> str:
     """Return the id of the user's newest prompt; raises UserError where there is none."""
     for message in reversed(messages):
         if begins_turn(message):
@@ -325,9 +336,9 @@ def _newest(messages: Messages) -> str:
     raise UserError("There is nothing to revert: nothing was asked yet.")
 
 
-def _counted(one: RevertedFile) -> FileDiff:
-    assert one.diff is not None
-    return one.diff.model_copy(update={"patch": None, "before": None, "after": None})
+def _diff_without_lines(file: RevertedFile) -> FileDiff:
+    assert file.diff is not None
+    return file.diff.model_copy(update={"patch": None, "before": None, "after": None})
 
 
 def _excerpt(message: Message) -> RevertedMessage:
@@ -344,4 +355,4 @@ def _excerpt(message: Message) -> RevertedMessage:
 
 
 Reverts = LiveReverts | ReadOnlyReverts
-"""Of a session that this kernel writes, or follows: both raise UserError with a sentence for what is impossible."""
+"""The revert operations of a session that this kernel writes or follows; an impossible one raises UserError."""

@@ -1,6 +1,6 @@
-"""What child sessions inherit, how deep they nest, and what they may not do.
+"""Compute what child sessions inherit, how deep they nest, and which permissions they lack.
 
-A child is a session like any other, with its own log. One that this kernel runs is in its parent's mode, has its
+A child is a session like any other, with its own log. A child that this kernel runs has its parent's mode and
 approvals and spends from its limit (``effective_rules``, ``spending_limit``); here it gets the limits that its
 parent's rules set.
 """
@@ -10,14 +10,14 @@ from typing import Any
 
 from palimpsest import __version__
 from palimpsest.session.definitions.agents import Agent
-from palimpsest.session.permissions.recorded_claims import RULED
-from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
+from palimpsest.session.permissions.recorded_claims import HAS_OWN_RULES
+from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, hidden_tools
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Rule
 
-NOT_HANDED_ON = ("task", "todowrite")
-"""Permissions that a subagent has only if one of its rules is about exactly these."""
+NOT_INHERITED = ("task", "todowrite")
+"""Permissions that a subagent has only if one of its own rules names exactly these."""
 
 
 def depth_of(session: SessionInfo) -> int:
@@ -29,7 +29,7 @@ def depth_of(session: SessionInfo) -> int:
 def child_of(
     parent: SessionInfo, identifier: str, now: int, title: str, **more: Any
 ) -> SessionInfo:
-    """Return the record of a session below another one, whose place and policy it has; ``more`` are fields of its own."""
+    """Return the record of a child session, with its parent's folder, notebook and policy; ``more`` are other fields."""
     return SessionInfo(
         id=identifier,
         project_id=parent.project_id,
@@ -49,12 +49,12 @@ def child_of(
 def with_own_rules(session: SessionInfo, rules: Rules) -> SessionInfo:
     """Return the record of a session that is created with its own permission rules.
 
-    What they deny is denied, and what they ask for is asked, whatever the settings allow.
+    Their denials and questions apply even where the settings allow more.
     """
     limits = (
-        (*session.limits, rules) if any(one.action == "deny" for one in rules) else session.limits
+        (*session.limits, rules) if any(rule.action == "deny" for rule in rules) else session.limits
     )
-    metadata = {**(session.metadata or {}), RULED: True}
+    metadata = {**(session.metadata or {}), HAS_OWN_RULES: True}
     return session.model_copy(update={"permission": rules, "limits": limits, "metadata": metadata})
 
 
@@ -64,10 +64,10 @@ def outside_rules(caller: Agent) -> Rules:
 
 
 def handed_limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ...]:
-    """Return the rule sets that a subagent gets: its caller's, and what is not handed on; ``last`` may hand nothing on."""
+    """Return the rules that limit a subagent: its caller's, and denials; with ``last`` it may start no subagent."""
     own = tuple(
         Rule(permission=name, action="deny")
-        for name in NOT_HANDED_ON
+        for name in NOT_INHERITED
         if not agent.declares(name) or (last and name == "task")
     )
     return tuple(rules for rules in (caller.rules, own) if any(r.action == "deny" for r in rules))
@@ -76,15 +76,15 @@ def handed_limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ..
 def refuse_beyond(
     limits: Sequence[Rules], base: Rules, permission: str, patterns: Sequence[str]
 ) -> None:
-    """Raise PermissionDenied for what a session's limits deny, such as what its parent's agent may not do."""
+    """Raise PermissionDenied for a call that a session's limits deny, such as the rules of its parent's agent."""
     for rules in limits:
         verdict = decide(permission, patterns, (*base, *rules))
         if isinstance(verdict, Denied):
-            raise PermissionDenied(verdict.message, stops=False, why=verdict.why)
+            raise PermissionDenied(verdict.message, stops=False, why=verdict.description)
 
 
 def tools_hidden_by_limits(
     limits: Sequence[Rules], base: Rules, permissions: dict[str, str]
 ) -> frozenset[str]:
     """Return the tools, of a mapping of tool name to permission, that a session's limits deny altogether."""
-    return frozenset().union(*(disabled(permissions, (*base, *rules)) for rules in limits))
+    return frozenset().union(*(hidden_tools(permissions, (*base, *rules)) for rules in limits))

@@ -1,8 +1,8 @@
-"""Keep in each Python call's record whether something that its code left still runs.
+"""Record in each Python call whether threads or processes that its code started still run.
 
-A kernel that ends without warning cannot say what it was doing. So what goes on after a call stands in the call's
-metadata from its end on, and is taken out when it is over or the session is closed: what still stands there when
-the next kernel opens the session was running when the kernel ended (``store/session_state/interrupted_work.py``).
+A kernel that ends without warning cannot report what it was doing. So the work that a call left running is recorded
+in the call's metadata, and removed when it ends or the session is closed: work that is still recorded when the next
+kernel opens the session was running when the kernel ended (``store/session_state/interrupted_work.py``).
 """
 
 import threading
@@ -21,35 +21,37 @@ from palimpsest.transcript.session_record.events import PartUpdated, Record
 class LeftRunningCalls:
     """The calls of one session whose code left something running.
 
-    Contract: any thread may report that something is over, also before its call is in the log.
+    Contract: any thread may report the end of such work, also before its call is in the log.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._lock = threading.Lock()
         self._marked: dict[str, ToolPart] = {}
-        """Calls in whose record something is left running, by call id."""
-        self._over: set[str] = set()
-        """Calls of which nothing runs any more, and whose record may still say so."""
-        journal.subscribe(self._written)
+        """Calls whose record names work left running, by call id."""
+        self._ended_calls: set[str] = set()
+        """Ids of calls whose work has ended before their record was seen here."""
+        journal.subscribe(self._on_records)
 
     def watch(self, runner: PythonRunner) -> PythonRunner:
-        """Return a runner that reports here when what its code left running is over."""
+        """Return a runner that reports here when the work left running by its code has ended."""
 
         def ended(_code: str, call_id: str, outcome: PythonOutcome) -> None:
             if outcome.left_running is not None:
-                outcome.left_running.over.add_done_callback(lambda _over: self._end(call_id))
+                outcome.left_running.over.add_done_callback(
+                    lambda _ended_calls: self._remove_mark(call_id)
+                )
 
         return ObservedRunner(runner, ended)
 
     def close(self) -> None:
-        """Take all of it out of the record: the kernel ends as it should, or lets the session go."""
+        """Remove all such work from the records: the kernel ends properly, or closes the session."""
         with self._lock:
             calls = list(self._marked)
         for call_id in calls:
-            self._end(call_id)
+            self._remove_mark(call_id)
 
-    def _written(self, records: Sequence[Record]) -> None:
+    def _on_records(self, records: Sequence[Record]) -> None:
         for record in records:
             part = record.event.part if isinstance(record.event, PartUpdated) else None
             if not isinstance(part, ToolPart):
@@ -59,17 +61,17 @@ class LeftRunningCalls:
                     self._marked[part.call_id] = part
                 else:
                     self._marked.pop(part.call_id, None)
-                ended = part.call_id in self._over
+                ended = part.call_id in self._ended_calls
             if ended:
-                self._end(part.call_id)
+                self._remove_mark(part.call_id)
 
-    def _end(self, call_id: str) -> None:
+    def _remove_mark(self, call_id: str) -> None:
         with self._lock:
             part = self._marked.pop(call_id, None)
             if part is None:
-                self._over.add(call_id)
+                self._ended_calls.add(call_id)
                 return
-            self._over.discard(call_id)
+            self._ended_calls.discard(call_id)
         with suppress(StorageFailed):  # the session was closed, or another kernel took it over
             newest = self._journal.read_state(lambda state: state.part(part.message_id, part.id))
             if isinstance(newest, ToolPart) and left_running(newest):

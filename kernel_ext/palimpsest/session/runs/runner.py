@@ -1,8 +1,8 @@
 """Run a session's turns: prompts wait in the inbox, and one turn runs at a time.
 
 A prompt that arrives while a turn runs is journaled and awaits its own answer: *steer* is
-delivered before the next request, *queue* after the turn (DESIGN.md 5). A caller whose wait is cancelled takes
-its own work back: a prompt that waits is withdrawn, a turn that it began is stopped. Runs on the engine's loop.
+delivered before the next request, *queue* after the turn (DESIGN.md 5). When the wait of a caller is cancelled,
+its prompt is withdrawn, or the turn that it began is stopped. Runs on the engine's loop.
 """
 
 import asyncio
@@ -76,11 +76,13 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import Busy, Idle
 from palimpsest.transcript.values import ModelRef
 
-BUSY = "The agent works already; wait for its answer, or stop it."
+RUN_ACTIVE = "The agent works already; wait for its answer, or stop it."
 STOPPED = "Stopped."
 NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
-UNKEPT = "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
-REMEMBERED = 100
+ANSWER_NOT_WRITTEN = (
+    "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
+)
+MOST_ANSWERS_KEPT = 100
 """Number of answers kept for prompts that are sent again with the same id."""
 
 
@@ -99,7 +101,7 @@ class Runner:
     _run_context: Callable[[Run], RunContext]
     _resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]]
     _recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy
-    _ended: Callable[[RunContext], None] = lambda _run_context: None
+    _on_run_end: Callable[[RunContext], None] = lambda _run_context: None
     """Called after each run without an internal error, when its prompts were answered."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Tracks compactions; callers wait for one with it."""
@@ -123,7 +125,7 @@ class Runner:
         if prompt_id not in self._waiting:
             chosen = journaled_options(options)
             self._resolve(chosen)
-            self._await(prompt_id)
+            self._create_future(prompt_id)
             if options.yes:
                 self._yes.add(prompt_id)
             self._log.append(
@@ -137,8 +139,8 @@ class Runner:
                 sync=True,
             )
             if not self.busy:
-                self._begin(self._work())
-        return await self._answer_to(prompt_id)
+                self._start_task(self._run_prompts())
+        return await self._wait_for_answer(prompt_id)
 
     async def loop(self) -> Answer:
         """Await the end of the run and return its final answer; start a run where none is active.
@@ -150,9 +152,9 @@ class Runner:
         begins = not self.busy
         if begins:
             if newest_user(self._log.state.messages()) is not None:
-                self._begin(self._work(lambda _run: None))
+                self._start_task(self._run_prompts(lambda _run: None))
             elif self._log.state.inbox:
-                self._begin(self._work())
+                self._start_task(self._run_prompts())
             else:
                 raise UserError(NOTHING_SAID)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -171,26 +173,26 @@ class Runner:
         """Whether a run is active."""
         return self._task is not None and not self._task.done()
 
-    def idle(self) -> None:
+    def check_idle(self) -> None:
         """Raise SessionBusy while a run is active."""
         if self.busy:
-            raise SessionBusy(BUSY)
+            raise SessionBusy(RUN_ACTIVE)
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.get_running_loop().create_task(work)
 
-    def _await(self, key: str) -> None:
-        """Create the future of an answer, which ``_answer`` sets."""
+    def _create_future(self, key: str) -> None:
+        """Create the future of an answer, which ``_set_answer`` resolves."""
         self._waiting[key] = asyncio.get_running_loop().create_future()
 
-    async def _answer_to(self, key: str) -> Answer:
-        """Await an answer; a cancelled wait takes its work back, unless other callers await the same answer."""
+    async def _wait_for_answer(self, key: str) -> Answer:
+        """Await an answer; a cancelled wait withdraws its prompt, unless other callers await the same answer."""
         self._callers[key] += 1
         try:
             return await asyncio.shield(self._waiting[key])
         except asyncio.CancelledError:
-            if self._callers[key] == 1 and key in self._waiting and not self._ends:
-                self._take_back(key)
+            if self._callers[key] == 1 and key in self._waiting and not self._is_kernel_ending:
+                self._withdraw_or_stop(key)
             raise
         finally:
             self._callers[key] -= 1
@@ -198,12 +200,12 @@ class Runner:
                 del self._callers[key]
 
     @property
-    def _ends(self) -> bool:
-        """Whether the kernel ends, which cancels the run as well as those that wait for it."""
+    def _is_kernel_ending(self) -> bool:
+        """Whether the kernel ends, which cancels the run and all waits for it."""
         return self._task is not None and self._task.cancelling() > 0
 
-    def _take_back(self, key: str) -> None:
-        """Withdraw a prompt that waits, or stop the turn that it began; one that joined a turn only leaves it."""
+    def _withdraw_or_stop(self, key: str) -> None:
+        """Withdraw a prompt that waits, or stop the turn that it began; a turn that it only joined continues."""
         run = self.run
         if not self.withdraw(key) and run is not None and next(iter(run.delivered), None) == key:
             run.abort.set(STOPPED)
@@ -211,11 +213,15 @@ class Runner:
     def _stop_unawaited(self) -> None:
         """Stop a run that nobody awaits."""
         run = self.run
-        if run is not None and not self._ends and self._waiting.keys().isdisjoint(run.delivered):
+        if (
+            run is not None
+            and not self._is_kernel_ending
+            and self._waiting.keys().isdisjoint(run.delivered)
+        ):
             run.abort.set(STOPPED)
 
     async def wait_stopped(self, seconds: float) -> None:
-        """Wait, at most so long, until a run that was told to stop has ended; returns at once where none was."""
+        """Wait at most ``seconds`` until a stopped run has ended; return at once where none was stopped."""
         run, task = self.run, self._task
         if task is None or (run is not None and not run.abort.is_set()):
             return
@@ -228,10 +234,10 @@ class Runner:
     async def retry(self) -> Answer:
         """Send the request that failed again, and await the answer of its turn.
 
-        The newest user message is answered again; it is not repeated, and what its turn did
-        before the failure is kept. Raises UserError when there is nothing to try again.
+        The newest user message is answered again; it is not repeated, and the steps of its turn before the
+        failure are kept. Raises UserError when there is nothing to try again.
         """
-        self.idle()
+        self.check_idle()
         messages = self._log.state.messages()
         error = turn_error(messages)
         newest = messages[-1].info if messages else None
@@ -240,14 +246,14 @@ class Runner:
         if isinstance(error, AbortedError):
             raise UserError("The newest turn was stopped and did not fail; say how to go on.")
         key = self._ids.new("pmt")
-        self._await(key)
+        self._create_future(key)
         answered = newest.parent_id
 
         def start(run: Run) -> None:
             run.delivered[key] = answered
 
-        self._begin(self._work(start, again=True))
-        return await self._answer_to(key)
+        self._start_task(self._run_prompts(start, again=True))
+        return await self._wait_for_answer(key)
 
     def cancel(self, reason: str, by: StoppedBy = "cancelled") -> bool:
         """Stop the run and withdraw the prompts that wait; returns whether there was anything."""
@@ -268,7 +274,7 @@ class Runner:
         self._log.append(PromptDelivered(prompt_id=prompt_id, stopped=stopped))
         self._yes.discard(prompt_id)
         answer = Answer(self._session_id, "", error=error or AbortedError(), stopped_by="withdrawn")
-        self._answer(prompt_id, answer)
+        self._set_answer(prompt_id, answer)
         return True
 
     async def wait_idle(self) -> None:
@@ -282,23 +288,23 @@ class Runner:
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
         if self._compacting in self._waiting:
-            return await self._answer_to(self._compacting)
+            return await self._wait_for_answer(self._compacting)
         if self.compactions.in_flight:
-            return await self._join()
-        self.idle()
+            return await self._join_compaction()
+        self.check_idle()
         messages = self._log.state.messages()
         user = newest_user(messages)
         if user is None or not has_history_to_summarise(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
         key = self._compacting = self._ids.new("pmt")
-        self._await(key)
+        self._create_future(key)
 
         def start(run: Run) -> None:
-            marked = write_marker(self._log, user, auto=False, wanted=wanted, origin=origin)
-            run.delivered[key] = marked.id
+            marker_message = write_marker(self._log, user, auto=False, wanted=wanted, origin=origin)
+            run.delivered[key] = marker_message.id
 
-        self._begin(self._work(start))
-        return await self._answer_to(key)
+        self._start_task(self._run_prompts(start))
+        return await self._wait_for_answer(key)
 
     async def wait_compaction(self) -> bool:
         """Wait until no compaction runs and the answer it interrupted was tried again.
@@ -311,19 +317,21 @@ class Runner:
         except Aborted as closed:
             raise WaitAborted(str(closed)) from None
 
-    async def _join(self) -> Answer:
+    async def _join_compaction(self) -> Answer:
         """Await the compaction that runs, and return its summary as the answer."""
         first = self._log.state.seq
-        marked = next(one for one in reversed(self._log.state.messages()) if marker(one))
+        marker_message = next(
+            message for message in reversed(self._log.state.messages()) if marker(message)
+        )
         problem: ErrorValue | None = None
         try:
-            await self.compactions.landed()
+            await self.compactions.wait_until_ended()
         except Aborted as closed:
             problem = AbortedError(message=str(closed))
         run = Run()
         run.first_seq = first
-        answer = self._collect(run, marked.id, problem)
-        summary = tuple(one for one in answer.messages if is_summary(one))[:1]
+        answer = self._collect(run, marker_message.id, problem)
+        summary = tuple(message for message in answer.messages if is_summary(message))[:1]
         if not summary or not isinstance(summary[0].info, AssistantMessage):
             return answer
         info = summary[0].info
@@ -348,7 +356,7 @@ class Runner:
             if not future.done():
                 future.set_result(answer)
 
-    async def _work(self, start: Start | None = None, *, again: bool = False) -> None:
+    async def _run_prompts(self, start: Start | None = None, *, again: bool = False) -> None:
         try:
             self._log.append(SessionStatus(status=Busy()))
             if start is not None:
@@ -359,7 +367,9 @@ class Runner:
             for prompt_id in list(self._waiting):
                 problem = defect_error(broken)
                 by = stop_reason_of_error(problem)
-                self._answer(prompt_id, Answer(self._session_id, "", error=problem, stopped_by=by))
+                self._set_answer(
+                    prompt_id, Answer(self._session_id, "", error=problem, stopped_by=by)
+                )
         finally:
             try:
                 self._log.append(SessionStatus(status=Idle()), sync=True)
@@ -382,7 +392,7 @@ class Runner:
             else:
                 start(run)
             if start is not None or run.delivered:
-                self._end(run, await run_turn(run_context, again=again))
+                self._journal_end(run, await run_turn(run_context, again=again))
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.", "interrupted")
             problem = AbortedError(message="The kernel ends.")
@@ -391,26 +401,28 @@ class Runner:
             problem = defect_error(broken)
             if not ends_runner(broken):
                 # Else the next kernel reports that this one ended before the answer did.
-                self._fail(run, problem, begun=run_context is not None)
+                self._journal_defect(run, problem, begun=run_context is not None)
             if start is None and not run.delivered:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
             watching.cancel()
             self.run = None
             self.compactions.turn_ended()
-            unwritten = await self._log.kept()
+            unwritten = await self._log.wait_until_written()
             for prompt_id, message_id in run.delivered.items():
                 answer = self._collect(run, message_id, problem)
-                self._answer(prompt_id, _unkept(answer, unwritten) if unwritten else answer)
+                self._set_answer(
+                    prompt_id, _answer_not_written(answer, unwritten) if unwritten else answer
+                )
         if run_context is not None and problem is None and not self._is_compaction(run):
-            self._ended(run_context)
+            self._on_run_end(run_context)
 
     def _is_compaction(self, run: Run) -> bool:
         """Return whether a run only wrote a summary that was requested."""
-        delivered = (self._log.state.message(one) for one in run.delivered.values())
-        return any(one is not None and marker(one) is not None for one in delivered)
+        delivered = (self._log.state.message(message_id) for message_id in run.delivered.values())
+        return any(message is not None and marker(message) is not None for message in delivered)
 
-    def _end(self, run: Run, guard: StoppedBy | None) -> None:
+    def _journal_end(self, run: Run, guard: StoppedBy | None) -> None:
         """Journal why the turn ended: the reason of the abort, unless the turn had ended before.
 
         A turn that was stopped before it was answered gets an answer that says so; prompts that
@@ -423,8 +435,8 @@ class Runner:
             messages = self._log.state.messages()
             waits = bool(messages) and isinstance(messages[-1].info, UserMessage)
             info = answers[-1].info if answers and not waits else None
-            said = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
-            by = run.abort.by if said in (None, "cancelled") else said
+            reason = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
+            by = run.abort.by if reason in (None, "cancelled") else reason
         if run.abort.is_set() and by == run.abort.by:
             say_stopped(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
@@ -436,7 +448,7 @@ class Runner:
         first = next(iter(run.delivered.values()), "")
         return answers_after(self._log.state.messages(), first)
 
-    def _fail(self, run: Run, problem: ErrorValue, *, begun: bool) -> None:
+    def _journal_defect(self, run: Run, problem: ErrorValue, *, begun: bool) -> None:
         """Write an internal error as the answer to the newest message, where it is read."""
         user = newest_user(self._log.state.messages())
         if user is None or not begun:
@@ -444,7 +456,7 @@ class Runner:
         else:
             write_refusal(self._log, user, problem)
         if begun:
-            self._end(run, "error")
+            self._journal_end(run, "error")
 
     def deliver_steers(self, run: Run) -> bool:
         """Turn steered prompts into messages; called by the loop before each request."""
@@ -457,7 +469,7 @@ class Runner:
         try:
             agent, model = self._resolve(prompt.options)
         except UserError as problem:
-            # What it names existed when it was sent, and is gone now; it must not wait for ever.
+            # Its agent or model existed when it was sent, and is gone now; it must not wait for ever.
             error = UnknownError(message=str(problem), explained=True)
             self._log.append(SessionError(error=error))
             self.withdraw(prompt.prompt_id, error)
@@ -470,14 +482,14 @@ class Runner:
             model=model,
             system=prompt.options.get("system"),
             tools=tool_switches(prompt.options.get("tools")),
-            format=journaled_format(prompt.options) or self._format_of(run),
+            format=journaled_format(prompt.options) or self._format_of_turn(run),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),
             joins=True if run.delivered else None,
         )
         new = partial(self._ids.part, self._session_id, message.id)
         part = TextPart(**new(), text=prompt.text)
-        files = [FilePart(**new(), **one.model_dump()) for one in files_of(prompt.options)]
+        files = [FilePart(**new(), **file.model_dump()) for file in files_of(prompt.options)]
         run.delivered[prompt.prompt_id] = message.id
         run.yes = run.yes or prompt.prompt_id in self._yes
         self._yes.discard(prompt.prompt_id)
@@ -485,20 +497,20 @@ class Runner:
             PromptDelivered(prompt_id=prompt.prompt_id, message_id=message.id),
             MessageUpdated(info=message),
             PartUpdated(part=part),
-            *(PartUpdated(part=one) for one in files),
+            *(PartUpdated(part=file) for file in files),
             sync=True,
         )
 
-    def _format_of(self, run: Run) -> dict[str, Any] | None:
-        """Return the format of the turn's structured answer; a prompt that joins the turn does not lift it."""
+    def _format_of_turn(self, run: Run) -> dict[str, Any] | None:
+        """Return the format of the turn's structured answer, which a prompt that joins the turn keeps."""
         began = self._log.state.message(next(iter(run.delivered.values()), ""))
         return began.info.format if began and isinstance(began.info, UserMessage) else None
 
-    def _answer(self, prompt_id: str, answer: Answer) -> None:
+    def _set_answer(self, prompt_id: str, answer: Answer) -> None:
         future = self._waiting.pop(prompt_id, None)
         if future is not None and not future.done():
             self._answered[prompt_id] = answer
-            while len(self._answered) > REMEMBERED:
+            while len(self._answered) > MOST_ANSWERS_KEPT:
                 self._answered.popitem(last=False)
             future.set_result(answer)
 
@@ -511,9 +523,9 @@ class Runner:
         return dataclasses.replace(answer, seq=(run.first_seq, state.seq))
 
 
-def _unkept(answer: Answer, problem: str) -> Answer:
+def _answer_not_written(answer: Answer, problem: str) -> Answer:
     """Return an answer that could not be written, with an error about that."""
     if answer.error is not None:
         return answer
-    error = UnknownError(message=UNKEPT.format(problem=problem), explained=True)
+    error = UnknownError(message=ANSWER_NOT_WRITTEN.format(problem=problem), explained=True)
     return dataclasses.replace(answer, error=error, stopped_by="error")

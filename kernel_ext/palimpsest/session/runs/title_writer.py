@@ -1,8 +1,8 @@
 """Title a session: first with the beginning of its prompt, then with a title that a model writes.
 
-Border: never blocks or fails a turn. A title that the user chose is kept, also if it was chosen
-while the model's request ran. The default titles are those of OpenCode (spec/session-engine.md 1.5), so that a
-session imported from there is known to have no title yet.
+Border: never blocks or fails a turn. A title that the user chose is kept, also if it was chosen while the model's
+request ran. The default titles are those of OpenCode (spec/session-engine.md 1.5), so that an imported session
+with one counts as untitled.
 """
 
 import asyncio
@@ -27,16 +27,18 @@ TITLE_LENGTH = 60
 """Maximum characters of a title made from the first prompt; more does not fit beside a date in the list."""
 MOST_CHARS = 100
 """Maximum characters of a title that a model wrote; a longer one is truncated and ends in dots."""
-NEW = "New session - "
-CHILD = "Child session - "
+NEW_SESSION = "New session - "
+CHILD_SESSION = "Child session - "
 
-DEFAULT = re.compile(rf"(?:{NEW}|{CHILD})\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z")
+DEFAULT_TITLE = re.compile(
+    rf"(?:{NEW_SESSION}|{CHILD_SESSION})\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z"
+)
 FORK = re.compile(r"(?P<title>.+) \(fork #(?P<number>\d+)\)", re.DOTALL)
 THINKING = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
 
 
 def small_model(
-    named: str | None,
+    configured: str | None,
     agents: Mapping[str, Agent],
     info_of: Callable[[str], ModelInfo],
     info: ModelInfo,
@@ -47,10 +49,10 @@ def small_model(
     else the one that answers. No model is guessed for a custom server, whose models are unknown.
     """
     agent = agents.get("title")
-    wanted = (agent.model if agent is not None else None) or named
-    if wanted is None and info.api_base is None:
-        wanted = providers.small_model(info.ref)
-    return info_of(wanted) if wanted is not None else info
+    model = (agent.model if agent is not None else None) or configured
+    if model is None and info.api_base is None:
+        model = providers.small_model(info.ref)
+    return info_of(model) if model is not None else info
 
 
 LOGGER = logging.getLogger(__name__)
@@ -66,11 +68,11 @@ class TitleWriter:
     def __init__(self, services: Services, log: SessionLog) -> None:
         self._services = services
         self._log = log
-        self._stand_in: str | None = None
+        self._provisional_title: str | None = None
         """The provisional title, until the model's title is requested."""
         self._task: asyncio.Task[None] | None = None
 
-    def prompted(self, text: str) -> None:
+    def set_provisional_title(self, text: str) -> None:
         """Set the provisional title from a prompt that is about to be sent."""
         session = self._log.state.session
         words = first_words(text)
@@ -78,7 +80,7 @@ class TitleWriter:
             return
         self._log.change(title=words)
         if self._services.models.titles and session.parent_id is None:
-            self._stand_in = words
+            self._provisional_title = words
 
     def end(self) -> None:
         """Cancel the request."""
@@ -92,22 +94,24 @@ class TitleWriter:
 
     def begin(self, requests: RequestServices, setup: StepSetup) -> None:
         """Request the title beside the first step."""
-        stand_in, self._stand_in = self._stand_in, None
-        if stand_in is None or len(real_prompts(self._log.state.messages())) != 1:
+        provisional_title, self._provisional_title = self._provisional_title, None
+        if provisional_title is None or len(real_prompts(self._log.state.messages())) != 1:
             return
         loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._name(requests, setup, stand_in))
+        self._task = loop.create_task(self._request_title(requests, setup, provisional_title))
 
-    async def _name(self, requests: RequestServices, setup: StepSetup, stand_in: str) -> None:
+    async def _request_title(
+        self, requests: RequestServices, setup: StepSetup, provisional_title: str
+    ) -> None:
         try:
-            if await self._log.kept(requests.abort.is_set) or requests.abort.is_set():
+            if await self._log.wait_until_written(requests.abort.is_set) or requests.abort.is_set():
                 return
             info = self._services.models.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.models.model(info)
             agent = self._services.agents.known.get("title")
             hold = requests.hold()
             if hold is not None:
-                await hold.beside()
+                await hold.wait_for_release()
             titled = await run_title(
                 requests,
                 dataclasses.replace(setup, model=model, info=info),
@@ -118,16 +122,16 @@ class TitleWriter:
         except Exception:
             LOGGER.exception("No title for session %s", self._log.session_id)
         else:
-            self._settle(titled, stand_in)
+            self._set_title(titled, provisional_title)
 
-    def _settle(self, titled: SideAnswer, stand_in: str) -> None:
+    def _set_title(self, titled: SideAnswer, provisional_title: str) -> None:
         """Set the title, unless the user has changed it, and add the usage of its request."""
         session = self._log.state.session
         if session is None:
             return
         changed = with_usage(session, usage_cost(titled.usage, titled.cost))
         title = title_from(titled.text)
-        if title and session.title == stand_in:
+        if title and session.title == provisional_title:
             changed["title"] = title
         self._log.change(**changed)
 
@@ -136,20 +140,20 @@ def default_title(now_ms: int, *, child: bool = False) -> str:
     """Return the title of a session without a title yet; the time is in milliseconds since 1970."""
     moment = datetime.datetime.fromtimestamp(now_ms / 1000, tz=datetime.UTC)
     written = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return f"{CHILD if child else NEW}{written}"
+    return f"{CHILD_SESSION if child else NEW_SESSION}{written}"
 
 
 def is_default(title: str) -> bool:
     """Return whether a title is a default one."""
-    return DEFAULT.fullmatch(title) is not None
+    return DEFAULT_TITLE.fullmatch(title) is not None
 
 
 def fork_title(title: str) -> str:
     """Return the title of a fork: the parent's with a number, one higher when the parent is a fork."""
-    found = FORK.fullmatch(title)
-    if found is None:
+    match = FORK.fullmatch(title)
+    if match is None:
         return f"{title} (fork #1)"
-    return f"{found['title']} (fork #{int(found['number']) + 1})"
+    return f"{match['title']} (fork #{int(match['number']) + 1})"
 
 
 def first_words(text: str) -> str:

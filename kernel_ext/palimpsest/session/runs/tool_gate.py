@@ -21,16 +21,16 @@ from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 
-REFUSED = (
+LOOP_REFUSED = (
     "Refused: you repeat {words}, and nothing has changed in between. Do something else, or end with what you "
     "have; the same again ends the turn."
 )
-ENDED = (
+TURN_ENDED = (
     "The turn was ended because the model went in a circle: it repeated {words} after it was told not to, and "
     "nobody was there to ask. Change the prompt, or choose another model."
 )
 REPEATED = "the model repeats {}, and nobody was there to ask"
-MOST_CIRCLES = 2
+MOST_LOOPS = 2
 """Number of different loops that are refused in a turn; the next one ends it."""
 
 ROUNDS = 3
@@ -44,24 +44,24 @@ class ToolGate:
         self._services = services
         self._log = log
         self._asks = asks
-        self._circling: set[frozenset[str]] = set()
+        self._allowed_loops: set[frozenset[str]] = set()
         self._refused: dict[frozenset[str], str] = {}
         """Loops that the user could not be asked about, and the message in which each was refused."""
-        self._guarding = asyncio.Lock()
-        self._given: dict[str, dict[str, Any]] = {}
+        self._guard_lock = asyncio.Lock()
+        self._announced_inputs: dict[str, dict[str, Any]] = {}
 
     def announce(self, call_id: str, given: dict[str, Any]) -> None:
         """Record the input of a call that no message holds, so that a question about it can show it."""
-        self._given[call_id] = given
+        self._announced_inputs[call_id] = given
 
-    def turn_began(self) -> None:
+    def begin_turn(self) -> None:
         """Forget the loops of the turn before."""
-        self._circling.clear()
+        self._allowed_loops.clear()
         self._refused.clear()
 
     def asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
         """Return the function by which the tool of a call asks for permission."""
-        caller = Caller(message_id, call_id, tool, self._given.pop(call_id, None))
+        caller = Caller(message_id, call_id, tool, self._announced_inputs.pop(call_id, None))
 
         async def ask(
             permission: str,
@@ -82,7 +82,7 @@ class ToolGate:
         return ask
 
     def verdicts(self, agent: str | None) -> Callable[[str, Sequence[str]], Verdict]:
-        """Return what says what is decided now about calls of an agent; None is the session's agent."""
+        """Return the function that decides about calls of an agent as of now; None means the session's agent."""
         session = self._log.state.session
         name = agent or (session.agent if session is not None else None)
         return self._asks.verdicts(self._rules_of(name))
@@ -105,16 +105,16 @@ class ToolGate:
         loop again ends the turn, and so does one loop too many. Raises PermissionDenied.
         """
         calls = newest_calls(self._log.state.messages(), upto=call.id)
-        found = repeated_calls(calls)
-        if not found:
+        loop = repeated_calls(calls)
+        if not loop:
             return
         # Calls run in parallel: of those that form one loop, the first asks for all.
-        async with self._guarding:
-            if found in self._circling:
+        async with self._guard_lock:
+            if loop in self._allowed_loops:
                 return
-            words = "the same call" if len(found) == 1 else f"the same {len(found)} calls"
-            if self._refused.get(found, message_id) != message_id:
-                raise _ended(words)
+            words = "the same call" if len(loop) == 1 else f"the same {len(loop)} calls"
+            if self._refused.get(loop, message_id) != message_id:
+                raise _denied_at_end(words)
             ask = self.asker(run, message_id, call.id, call.tool)
             try:
                 await ask(
@@ -126,21 +126,21 @@ class ToolGate:
             except PermissionDenied as denied:
                 if denied.by == "person":
                     raise
-                self._refused[found] = message_id
-                if len(self._refused) > MOST_CIRCLES:
-                    raise _ended(words) from None
+                self._refused[loop] = message_id
+                if len(self._refused) > MOST_LOOPS:
+                    raise _denied_at_end(words) from None
                 raise PermissionDenied(
-                    REFUSED.format(words=words),
+                    LOOP_REFUSED.format(words=words),
                     stops=False,
                     by="engine",
                     why=REPEATED.format(words),
                 ) from None
-            self._circling.add(found)
+            self._allowed_loops.add(loop)
 
 
-def _ended(words: str) -> PermissionDenied:
+def _denied_at_end(words: str) -> PermissionDenied:
     return PermissionDenied(
-        ENDED.format(words=words),
+        TURN_ENDED.format(words=words),
         stops=True,
         by="engine",
         why=REPEATED.format(words),
@@ -149,23 +149,23 @@ def _ended(words: str) -> PermissionDenied:
 
 
 def newest_calls(messages: Messages, *, upto: str) -> list[str]:
-    """Return the newest calls of a call's turn, up to it, oldest first: as many as a loop can be told by."""
+    """Return the newest calls of a call's turn, up to it, oldest first: as many as a loop is recognised by."""
     calls: list[str] = []
-    found = False
+    is_reached = False
     for message in reversed(messages):
         for part in reversed(message.parts):
             if not isinstance(part, ToolPart):
                 continue
-            found = found or part.call_id == upto
-            # What the provider ran itself was no call of ours, and repeats nothing.
-            told = part.metadata or {}
-            is_ours = not (told.get("failed_attempt") or told.get("provider_executed"))
-            if found and is_ours:
-                calls.append(fingerprint(part.tool, part.state.input))
+            is_reached = is_reached or part.call_id == upto
+            # Calls of a failed attempt, and those that the provider ran itself, do not count.
+            metadata = part.metadata or {}
+            is_ours = not (metadata.get("failed_attempt") or metadata.get("provider_executed"))
+            if is_reached and is_ours:
+                calls.append(call_fingerprint(part.tool, part.state.input))
                 if len(calls) == max(PERIODS) * ROUNDS:
                     return calls[::-1]
         if (
-            found
+            is_reached
             and isinstance(message.info, UserMessage)
             and any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
         ):
@@ -173,8 +173,8 @@ def newest_calls(messages: Messages, *, upto: str) -> list[str]:
     return calls[::-1]
 
 
-def fingerprint(tool: str, given: dict[str, Any]) -> str:
-    """Return what makes two calls equal: the tool and its input."""
+def call_fingerprint(tool: str, given: dict[str, Any]) -> str:
+    """Return a text that is equal for calls of the same tool with the same input."""
     return tool + " " + json.dumps(given, sort_keys=True, ensure_ascii=False, default=str)
 
 

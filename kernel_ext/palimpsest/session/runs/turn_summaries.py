@@ -1,8 +1,7 @@
 """Write a summary of each turn after it, in the background; only where that is switched on.
 
-Border: delays and fails no turn, no prompt and no close. One request runs at a time; where
-turns end faster than answers come, the newest turn is summarised, and the request contains those in
-between.
+Border: delays and fails no turn, no prompt and no close. One request runs at a time; where turns end faster than
+summaries arrive, the next request covers the turns in between too.
 """
 
 import asyncio
@@ -41,42 +40,46 @@ MOST_TURNS = 4
 class TurnSummaries:
     """Writes the summaries of one session's turns, and of the session.
 
-    Responsibilities: notice a turn that ended with an answer; request its summary, one at a time.
+    Responsibilities: request the summary of each turn that ended with an answer, one request at a time.
     """
 
     _services: Services
     _log: SessionLog
-    _affordable: Callable[[ModelInfo], bool]
+    _is_affordable: Callable[[ModelInfo], bool]
     """Checks the spending limit for a request."""
-    _written: Callable[[], None]
+    _on_summary: Callable[[], None]
     """Called after a new summary."""
     setup: StepSetup | None = None
     """The setup of the newest step."""
     _turns: list[str] = field(default_factory=list)
     """Ids of the prompts of turns that ended and are still to be summarised, oldest first."""
-    _answer: str = ""
+    _summarised_answer: str = ""
     """Id of the newest answer for which a summary was requested."""
-    _ended: bool = False
+    _is_ended: bool = False
     _task: asyncio.Task[None] | None = None
 
     def turn_ended(self, requests: RequestServices) -> None:
         """Request a summary when a run ended with a new answer."""
         session, setup = self._log.state.session, self.setup
-        if self._ended or setup is None:
+        if self._is_ended or setup is None:
             return
         turn = newest_turn(self._log.state.messages())
         answer = _answer_of(turn)
-        if session is None or session.parent_id is not None or answer in ("", self._answer):
+        if (
+            session is None
+            or session.parent_id is not None
+            or answer in ("", self._summarised_answer)
+        ):
             return
-        self._answer = answer
+        self._summarised_answer = answer
         prompt_id = turn[0].id
-        self._turns = [one for one in self._turns if one != prompt_id] + [prompt_id]
+        self._turns = [*(earlier for earlier in self._turns if earlier != prompt_id), prompt_id]
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._work(requests))
+            self._task = asyncio.get_running_loop().create_task(self._write_summaries(requests))
 
     def end(self) -> None:
         """Cancel the request, and make no more."""
-        self._ended = True
+        self._is_ended = True
         if self._task is not None:
             self._task.cancel()
 
@@ -85,49 +88,49 @@ class TurnSummaries:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _work(self, requests: RequestServices) -> None:
+    async def _write_summaries(self, requests: RequestServices) -> None:
         while self._turns:
             turns, self._turns = tuple(self._turns[-MOST_TURNS:]), []
             try:
-                answered = await self._ask(requests, turns)
+                side_answer = await self._ask(requests, turns)
             except (PalimpsestError, TimeoutError) as problem:
                 LOGGER.debug("No turn summary for session %s: %s", self._log.session_id, problem)
             except Exception:
                 LOGGER.exception("No turn summary for session %s", self._log.session_id)
             else:
-                if answered is not None:
-                    self._settle(answered, turns[-1])
+                if side_answer is not None:
+                    self._set_summary(side_answer, turns[-1])
 
     async def _ask(self, requests: RequestServices, turns: tuple[str, ...]) -> SideAnswer | None:
         setup = self.setup
-        if setup is None or await self._log.kept():
+        if setup is None or await self._log.wait_until_written():
             return None
         info = self._services.models.small_model(setup.info)
-        if not self._affordable(info):
+        if not self._is_affordable(info):
             LOGGER.debug(
                 "No turn summary for session %s: its limit is reached", self._log.session_id
             )
             return None
         model = setup.model if info is setup.info else self._services.models.model(info)
-        asking = dataclasses.replace(setup, model=model, info=info)
+        summary_setup = dataclasses.replace(setup, model=model, info=info)
         hold = requests.hold()
         if hold is not None:
-            await hold.beside()
-        return await run_turn_summary(requests, asking, turns)
+            await hold.wait_for_release()
+        return await run_turn_summary(requests, summary_setup, turns)
 
-    def _settle(self, answered: SideAnswer, prompt_id: str) -> None:
+    def _set_summary(self, side_answer: SideAnswer, prompt_id: str) -> None:
         """Write the summary, where the turn still exists, and add the usage of its request."""
         session = self._log.state.session
         if session is None:
             return
-        changed = with_usage(session, usage_cost(answered.usage, answered.cost))
+        changed = with_usage(session, usage_cost(side_answer.usage, side_answer.cost))
         events: list[Event] = []
-        words = read_turn_summary(answered.text)
+        words = read_turn_summary(side_answer.text)
         message = self._log.state.message(prompt_id)
         if message is not None and isinstance(message.info, UserMessage):
-            told = _fields(words)
-            if told:
-                summary = {**(message.info.summary or {}), **told}
+            fields = _fields(words)
+            if fields:
+                summary = {**(message.info.summary or {}), **fields}
                 info = message.info.model_copy(update={"summary": summary})
                 events.append(MessageUpdated(info=info))
             if words.session:
@@ -135,7 +138,7 @@ class TurnSummaries:
                 changed["summary"] = {**(session.summary or {}), **paragraph}
         self._log.append(*events, SessionUpdated(session=session.model_copy(update=changed)))
         if events or "summary" in changed:
-            self._written()
+            self._on_summary()
 
 
 def _fields(words: TurnSummaryText) -> dict[str, Any]:
@@ -148,7 +151,9 @@ def _answer_of(turn: Messages) -> str:
     for message in reversed(turn):
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:
-            said = any(isinstance(one, TextPart) and one.text.strip() for one in message.parts)
-            answered = said or info.structured is not None
-            return message.id if answered and info.error is None else ""
+            has_text = any(
+                isinstance(part, TextPart) and part.text.strip() for part in message.parts
+            )
+            is_answer = has_text or info.structured is not None
+            return message.id if is_answer and info.error is None else ""
     return ""

@@ -1,7 +1,7 @@
 """Export a session and its subagents as one ATIF trajectory; ``render/formats/atif.py`` writes it.
 
-Border: reads the store. What a decision made of an output is worked out here, since only the log says before
-which answer it was made.
+Border: reads the store. The text that replaced a reduced output is computed here, since only the log holds before
+which answer the decision was made.
 """
 
 import json
@@ -19,7 +19,7 @@ from palimpsest.session.sharing.visible_state import visible_session
 from palimpsest.store.exchange.json_export import full_output, full_part, imported_metadata
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import Decision, undone
+from palimpsest.transcript.context_values.decisions import Decision, undone_compactions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
@@ -30,28 +30,28 @@ from palimpsest.transcript.values import ToolSpec
 Json = dict[str, Any]
 
 MOST_LEVELS = 5
-"""Levels of subagents that are written into a trajectory."""
+"""Maximum nesting of subagents that are written into a trajectory."""
 
 
 def session_trajectory(store: Store, session_id: str, levels: int = MOST_LEVELS) -> Json:
     """Return a session as a trajectory, with long texts in full. Raises NotFound and UserError."""
     state, session = visible_session(store, session_id)
     children = _children(store, state, levels - 1) if levels > 1 else {}
-    made = atif_trajectory(
-        _head(store, state, session),
+    trajectory = atif_trajectory(
+        _trajectory_head(store, state, session),
         _messages(store, state),
-        _when,
-        _shown(store, state, session_id),
-        undone(state.decisions),
+        _iso_time,
+        _shown_outputs(store, state, session_id),
+        undone_compactions(state.decisions),
         children,
     )
-    if not made["steps"]:
+    if not trajectory["steps"]:
         raise UserError("The session has no message yet, and a trajectory needs one.")
-    return made
+    return trajectory
 
 
-def _head(store: Store, state: State, session: SessionInfo) -> TrajectoryHead:
-    """Return what the newest request says of system prompt, tools and window."""
+def _trajectory_head(store: Store, state: State, session: SessionInfo) -> TrajectoryHead:
+    """Return the trajectory's head: system prompt, tools and window of the newest request."""
     request = state.request
     system: list[str] = []
     tools: list[ToolSpec] | None = None
@@ -60,7 +60,7 @@ def _head(store: Store, state: State, session: SessionInfo) -> TrajectoryHead:
             system = json.loads(store.get_blob(request.system.sha256))
         with suppress(NotFound, ValueError):
             specs = json.loads(store.get_blob(request.tools.sha256))
-            tools = [ToolSpec.model_validate(one) for one in specs]
+            tools = [ToolSpec.model_validate(spec) for spec in specs]
     imported = imported_metadata(state)
     return TrajectoryHead(
         session_id=session.id,
@@ -75,11 +75,11 @@ def _head(store: Store, state: State, session: SessionInfo) -> TrajectoryHead:
 
 def _messages(store: Store, state: State) -> Iterator[Message]:
     for message in state.messages():
-        parts = tuple(full_part(store, one) for one in message.parts)
+        parts = tuple(full_part(store, part) for part in message.parts)
         yield message.model_copy(update={"parts": parts})
 
 
-def _when(milliseconds: int) -> str | None:
+def _iso_time(milliseconds: int) -> str | None:
     """Return a time as ISO 8601; None for one that no date can hold."""
     try:
         moment = datetime.fromtimestamp(milliseconds / 1_000, tz=UTC)
@@ -88,9 +88,9 @@ def _when(milliseconds: int) -> str | None:
     return moment.isoformat(timespec="milliseconds")
 
 
-def _shown(store: Store, state: State, session_id: str) -> Mapping[str, list[OutputShown]]:
-    """Return how outputs were shown from each answer on, by the answer's id."""
-    found: defaultdict[str, list[OutputShown]] = defaultdict(list)
+def _shown_outputs(store: Store, state: State, session_id: str) -> Mapping[str, list[OutputShown]]:
+    """Return the reduced and restored outputs that each answer was the first to see, by the answer's id."""
+    outputs: defaultdict[str, list[OutputShown]] = defaultdict(list)
     waiting: list[Decision] = []
     answers: set[str] = set()
     for record in store.read(session_id, only=("decision", "message.updated")):
@@ -101,32 +101,32 @@ def _shown(store: Store, state: State, session_id: str) -> Mapping[str, list[Out
             if event.info.id in answers:
                 continue
             answers.add(event.info.id)
-            found[event.info.id] += _outputs(store, state, waiting)
+            outputs[event.info.id] += _outputs(store, state, waiting)
             waiting = []
-    return found
+    return outputs
 
 
 def _outputs(store: Store, state: State, decisions: list[Decision]) -> Iterator[OutputShown]:
-    for one in decisions:
-        if one.message_id is None or one.part_id is None:
+    for decision in decisions:
+        if decision.message_id is None or decision.part_id is None:
             continue
-        part = state.part(one.message_id, one.part_id)
+        part = state.part(decision.message_id, decision.part_id)
         if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
             continue
         whole = full_output(store, part).state
         output = whole.output if isinstance(whole, ToolCompleted) else ""
-        match one.action:
+        match decision.action:
             case "restore":
-                yield OutputShown(part.call_id, output, one.rule, restored=True)
+                yield OutputShown(part.call_id, output, decision.rule, restored=True)
             case "clear" | "truncate" | "drop":
                 with suppress(KeyError, ValueError, TypeError):  # a log may hold any numbers
-                    yield OutputShown(part.call_id, _text_of(one, output), one.rule)
+                    yield OutputShown(part.call_id, _placeholder(decision, output), decision.rule)
             case _:
                 pass
 
 
-def _text_of(decision: Decision, output: str) -> str:
-    """Return what stands in place of an output."""
+def _placeholder(decision: Decision, output: str) -> str:
+    """Return the placeholder that replaces an output."""
     numbers = decision.numbers
     if isinstance(numbers.get("shown"), str):
         return str(numbers["shown"])
@@ -138,7 +138,7 @@ def _text_of(decision: Decision, output: str) -> str:
 
 
 def _is_child(store: Store, name: str, parent: str) -> bool:
-    """Return whether a session was begun by another, since a log may name any session."""
+    """Return whether a session is the child of ``parent``, since a log may name any session."""
     with suppress(NotFound, ValueError):
         child = store.load(name).session
         return child is not None and child.parent_id == parent
@@ -147,12 +147,12 @@ def _is_child(store: Store, name: str, parent: str) -> bool:
 
 def _children(store: Store, state: State, levels: int) -> dict[str, Json]:
     """Return the trajectories of the subagents that calls of the session began, by the call's id."""
-    found: dict[str, Json] = {}
+    trajectories: dict[str, Json] = {}
     for message in state.messages():
         for part in message.parts:
             if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
                 name = part.state.metadata.get("task")
                 if isinstance(name, str) and _is_child(store, name, message.info.session_id):
                     with suppress(NotFound, UserError):
-                        found[part.call_id] = session_trajectory(store, name, levels)
-    return found
+                        trajectories[part.call_id] = session_trajectory(store, name, levels)
+    return trajectories

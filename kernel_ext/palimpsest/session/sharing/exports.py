@@ -1,7 +1,7 @@
 """Export a session to a file: Markdown, a notebook, JSON, a page, OpenCode's storage or ATIF.
 
-Border: writes one new file or folder at the given path, and overwrites nothing. Keys
-are removed from every format; home folder names from those that people read.
+Border: writes one new file or folder at the given path, and overwrites nothing. Keys are removed from every
+format; home folder names only from the formats for people: Markdown, notebook and page.
 """
 
 import itertools
@@ -21,10 +21,10 @@ from palimpsest.session.sharing.atif_export import session_trajectory
 from palimpsest.session.sharing.share_page import (
     Attachments,
     clean_json,
-    cleaner,
     facts_of,
     messages_of,
     page_html,
+    text_cleaner,
 )
 from palimpsest.session.sharing.visible_state import visible_session
 from palimpsest.store.exchange.json_export import export_json, export_storage, readable_session
@@ -49,7 +49,7 @@ ENDINGS: Mapping[str, str] = {
 }
 OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
 _NAME_CHARS = 60
-LONGEST_NAME = 300
+MAX_PATH_CHARS = 300
 """Maximum characters of a path in a sentence about it."""
 
 
@@ -85,13 +85,13 @@ def export_session(
         if chosen == "opencode":
             keys = scrubber(environment)
             export_storage(store, session_id, target, clean_json(keys))
-            size = sum(one.stat().st_size for one in target.rglob("*.json"))
+            size = sum(file.stat().st_size for file in target.rglob("*.json"))
         else:
             size = _write(target, _pieces(store, session_id, chosen, environment, prompts, density))
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
     except (OSError, ValueError) as error:  # a null character in the name raises ValueError
-        name = one_line(str(target), LONGEST_NAME)
+        name = one_line(str(target), MAX_PATH_CHARS)
         if isinstance(error, OSError):
             raise StorageFailed(f"{disk_reason(error)}: {name!r} cannot be written.") from error
         raise StorageFailed(f"{name!r} cannot be written: {error}.") from error
@@ -102,7 +102,7 @@ def _target(
     path: str | Path | None, form: Form, session: SessionInfo, cwd: Path, within: Path | None
 ) -> Path:
     if path is None:
-        return _free(cwd, _file_name(session), ENDINGS[form])
+        return _free_name(cwd, _file_name(session), ENDINGS[form])
     target = cwd / home_path(native_name(str(path)))
     target = target.parent.resolve() / target.name
     if RECORDS & set(comparable_names(str(target))):
@@ -113,7 +113,7 @@ def _target(
     if within is not None and within.resolve() not in (*real.parents, real):
         raise UserError(f"{str(target)!r} is outside the project; name a file inside it.")
     if target.is_dir() and form != "opencode":
-        return _free(target, _file_name(session), ENDINGS[form])
+        return _free_name(target, _file_name(session), ENDINGS[form])
     if within is not None and protection_of(real.relative_to(within.resolve()).as_posix()):
         raise UserError(f"{str(target)!r} is a protected file; name another.")
     if not target.parent.is_dir():
@@ -123,7 +123,7 @@ def _target(
     return target
 
 
-def _free(folder: Path, name: str, ending: str) -> Path:
+def _free_name(folder: Path, name: str, ending: str) -> Path:
     """Return the first name that does not exist yet."""
     for number in itertools.count(1):
         path = folder / native_name(f"{name}{'' if number == 1 else f'-{number}'}{ending}")
@@ -184,8 +184,8 @@ def _notebook(
     density: Density,
 ) -> Iterator[str]:
     state, session = visible_session(store, session_id)
-    clean = cleaner(environment)
-    made = notebook(
+    clean = text_cleaner(environment)
+    pieces = notebook(
         session.title,
         facts_of(session, state),
         messages_of(store, state),
@@ -196,40 +196,40 @@ def _notebook(
         density=density,
         metadata={"session": session.id},
     )
-    yield json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    yield json.dumps(pieces, indent=1, ensure_ascii=False) + "\n"
 
 
 def _markdown(
     store: Store, session_id: str, environment: Mapping[str, str], density: Density
 ) -> Iterator[str]:
     state, session = visible_session(store, session_id)
-    clean = cleaner(environment)
+    clean = text_cleaner(environment)
     yield f"# {inline(clean(session.title)) or 'Session'}\n\n"
     for key, value in facts_of(session, state):
         yield f"- {inline(key)}: {inline(clean(value))}\n"
     notes = OutlineNotes(decisions=state.decisions, answers=state.replies)
     for turn in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
         attached: list[str] = []
-        noted = _noting(turn, attached)
-        said = render_turn(noted, scrub=clean, notes=notes, density=density, whole=True)
-        if said:
-            yield f"\n{said}\n"
+        noted = _collect_attachments(turn, attached)
+        lines = render_turn(noted, scrub=clean, notes=notes, density=density, whole=True)
+        if lines:
+            yield f"\n{lines}\n"
         for name in attached:
             yield f"\n*▤ {inline(clean(name))} is not in this file.*\n"
 
 
-def _noting(turn: Iterable[Numbered], attached: list[str]) -> Iterator[Numbered]:
-    """Yield a turn's messages, and note the names of their attachments."""
-    for one in turn:
-        attached += _attached(one[0])
-        yield one
+def _collect_attachments(turn: Iterable[Numbered], attached: list[str]) -> Iterator[Numbered]:
+    """Yield a turn's messages, and add the names of their attachments to ``attached``."""
+    for numbered in turn:
+        attached += _attachment_names(numbered[0])
+        yield numbered
 
 
-def _attached(message: Message) -> Iterator[str]:
+def _attachment_names(message: Message) -> Iterator[str]:
     """Yield the names of attachments, which Markdown cannot hold."""
     for part in message.parts:
         if isinstance(part, FilePart):
             yield part.filename or "an attachment"
         elif isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-            for one in part.state.attachments:
-                yield one.filename or "a figure"
+            for attachment in part.state.attachments:
+                yield attachment.filename or "a figure"

@@ -1,4 +1,4 @@
-"""Where sessions are imported: a project's store, and the folders that paths are seen from and confined to."""
+"""Import sessions into a project's store, from paths that may be confined to the project."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class ImportPlace:
     cwd: Path
     clock: Callable[[], int]
     reader: Callable[[Store, Path, Callable[[], int], ImportControl], ImportReport]
-    """Imports what lies at a path."""
+    """Imports the sessions at a path."""
 
     def import_from(
         self, path: str | Path, control: ImportControl, *, inside: bool = False
@@ -27,7 +27,7 @@ class ImportPlace:
         """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
 
         ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
-        A stopped import ends after the value that it reads; what was read stays.
+        A stopped import ends after the value that it reads; values that were read stay imported.
         """
         target = self.cwd / home_path(path)
         if "\0" in str(path):

@@ -1,8 +1,8 @@
 """Write a session as an HTML page that can be shared, keep it up to date, and delete it.
 
 Border: writes below ``.palimpsest/share`` only, under a name that cannot be guessed, readable by the
-user alone. Nothing is sent anywhere. ``render/formats/share_page.py`` renders the page;
-this decides what is on it.
+user alone. Nothing is sent anywhere. ``render/formats/share_page.py`` renders the page; this module chooses its
+contents.
 """
 
 import base64
@@ -41,9 +41,9 @@ FOLDER = "share"
 NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 16
 """128 bits, so that the name cannot be guessed; written in hex, which has no meaning in Markdown."""
-FILE_BYTES = 5_000_000
+MAX_ATTACHMENT_BYTES = 5_000_000
 """Maximum size of one attachment on the page."""
-ALL_BYTES = 20_000_000
+MAX_ATTACHMENTS_BYTES = 20_000_000
 """Maximum size of all attachments together, so that browsers can open the page."""
 TEXT_CHARS = 40_000
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
@@ -68,7 +68,7 @@ SCRUBBED = (
 )
 
 
-def cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
+def text_cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
     """Return a function that removes keys and the names of home folders from text."""
     values = secret_values(environment)
     named = [environment.get(name, "") for name in ("HOME", "USERPROFILE")]
@@ -83,37 +83,39 @@ def cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
 def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
     """Return a function that cleans every text in a JSON value, names included."""
 
-    def through(value: Any) -> Any:
+    def clean_value(value: Any) -> Any:
         match value:
             case str() if value.startswith("data:") and ";base64," in value:
                 return _clean_url(clean(value), clean)
             case str():
                 return clean(value)
             case dict():
-                return {clean(name): through(inner) for name, inner in value.items()}
-            case list() if NUMBERS.issuperset(map(type, value)):
+                return {clean(name): clean_value(inner) for name, inner in value.items()}
+            case list() if TEXTLESS_TYPES.issuperset(map(type, value)):
                 return value
             case list() | tuple():
-                return [through(inner) for inner in value]
+                return [clean_value(inner) for inner in value]
             case _:
                 return value
 
-    return through
+    return clean_value
 
 
-NUMBERS = frozenset({int, float, bool, type(None)})
-"""What has no text; a long session has millions of them, in lists."""
+TEXTLESS_TYPES = frozenset({int, float, bool, type(None)})
+"""Types without text; a long session has millions of such values, in lists."""
 
 
 def _clean_url(url: str, clean: Callable[[str], str]) -> str:
     """Return a ``data:`` URL whose content is cleaned too."""
     head, _, data = url.partition(",")
     try:
-        seen = base64.b64decode(data).decode("latin-1")
+        content = base64.b64decode(data).decode("latin-1")
     except (binascii.Error, ValueError):
         return url
-    made = clean(seen)
-    return url if made == seen else f"{head},{base64.b64encode(made.encode('latin-1')).decode()}"
+    cleaned = clean(content)
+    if cleaned == content:
+        return url
+    return f"{head},{base64.b64encode(cleaned.encode('latin-1')).decode()}"
 
 
 def share_folder(store: Store) -> Path:
@@ -197,15 +199,15 @@ def page_html(
     environment: Mapping[str, str],
     density: Density = "quiet",
 ) -> Iterator[str]:
-    """Yield the page of a session in pieces; only one message at a time is in memory, and what is shown of a turn."""
+    """Yield the page of a session in pieces; only one message at a time, and the view of one turn, are in memory."""
     state, session = visible_session(store, session_id)
-    clean = cleaner(environment)
-    made = _when(int(datetime.datetime.now(tz=datetime.UTC).timestamp() * 1000))
+    clean = text_cleaner(environment)
+    written_at = _date_and_time(int(datetime.datetime.now(tz=datetime.UTC).timestamp() * 1000))
     survey = _survey(state)
     attachments = Attachments(store, clean)
 
     def closing() -> Sequence[str]:
-        words = [CLOSING.format(version=__version__, id=session.id, made=made), SCRUBBED]
+        words = [CLOSING.format(version=__version__, id=session.id, made=written_at), SCRUBBED]
         if attachments.left_out:
             words.append(f"Attachments that are not on this page: {attachments.left_out}.")
         return words
@@ -213,16 +215,16 @@ def page_html(
     return share_page(
         SharePageHead(
             title=session.title,
-            about=ABOUT.format(made=made),
+            about=ABOUT.format(made=written_at),
             summary=session.about,
-            facts=(*_facts(session, survey), ("This page", made)),
+            facts=(*_facts(session, survey), ("This page", written_at)),
             todos=state.todos,
             prompts=survey.prompts,
         ),
         messages_of(store, state),
         scrub=clean,
         embed=attachments.embed,
-        when=_when,
+        when=_date_and_time,
         notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         density=density,
         closing=closing,
@@ -231,7 +233,7 @@ def page_html(
 
 @dataclass(slots=True)
 class _Survey:
-    """What the head of a page states about all messages."""
+    """Facts about all messages of a session, for the head of a page."""
 
     prompts: list[str] = field(default_factory=list)
     models: dict[str, None] = field(default_factory=dict)
@@ -245,32 +247,32 @@ class _Survey:
 
 def _survey(state: State) -> _Survey:
     """Collect facts about all messages; only prompts are read whole."""
-    found = _Survey()
+    survey = _Survey()
     for slot in state.slots():
-        info = slot.info.read(_passed_over)
+        info = slot.info.read(_ignore_line)
         if info is None:
             continue
-        found.last = max(found.last, info.time.created)
+        survey.last = max(survey.last, info.time.created)
         if isinstance(info, AssistantMessage):
-            _add(found, info)
+            _add_answer(survey, info)
             continue
         message = state.message(slot.id)
         if message is not None and _is_prompt(message):
-            found.prompts.append(_first_words(message))
-    return found
+            survey.prompts.append(_first_words(message))
+    return survey
 
 
-def _passed_over(_line: bytes, _why: str) -> None:
+def _ignore_line(_line: bytes, _why: str) -> None:
     """Ignore an unreadable line; the readable ones are shown."""
 
 
-def _add(found: _Survey, info: AssistantMessage) -> None:
-    found.models[info.model.id] = None
-    found.steps += 1
-    found.tokens = found.tokens.plus(info.tokens)
-    found.cost += info.cost or 0
-    found.unknown += info.cost is None
-    found.last = max(found.last, info.time.completed or 0)
+def _add_answer(survey: _Survey, info: AssistantMessage) -> None:
+    survey.models[info.model.id] = None
+    survey.steps += 1
+    survey.tokens = survey.tokens.plus(info.tokens)
+    survey.cost += info.cost or 0
+    survey.unknown += info.cost is None
+    survey.last = max(survey.last, info.time.completed or 0)
 
 
 def _is_prompt(message: Message) -> bool:
@@ -300,27 +302,27 @@ def facts_of(session: SessionInfo, state: State) -> tuple[tuple[str, str], ...]:
     return (*words, *_facts(session, _survey(state)))
 
 
-def _facts(session: SessionInfo, found: _Survey) -> Iterator[tuple[str, str]]:
+def _facts(session: SessionInfo, survey: _Survey) -> Iterator[tuple[str, str]]:
     """Yield the facts that a page lists below a session's title and summary."""
-    tokens = found.tokens
-    yield "Begun", _when(session.time.created)
-    yield "Last change", _when(max(found.last, session.time.created))
-    yield "Model", ", ".join(found.models) or "none yet"
-    yield "Prompts", f"{count(len(found.prompts))}, answered in {count(found.steps)} steps"
+    tokens = survey.tokens
+    yield "Begun", _date_and_time(session.time.created)
+    yield "Last change", _date_and_time(max(survey.last, session.time.created))
+    yield "Model", ", ".join(survey.models) or "none yet"
+    yield "Prompts", f"{count(len(survey.prompts))}, answered in {count(survey.steps)} steps"
     cached = f", {count(tokens.cache_read)} of them cached" if tokens.cache_read else ""
     yield "Tokens in", f"{count(tokens.prompt)}{cached}"
     yield "Tokens out", count(tokens.output + tokens.reasoning)
-    yield "Cost", _cost(found)
+    yield "Cost", _cost(survey)
     if session.notebook:
         yield "Notebook", session.notebook
     if session.directory:
         yield "Folder", session.directory
 
 
-def _cost(found: _Survey) -> str:
-    if not found.unknown:
-        return money(found.cost)
-    return f"at least {money(found.cost)}" if found.cost else money(None)
+def _cost(survey: _Survey) -> str:
+    if not survey.unknown:
+        return money(survey.cost)
+    return f"at least {money(survey.cost)}" if survey.cost else money(None)
 
 
 def messages_of(store: Store, state: State) -> Iterator[Message]:
@@ -343,35 +345,35 @@ class Attachments:
     def __init__(self, store: Store, clean: Callable[[str], str]) -> None:
         self._store = store
         self._clean = clean
-        self._room = ALL_BYTES
+        self._bytes_left = MAX_ATTACHMENTS_BYTES
         self.left_out = 0
 
     def embed(self, file: Attachment | FilePart) -> Embedded:
         """Return how an attachment is shown."""
-        name = file.filename or _last(file.url)
+        name = file.filename or _file_name(file.url)
         shown = Embedded("left-out", name, file.mime)
         content = self._content(file.url)
         if content is None:
-            return self._without(shown, self._elsewhere(file.url))
-        if len(content) > FILE_BYTES:
-            return self._without(shown, f"{size_text(len(content))} are too many for this page")
-        if len(content) > self._room:
-            return self._without(shown, "this page holds as many attachments as it can")
+            return self._left_out(shown, self._reason_missing(file.url))
+        if len(content) > MAX_ATTACHMENT_BYTES:
+            return self._left_out(shown, f"{size_text(len(content))} are too many for this page")
+        if len(content) > self._bytes_left:
+            return self._left_out(shown, "this page holds as many attachments as it can")
         if file.mime.startswith("text/") or file.mime in TEXTS:
             return self._text(shown, content)
-        seen = content.decode("latin-1")
-        if self._clean(seen) != seen:
-            return self._without(shown, "it holds what looks like a key or a home folder")
-        self._room -= len(content)
+        text = content.decode("latin-1")
+        if self._clean(text) != text:
+            return self._left_out(shown, "it holds what looks like a key or a home folder")
+        self._bytes_left -= len(content)
         kind: Literal["picture", "file"] = "picture" if file.mime in PICTURES else "file"
         return Embedded(kind, name, file.mime, _data_url(file.mime, content))
 
     def _text(self, shown: Embedded, content: bytes) -> Embedded:
         text = self._clean(content.decode("utf-8", "replace"))
         if shown.mime in PICTURES:
-            self._room -= len(content)
+            self._bytes_left -= len(content)
             return Embedded("picture", shown.name, shown.mime, _data_url(shown.mime, text.encode()))
-        self._room -= min(len(content), TEXT_CHARS)
+        self._bytes_left -= min(len(content), TEXT_CHARS)
         more = len(text) - TEXT_CHARS
         why = f"{count(more)} more characters are not on this page" if more > 0 else ""
         return Embedded("text", shown.name, shown.mime, text[:TEXT_CHARS], why)
@@ -390,13 +392,13 @@ class Attachments:
             return base64.b64decode(data)
         return None
 
-    def _elsewhere(self, url: str) -> str:
+    def _reason_missing(self, url: str) -> str:
         """Return why an attachment is not with the session, and where it is."""
         if url.startswith(("http://", "https://", "file:")):
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"
 
-    def _without(self, shown: Embedded, why: str) -> Embedded:
+    def _left_out(self, shown: Embedded, why: str) -> Embedded:
         self.left_out += 1
         return Embedded("left-out", shown.name, shown.mime, why=why)
 
@@ -406,13 +408,13 @@ def _data_url(mime: str, content: bytes) -> str:
     return f"data:{safe};base64,{base64.b64encode(content).decode()}"
 
 
-def _last(url: str) -> str:
+def _file_name(url: str) -> str:
     return (
         "attachment" if url.startswith(("data:", "blob:")) else url.rstrip("/").rpartition("/")[2]
     )
 
 
-def _when(milliseconds: int) -> str:
+def _date_and_time(milliseconds: int) -> str:
     try:
         moment = datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC)
     except (ValueError, OverflowError, OSError):

@@ -39,9 +39,9 @@ class SharingService:
     """Shares, exports and imports sessions."""
 
     _services: Services
-    _settle: Callable[[str], Awaitable[str]]
-    """Writes what is held of a session and returns its whole id."""
-    _note: Callable[[str, dict[str, Any] | None], Awaitable[None]]
+    _flushed_id: Callable[[str], Awaitable[str]]
+    """Writes the pending records of a session and returns its whole id."""
+    _set_share_record: Callable[[str, dict[str, Any] | None], Awaitable[None]]
     """Sets a session's share record."""
 
     async def share(self, session_id: str) -> Path:
@@ -53,14 +53,14 @@ class SharingService:
         if services.sessions.share == "disabled":
             raise UserError(DISABLED)
         folder = share_folder(services.store)
-        full = await self._settle(session_id)
+        full = await self._flushed_id(session_id)
         session = await asyncio.to_thread(self._session, full)
         record = await asyncio.to_thread(
             make_page, services.store, session, services.environment, services.sessions.density
         )
         if record != session.share:
             try:
-                await self._note(full, record)
+                await self._set_share_record(full, record)
             except UserError:
                 remove_page(services.store, session.model_copy(update={"share": record}))
                 raise
@@ -69,13 +69,13 @@ class SharingService:
     async def unshare(self, session_id: str) -> bool:
         """Delete a session's page; returns False when there was none."""
         services = self._services
-        full = await self._settle(session_id)
+        full = await self._flushed_id(session_id)
         session = await asyncio.to_thread(self._session, full)
-        # First, since another kernel may write the session; and again, for a page written meanwhile.
+        # Delete the page before the record, which another kernel may be writing; and again, for a page written meanwhile.
         removed = await asyncio.to_thread(remove_page, services.store, session)
         record = SHARING_OPTED_OUT if services.sessions.share == "auto" else None
         if session.share != record:
-            await self._note(full, record)
+            await self._set_share_record(full, record)
         return await asyncio.to_thread(self._remove_all, session) or removed
 
     def _remove_all(self, session: SessionInfo) -> bool:
@@ -83,13 +83,13 @@ class SharingService:
         store = self._services.store
         records = store.read(session.id, only=("session.updated",))
         events = [record.event for record in records]
-        named = [event.session for event in events if isinstance(event, SessionUpdated)]
-        mine = [one for one in named if one.id == session.id and one.share is not None]
-        return sum(remove_page(store, one) for one in mine) > 0
+        infos = [event.session for event in events if isinstance(event, SessionUpdated)]
+        shared = [info for info in infos if info.id == session.id and info.share is not None]
+        return sum(remove_page(store, info) for info in shared) > 0
 
-    async def shared(self, session_id: str) -> Path | None:
+    async def shared_page(self, session_id: str) -> Path | None:
         """Return the path of a session's page; None when it is not shared."""
-        full = await self._settle(session_id)
+        full = await self._flushed_id(session_id)
         session = await asyncio.to_thread(self._session, full)
         return page_path(self._services.store, session)
 
@@ -107,7 +107,7 @@ class SharingService:
         ``inside`` confines it to the project, for requests that do not come from the user at this computer.
         """
         services = self._services
-        full = await self._settle(session_id)
+        full = await self._flushed_id(session_id)
         return await asyncio.to_thread(
             export_session,
             services.store,
@@ -123,7 +123,7 @@ class SharingService:
 
     @property
     def imports(self) -> ImportPlace:
-        """The project as one that sessions are imported into."""
+        """The project as the target of an import."""
         services = self._services
         reader = services.sessions.import_sessions
         return ImportPlace(services.store, services.root, services.cwd, services.clock, reader)
@@ -146,59 +146,61 @@ class AutoShare:
     _journal: Journal
     _log: SessionLog
     _loop: asyncio.AbstractEventLoop
-    _again: bool = False
+    _is_outdated: bool = False
     _task: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
         if self._services.sessions.share == "auto":
-            self._journal.subscribe(self._heard)
+            self._journal.subscribe(self._on_records)
 
     async def settle(self) -> None:
         """Wait until the page contains the newest turn."""
         if self._services.sessions.share == "auto":
-            await self._journal.flush()  # the end of the turn is noticed before this returns
+            await (
+                self._journal.flush()
+            )  # ``_on_records`` has seen the end of the turn when this returns
         if self._task is not None:
             await self._task
 
     def refresh(self) -> None:
-        """Write the page again, where pages are automatic: a turn summary came after the turn's end."""
+        """Write the page again where pages are automatic, as after a turn summary."""
         if self._services.sessions.share == "auto":
-            self._begin()
+            self._start()
 
-    def _heard(self, records: Sequence[Record]) -> None:
-        """Notice the end of a turn; on the writer thread."""
+    def _on_records(self, records: Sequence[Record]) -> None:
+        """Write the page again after the end of a turn; called on the writer thread."""
         ends = any(
-            isinstance(one.event, SessionStatus) and one.event.status.type == "idle"
-            for one in records
+            isinstance(record.event, SessionStatus) and record.event.status.type == "idle"
+            for record in records
         )
         if ends and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._begin)
+            self._loop.call_soon_threadsafe(self._start)
 
-    def _begin(self) -> None:
-        self._again = True
+    def _start(self) -> None:
+        self._is_outdated = True
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
-        while self._again:
-            self._again = False
+        while self._is_outdated:
+            self._is_outdated = False
             try:
-                await self._make()
+                await self._write_page()
             except Exception:
                 LOG.warning("The shared page of this session could not be made.", exc_info=True)
 
-    async def _make(self) -> None:
+    async def _write_page(self) -> None:
         session = self._log.state.session
         if session is None or session.parent_id is not None or session.share == SHARING_OPTED_OUT:
             return
         services = self._services
-        await self._journal.flush()  # the page is made from what is written
+        await self._journal.flush()  # the page is made from the log
         record = await asyncio.to_thread(
             make_page, services.store, session, services.environment, services.sessions.density
         )
-        now = self._log.state.session
-        if now is not None and now.share == SHARING_OPTED_OUT:
+        current = self._log.state.session
+        if current is not None and current.share == SHARING_OPTED_OUT:
             remove_page(services.store, session.model_copy(update={"share": record}))
-        elif now is not None and now.share != record:
-            changed = now.model_copy(update={"share": record})
+        elif current is not None and current.share != record:
+            changed = current.model_copy(update={"share": record})
             self._log.append(SessionUpdated(session=changed))

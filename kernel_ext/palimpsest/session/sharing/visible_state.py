@@ -1,4 +1,4 @@
-"""Read a session without its reverted messages, for what leaves the project: pages and exports."""
+"""Read a session without its reverted messages, for pages and exports, which leave the project."""
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.session.revert.plan import hidden_by_revert
@@ -10,19 +10,19 @@ from palimpsest.transcript.session_record.sessions import SessionInfo, standing_
 
 
 def visible_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
-    """Return the whole state of a session without what a revert hides, and its record; raises NotFound."""
+    """Return the whole state of a session without reverted messages and parts, and its record; raises NotFound."""
     state, session = readable_session(store, session_id)
     revert = standing_revert(session)
     if revert is None:
         return state, session
-    gone = hidden_by_revert(state.messages(), revert)
+    hidden = hidden_by_revert(state.messages(), revert)
     if session.summary is not None:
-        told = without_turns(session.summary, gone.messages, state.messages())
-        session = session.model_copy(update={"summary": told})
+        summary = without_turns(session.summary, hidden.messages, state.messages())
+        session = session.model_copy(update={"summary": summary})
         changed = SessionUpdated(session=session)
         state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
-    state.drop(set(gone.messages))
-    for message_id, part_id in gone.parts:
+    state.drop(set(hidden.messages))
+    for message_id, part_id in hidden.parts:
         event = PartRemoved(message_id=message_id, part_id=part_id)
         state.apply(Record(seq=state.seq + 1, ts=0, event=event))
     return state, session

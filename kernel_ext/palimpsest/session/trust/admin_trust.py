@@ -16,7 +16,7 @@ from palimpsest.session.config.setting_files import Layer
 
 
 def trusted_by(layers: Sequence[Layer], project: Path) -> str:
-    """Return the administrator's file that trusts the project, by its real path; empty for none."""
+    """Return the origin of the administrator's file that trusts the project's real path; empty for none."""
     real = Path(os.path.realpath(project))
     for layer in layers:
         for folder in _folders(layer, "trusted_folders"):
@@ -25,7 +25,7 @@ def trusted_by(layers: Sequence[Layer], project: Path) -> str:
     return ""
 
 
-def state_named_by(layers: Sequence[Layer]) -> Path | None:
+def configured_state_folder(layers: Sequence[Layer]) -> Path | None:
     """Return the state folder that the first administrator's file names; None where none does."""
     for layer in layers:
         for folder in _folders(layer, "state_folder"):
@@ -35,9 +35,9 @@ def state_named_by(layers: Sequence[Layer]) -> Path | None:
 
 def _folders(layer: Layer, name: str) -> list[Path]:
     value: Any = layer.data.get(name) if layer.may_lock else None
-    several = value if isinstance(value, list | tuple) else [value]
-    found = [home_path(one) for one in several if isinstance(one, str)]
-    return [one for one in found if one.is_absolute()]
+    paths = value if isinstance(value, list | tuple) else [value]
+    folders = [home_path(folder) for folder in paths if isinstance(folder, str)]
+    return [folder for folder in folders if folder.is_absolute()]
 
 
 def _user() -> str:

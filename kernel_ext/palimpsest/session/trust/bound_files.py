@@ -1,11 +1,11 @@
 """Find which files of a project its hooks and servers would run, and hash their contents.
 
-A user who trusts a command trusts the script behind it, so a changed script needs trust again. Found are
-the files and folders below the project that a word of the command line or of its environment names,
-the modules that an import names, and the programs beside them.
+A user who trusts a command trusts the script behind it, so a changed script needs trust again. The search covers
+the files and folders below the project that a word of the command line or of its environment names, the modules
+that an import names, and the programs beside them.
 
-Border: reads files; its caller selects the settings that name commands. What lies outside
-of the project (interpreters, installed packages, what ``npx`` fetches) is not covered.
+Border: reads files; its caller selects the settings that name commands. Files outside of the project (interpreters,
+installed packages, downloads of ``npx``) are not covered.
 """
 
 import hashlib
@@ -18,43 +18,45 @@ from typing import Any
 PROGRAMS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".so", ".pyd", "package.json")
 """Files covered beside a file that runs, since it may import, source or run them."""
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_APART = re.compile(r"[\s;&|=,:'\"()<>`$]+")
-_BLOCK = 1 << 20
+_SEPARATORS = re.compile(r"[\s;&|=,:'\"()<>`$]+")
+_BLOCK_BYTES = 1 << 20
 
 
 def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -> dict[str, str]:
     """Return the files below the project that settings name: relative path to SHA-256."""
     root = Path(os.path.realpath(project))
     folders = list(dict.fromkeys(Path(os.path.realpath(base)) for base in (root, *bases)))
-    words = [word for value in settings for word in _words(value)]
+    words = [word for value in settings for word in _words_in(value)]
     # A server's own folder is one of the words, and its other paths are relative to it.
-    named = (base / word for base in folders for word in words)
-    folders += [path for path in dict.fromkeys(named) if _is_below(path, root) and path.is_dir()]
-    found: dict[Path, None] = {}
+    candidates = (base / word for base in folders for word in words)
+    folders += [
+        path for path in dict.fromkeys(candidates) if _is_below(path, root) and path.is_dir()
+    ]
+    files: dict[Path, None] = {}
     for base in dict.fromkeys(folders):
         for word in words:
-            for path in _meant(word, base):
+            for path in _named_files(word, base):
                 if _is_below(path, root):
-                    found.update(dict.fromkeys(_with_neighbours(path)))
-    return {str(path.relative_to(root)): _digest(path) for path in sorted(found)}
+                    files.update(dict.fromkeys(_with_neighbours(path)))
+    return {str(path.relative_to(root)): _digest(path) for path in sorted(files)}
 
 
-def _words(value: Any) -> Iterator[str]:
+def _words_in(value: Any) -> Iterator[str]:
     match value:
         case str():
             yield value
-            yield from (word for word in _APART.split(value) if word and word != value)
+            yield from (word for word in _SEPARATORS.split(value) if word and word != value)
         case Mapping():
-            for one in value.values():
-                yield from _words(one)
+            for item in value.values():
+                yield from _words_in(item)
         case list() | tuple():
-            for one in value:
-                yield from _words(one)
+            for item in value:
+                yield from _words_in(item)
         case _:
             return
 
 
-def _meant(word: str, base: Path) -> Iterator[Path]:
+def _named_files(word: str, base: Path) -> Iterator[Path]:
     """Yield the files and folders that a word may name: by path, or as a module."""
     if "\0" in word or len(word) > 4_000:
         return
@@ -81,15 +83,15 @@ def _with_neighbours(path: Path) -> Iterator[Path]:
         entries = sorted(folder.iterdir())
     except OSError:
         return
-    yield from (one for one in entries if one.name.endswith(PROGRAMS) and one.is_file())
+    yield from (entry for entry in entries if entry.name.endswith(PROGRAMS) and entry.is_file())
 
 
 def _digest(path: Path) -> str:
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                made.update(block)
+            while block := file.read(_BLOCK_BYTES):
+                digest.update(block)
     except OSError:
         return "unreadable"
-    return made.hexdigest()
+    return digest.hexdigest()

@@ -1,9 +1,9 @@
-"""Store what the user trusts of a project, in the user's own folder.
+"""Store which files of a project the user trusts, in the user's own folder.
 
 Trust is bound to the project's path and to the contents of its settings, the files that its hooks
 and servers run, and each agent, command or skill that sets more than an untrusted project may. A
-changed file needs trust again, and so does a copy of the folder elsewhere. What an untrusted project may
-set is defined in ``untrusted_allow_list``.
+changed file needs trust again, and so does a copy of the folder elsewhere. ``untrusted_allow_list`` defines which
+settings apply without trust.
 
 Border: stores answers; upper layers ask the user.
 """
@@ -24,25 +24,25 @@ from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.strings.disk_words import disk_reason
 
 FILE = "trusted.json"
-MOST_KEPT = 5_000
+MOST_ANSWERS = 5_000
 """Maximum number of stored answers; the oldest are dropped first."""
 RUNS = ("hooks", "mcp")
 """Settings that name commands or code to run."""
 
 
 def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> str:
-    """Return a hash that identifies a project's settings and what they run; empty where it has none.
+    """Return a hash that identifies a project's settings and the files they run; empty where it has no settings.
 
-    ``starts`` are folders in which programs run and modules are searched, ``tree`` is the whole of
-    what was obtained together: the repository that contains the project.
+    ``starts`` are folders in which programs run and modules are searched; ``tree`` is the repository that contains
+    the project.
     """
     if not layers:
         return ""
-    said = [[os.path.realpath(one.base), one.origin, one.data] for one in layers]
-    runs = [one.data[name] for one in layers for name in RUNS if name in one.data]
-    bases = [*starts, *(one.base for one in layers)]
+    identity = [[os.path.realpath(layer.base), layer.origin, layer.data] for layer in layers]
+    runs = [layer.data[name] for layer in layers for name in RUNS if name in layer.data]
+    bases = [*starts, *(layer.base for layer in layers)]
     files = bound_files(runs, bases, tree) if runs else {}
-    return _digest(["settings", said, files])
+    return _digest(["settings", identity, files])
 
 
 def definition_digest(path: Path, content: str) -> str:
@@ -74,22 +74,22 @@ class TrustStore:
         self._project = project
 
     def has(self, digest: str) -> bool:
-        """Return whether what this digest identifies was trusted."""
-        return bool(digest) and digest in self._read() | _IN_MEMORY
+        """Return whether the settings or file with this digest were trusted."""
+        return bool(digest) and digest in self._read_file() | _IN_MEMORY
 
     def add(self, digests: Iterable[str], files: Sequence[str], project: Path) -> None:
-        """Trust what these digests identify from now on."""
+        """Trust the settings and files with these digests from now on."""
         note: dict[str, Any] = {
             "project": os.path.realpath(project),
             "files": list(files),
             "at": int(time.time()),
         }
-        fresh = {digest: note for digest in digests if digest}
+        added = {digest: note for digest in digests if digest}
         try:
-            self._write(dict(list((self._read() | fresh).items())[-MOST_KEPT:]))
+            self._write(dict(list((self._read_file() | added).items())[-MOST_ANSWERS:]))
             _UNWRITTEN.pop(note["project"], None)
         except StorageFailed as refused:
-            _IN_MEMORY.update(fresh)
+            _IN_MEMORY.update(added)
             _UNWRITTEN[note["project"]] = UNWRITTEN.format(reason=refused)
 
     def unwritten(self, project: Path) -> str:
@@ -97,19 +97,19 @@ class TrustStore:
         return _UNWRITTEN.get(os.path.realpath(project), "")
 
     def remove(self, project: Path) -> bool:
-        """Remove all trust in a project; returns False when nothing of it was trusted."""
+        """Remove all trust in a project; returns False when it had none."""
         where = os.path.realpath(project)
         _UNWRITTEN.pop(where, None)
-        known = self._read()
-        kept = {key: one for key, one in known.items() if one.get("project") != where}
-        here = [key for key, one in _IN_MEMORY.items() if one.get("project") == where]
-        for key in here:
+        known = self._read_file()
+        remaining = {key: entry for key, entry in known.items() if entry.get("project") != where}
+        in_memory = [key for key, entry in _IN_MEMORY.items() if entry.get("project") == where]
+        for key in in_memory:
             del _IN_MEMORY[key]
-        if len(kept) < len(known):
-            self._write(kept)
-        return bool(here) or len(kept) < len(known)
+        if len(remaining) < len(known):
+            self._write(remaining)
+        return bool(in_memory) or len(remaining) < len(known)
 
-    def _read(self) -> dict[str, Any]:
+    def _read_file(self) -> dict[str, Any]:
         path = self._path
         if (
             path is None
@@ -121,12 +121,10 @@ class TrustStore:
             data = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
             return {}  # nothing is trusted; the user is asked again
-        found = data.get("trusted") if isinstance(data, dict) else None
-        return (
-            {key: one for key, one in found.items() if isinstance(one, dict)}
-            if isinstance(found, dict)
-            else {}
-        )
+        trusted = data.get("trusted") if isinstance(data, dict) else None
+        if not isinstance(trusted, dict):
+            return {}
+        return {key: entry for key, entry in trusted.items() if isinstance(entry, dict)}
 
     def _write(self, known: dict[str, Any]) -> None:
         path = self._path

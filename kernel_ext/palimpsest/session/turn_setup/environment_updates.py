@@ -1,9 +1,9 @@
-"""Describe the environment of a session, and tell the model beside each prompt what changed in it.
+"""Describe the environment of a session, and add a note about its changes to each prompt.
 
 Folders, platform, date and instruction files are in the system prompt. Later changes of the date
 and of the kernel's variables are written beside the user's text as synthetic parts, so each is journaled before
-it is sent and is the same in every later request. Of variables that a prompt does not name, the model gets
-only what the setting ``variables`` allows.
+it is sent and is the same in every later request. Variables that a prompt does not name are described only as far
+as the setting ``variables`` allows.
 
 A front end names a notebook relative to the folder in which its kernel started; the project may
 begin above that folder, and two folders may each have an analysis.ipynb, so sessions are stored by
@@ -23,8 +23,8 @@ from palimpsest.context.engine_text.environment_changes import (
     EnvironmentChange,
     EnvironmentState,
     environment_changes,
+    has_change_note,
     mentioned_words,
-    tells_changes,
 )
 from palimpsest.context.engine_text.mutated_names import mutated_names
 from palimpsest.context.engine_text.reminders import beside_newest, metadata_beside_newest
@@ -50,18 +50,14 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 
 def in_project(notebook: str | None, start: Path, project: Path) -> str | None:
     """Return the path of a notebook relative to the project, with forward slashes."""
-    return _moved(notebook, start, project)
+    if notebook is None:
+        return None
+    return os.path.relpath(start / notebook, project).replace(os.sep, "/")
 
 
 def from_start(notebook: str | None, start: Path, project: Path) -> str | None:
     """Return the path of a project's notebook relative to where its kernel started."""
-    return _moved(notebook, project, start)
-
-
-def _moved(notebook: str | None, was: Path, now: Path) -> str | None:
-    if notebook is None:
-        return None
-    return os.path.relpath(was / notebook, now).replace(os.sep, "/")
+    return in_project(notebook, project, start)
 
 
 INSTRUCTION_BYTES = 40_000
@@ -154,7 +150,7 @@ def _texts(
     return tuple((path, text) for path, text in found if text)
 
 
-LOOK_SECONDS = 0.5
+LIST_SECONDS = 0.5
 """Timeout of listing variables: a kernel busy with the user's own code is skipped until the next prompt."""
 
 
@@ -164,92 +160,98 @@ class _KernelState:
 
     variables: dict[str, str]
     named: dict[str, str]
-    marks: dict[str, tuple[int | None, bool]] = field(default_factory=dict)
+    fingerprints: dict[str, tuple[int | None, bool]] = field(default_factory=dict)
     """Fingerprint of each variable, and whether it covers all of its contents."""
 
 
 class EnvironmentUpdates:
-    """Tells a session's model what changed in its environment, once with each prompt.
+    """Journals notes about changes of a session's environment, once with each prompt.
 
-    Responsibilities: keep the variables that the model was told about last, which holds only as long as
-    this kernel runs; write what changed.
+    Responsibilities: remember, as long as this kernel runs, which variables were described to the model last; write
+    a note about changes.
     """
 
     def __init__(self, services: Services, log: SessionLog) -> None:
         self._services = services
         self._log = log
-        self._met = services.sessions.joined_sessions
-        """Ids of the sessions in which this kernel took part, whether or not their model was told."""
+        self._joined = services.sessions.joined_sessions
+        """Ids of the sessions in which this kernel took part, with or without a note about it."""
         session = log.state.session
-        if session is not None and (self._has_met(session) or log.state.newest_message() is None):
-            self._met.add(session.id)
+        if session is not None and (
+            self._has_joined(session) or log.state.newest_message() is None
+        ):
+            self._joined.add(session.id)
         self._known: dict[str, str] | None = None
         self._known_named: dict[str, str] = {}
-        self._known_marks: dict[str, tuple[int | None, bool]] = {}
+        self._known_fingerprints: dict[str, tuple[int | None, bool]] = {}
 
-    async def tell(
+    async def journal_changes(
         self,
         user: UserMessage,
         policy: Policy,
         namespace: Namespace | None,
         sources: Sequence[str] = (),
     ) -> None:
-        """Write the changes beside a prompt that was not sent yet; a second call does nothing.
+        """Journal a note about the changes with a prompt that was not sent yet; a second call does nothing.
 
         ``namespace`` is None where the model must not see variables. ``sources`` are those of the cells
-        that the user ran since the last turn: what they change in place is told where it was not compared.
+        that the user ran since the last turn: variables that they mutate are noted where contents were not compared.
         """
         is_due = self._is_due(user)
         if policy.reminders.mode == "newest":
-            self._say_beside_newest(policy)
+            self._journal_mode(policy)
         if not is_due:
             return
-        look = None
+        kernel_state = None
         if policy.reminders.news:
-            look = await self._look(namespace, self._named_in(user))
-        variables = None if look is None else look.variables
+            kernel_state = await self._read_kernel(namespace, self._words_of(user))
+        variables = None if kernel_state is None else kernel_state.variables
         state = self._log.state
         session = state.session
         now = self._services.clock()
-        situation = EnvironmentState(
+        environment = EnvironmentState(
             began=day_of(session.time.created if session else now),
             date=day_of(now),
             agent=user.agent,
             plan=self._services.rules.effective.mode_of(session) == "plan",
             variables=variables,
-            named=look.named if look is not None else {},
+            named=kernel_state.named if kernel_state is not None else {},
             known=self._known,
             known_named=self._known_named,
-            met=self._has_met(session),
-            changed=_changed(self._known_marks, look, sources),
+            met=self._has_joined(session),
+            changed=_changed_variables(self._known_fingerprints, kernel_state, sources),
         )
-        seen = View(state.messages(), state.decisions).folded(policy.compact)
-        found = environment_changes(seen, situation, policy.reminders)
-        if look is not None:
-            self._known = look.variables
-            self._known_marks = look.marks
+        seen = View(state.messages(), state.decisions).folded_messages(policy.compact)
+        found = environment_changes(seen, environment, policy.reminders)
+        if kernel_state is not None:
+            self._known = kernel_state.variables
+            self._known_fingerprints = kernel_state.fingerprints
             self._known_named = {
-                name: told
-                for name, told in (self._known_named | look.named).items()
-                if name in look.variables
+                name: text
+                for name, text in (self._known_named | kernel_state.named).items()
+                if name in kernel_state.variables
             }
-        self._met.add(user.session_id)
+        self._joined.add(user.session_id)
         self._log.append(*(PartUpdated(part=self._part(user, item)) for item in found))
 
-    def _has_met(self, session: SessionInfo | None) -> bool:
+    def _has_joined(self, session: SessionInfo | None) -> bool:
         if session is None:
             return False
         place = session.forked_from
-        return session.id in self._met or (place is not None and place.session_id in self._met)
+        return session.id in self._joined or (
+            place is not None and place.session_id in self._joined
+        )
 
-    def _say_beside_newest(self, policy: Policy) -> None:
+    def _journal_mode(self, policy: Policy) -> None:
         """Write the mode beside the newest user message, where no visible message states it yet."""
         state = self._log.state
         if beside_newest(state.messages()) is None:
-            return  # then the fewer messages that the model still sees have none either
-        said = beside_newest(View(state.messages(), state.decisions).folded(policy.compact))
-        if said is not None:
-            message, text = said
+            return  # no note is due for all messages, so none for the visible ones
+        changes = beside_newest(
+            View(state.messages(), state.decisions).folded_messages(policy.compact)
+        )
+        if changes is not None:
+            message, text = changes
             change = EnvironmentChange(text, metadata_beside_newest())
             self._log.append(PartUpdated(part=self._part(message.info, change)))
 
@@ -258,43 +260,46 @@ class EnvironmentUpdates:
         if user.joins or user.by_engine:
             return False
         newest = self._log.state.newest_message()
-        return newest is not None and newest.id == user.id and not tells_changes(newest)
+        return newest is not None and newest.id == user.id and not has_change_note(newest)
 
-    async def _look(
+    async def _read_kernel(
         self, namespace: Namespace | None, named: frozenset[str]
     ) -> "_KernelState | None":
         if namespace is None:
             return None
         try:
             shown = ShownVariables(self._services.kernel.variables, named, marks=True)
-            found = await asyncio.wait_for(namespace.list(shown), LOOK_SECONDS)
+            found = await asyncio.wait_for(namespace.list(shown), LIST_SECONDS)
         except Exception:  # noqa: BLE001 - a kernel whose variables cannot be listed must not fail the turn
             return None
         secrets = secret_values(self._services.environment)
-        lines = [(one.name, self._unasked(one), self._told(one, secrets)) for one in found]
+        lines = [
+            (variable.name, self._brief_text(variable), self._variable_text(variable, secrets))
+            for variable in found
+        ]
         return _KernelState(
-            {name: unasked for name, unasked, _ in lines},
-            {name: told for name, _, told in lines if name in named},
-            {one.name: (one.mark, one.whole) for one in found},
+            {name: brief for name, brief, _ in lines},
+            {name: text for name, _, text in lines if name in named},
+            {variable.name: (variable.mark, variable.whole) for variable in found},
         )
 
-    def _unasked(self, one: VariableInfo) -> str:
-        """Return what the model is told about a variable that no prompt names."""
+    def _brief_text(self, variable: VariableInfo) -> str:
+        """Return the description of a variable that no prompt names."""
         match self._services.kernel.variables:
             case "names":
                 return ""
             case "names and types":
-                return one.plain
+                return variable.plain
             case "values":
-                return self._told(one, secret_values(self._services.environment))
+                return self._variable_text(variable, secret_values(self._services.environment))
 
     @staticmethod
-    def _told(one: VariableInfo, secrets: tuple[str, ...]) -> str:
-        if one.value is None or is_secret_name(one.name) or looks_secret(one.value):
-            return one.plain
-        return scrub_values(one.told, secrets)
+    def _variable_text(variable: VariableInfo, secrets: tuple[str, ...]) -> str:
+        if variable.value is None or is_secret_name(variable.name) or looks_secret(variable.value):
+            return variable.plain
+        return scrub_values(variable.shown_to_model, secrets)
 
-    def _named_in(self, user: UserMessage) -> frozenset[str]:
+    def _words_of(self, user: UserMessage) -> frozenset[str]:
         """Return the words of the prompt; a variable with such a name counts as named by it."""
         message = self._log.state.message(user.id)
         return mentioned_words((message,) if message is not None else ())
@@ -308,22 +313,22 @@ class EnvironmentUpdates:
         )
 
 
-def _changed(
+def _changed_variables(
     known: Mapping[str, tuple[int | None, bool]],
-    look: _KernelState | None,
+    kernel_state: _KernelState | None,
     sources: Sequence[str],
 ) -> dict[str, bool]:
-    """Return the variables whose contents changed, by name; False where only the cells' source says so."""
-    if look is None:
+    """Return the variables whose contents changed, by name; False where only the source of a cell shows it."""
+    if kernel_state is None:
         return {}
     found: dict[str, bool] = {}
-    touched = frozenset[str]().union(*map(mutated_names, sources))
-    for name, (mark, whole) in look.marks.items():
+    mutated = frozenset[str]().union(*map(mutated_names, sources))
+    for name, (fingerprint, whole) in kernel_state.fingerprints.items():
         before = known.get(name)
         if before is None:
             continue
-        if mark is not None and before[0] is not None and mark != before[0]:
+        if fingerprint is not None and before[0] is not None and fingerprint != before[0]:
             found[name] = True
-        elif not whole and name in touched:
+        elif not whole and name in mutated:
             found[name] = False
     return found

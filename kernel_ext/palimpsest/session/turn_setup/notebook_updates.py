@@ -1,8 +1,8 @@
-"""Tell the model, beside a prompt, what the user ran in the notebook since the last turn.
+"""Journal a note beside a prompt about the cells that the user ran since the last turn.
 
-Border: on the engine's loop; reads what the kernel recorded and writes a notebook part, which is journaled
-before it is sent and sent the same in every later request. Which runs were told is read from the session's
-own messages, so a session that is opened again does not tell them twice.
+Border: on the engine's loop; reads the kernel's record of runs and writes a notebook part, which is journaled
+before it is sent and is the same in every later request. The runs that were noted are read from the session's
+own messages, so a session that is opened again does not note them twice.
 """
 
 from collections.abc import Sequence
@@ -41,47 +41,47 @@ from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.values import ModelInfo
 
 NOTEBOOK_TOOL = "notebook"
-"""Where a rule denies this tool, nothing is told of the user's cells either."""
+"""Where a rule denies this tool, the user's cells are not described either."""
 
 
 PAGE_SECONDS = 0.15
-"""How long a turn waits for what a page shows; a slower page is told with the next prompt."""
+"""How long a turn waits for a page to report its cells; a slower page is noted with the next prompt."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a session's messages say of the runs of this kernel."""
+class _NotedRuns:
+    """The runs of this kernel and the edits that a session's messages describe."""
 
     through: int
     cells: dict[int, NotedCell]
-    """The cells that the newest note about each run told, by the run's serial number."""
+    """The cell in the newest note about each run, by the run's serial number."""
     edits: dict[str, NotedEdit]
-    """The newest edit that was told of each cell, by its id."""
+    """The newest noted edit of each cell, by its id."""
 
 
 class NotebookUpdates:
-    """Tells one session's model what the user ran."""
+    """Journals notes about the user's runs for one session."""
 
     def __init__(self, services: Services, log: SessionLog) -> None:
         self._services = services
         self._log = log
-        self._marks: dict[str, str] | None = None
-        """Marks of the cells' sources at the last turn, once a page told them."""
-        self._asked = ""
+        self._source_hashes: dict[str, str] | None = None
+        """Hashes of the cells' sources at the last turn, once a page reported them."""
+        self._asked_prompt = ""
         """The prompt for which the pages were asked last."""
 
     def sources(self) -> tuple[str, ...]:
-        """Return the sources of the cells that the model was not told of yet, hidden ones too."""
+        """Return the sources of the cells that no note describes yet, hidden ones too."""
         reader = self._services.kernel.notebook
         if reader is None:
             return ()
-        through = self._told(reader.kernel).through
+        through = self._read_noted(reader.kernel).through
         return tuple(
-            one.source for one in reader.runs().runs if one.serial > through and not one.by_agent
+            run.source for run in reader.runs().runs if run.serial > through and not run.by_agent
         )
 
-    async def tell(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
-        """Write what is new beside a prompt that was not sent yet; a second time does nothing."""
+    async def journal_changes(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
+        """Journal a note about new runs with a prompt that was not sent yet; a second call does nothing."""
         reader, session = self._services.kernel.notebook, self._log.state.session
         if reader is None or not policy.reminders.news or (session and session.is_child):
             return
@@ -89,17 +89,19 @@ class NotebookUpdates:
             return
         pages = await self._pages(user)
         recorded = reader.runs().runs
-        told = self._told(reader.kernel)
-        edits = self._edits(pages, recorded, told)
+        noted = self._read_noted(reader.kernel)
+        edits = self._edits(pages, recorded, noted)
         new = [
-            one
-            for one in recorded
-            if one.serial > told.through and one.serial not in told.cells and _has_ended(one, user)
+            run
+            for run in recorded
+            if run.serial > noted.through
+            and run.serial not in noted.cells
+            and _has_ended(run, user)
         ]
         later = [
-            one
-            for one in recorded
-            if one.serial in told.cells and one.version > told.cells[one.serial].version
+            run
+            for run in recorded
+            if run.serial in noted.cells and run.version > noted.cells[run.serial].version
         ]
         note = notebook_note(
             new,
@@ -111,30 +113,30 @@ class NotebookUpdates:
             edits,
         )
         if note is not None:
-            hidden = sum(bool(one.hidden) for one in new)
-            through = max([told.through, *(one.serial for one in new)])
+            hidden = sum(bool(run.hidden) for run in new)
+            through = max([noted.through, *(run.serial for run in new)])
             parts = self._parts(user, note, hidden, through, policy)
             self._log.append(*(PartUpdated(part=part) for part in parts))
 
     async def _pages(self, user: UserMessage) -> Sequence[PageNotebook] | None:
-        """Return what open pages show, once for each prompt; None where nobody answers at once."""
+        """Return the cells of open pages, once for each prompt; None where no page answers in time."""
         reader = self._services.kernel.notebook
         if (
             reader is None
             or self._services.kernel.notebook_detail != "all"
-            or self._asked == user.id
+            or self._asked_prompt == user.id
         ):
             return None
-        self._asked = user.id
+        self._asked_prompt = user.id
         return await reader.page(CellsWanted(), PAGE_SECONDS)
 
     def _edits(
-        self, pages: Sequence[PageNotebook] | None, recorded: Sequence[CellRun], told: _Told
+        self, pages: Sequence[PageNotebook] | None, recorded: Sequence[CellRun], noted: _NotedRuns
     ) -> Sequence[CellEdit]:
         if pages is None:
             return ()
-        found = cell_edits(pages, recorded, told.edits, self._marks)
-        self._marks = marks_of(pages)
+        found = cell_edits(pages, recorded, noted.edits, self._source_hashes)
+        self._source_hashes = marks_of(pages)
         return found
 
     def _limits(self, info: ModelInfo) -> NoteLimits:
@@ -155,21 +157,21 @@ class NotebookUpdates:
             )
         )
 
-    def _told(self, kernel: str) -> _Told:
+    def _read_noted(self, kernel: str) -> _NotedRuns:
         through = 0
         newest = self._log.state.newest_message()
         cells: dict[int, NotedCell] = {}
         edits: dict[str, NotedEdit] = {}
-        for message in self._log.state.holding("notebook"):
+        for message in self._log.state.messages_with_part("notebook"):
             for part in message.parts:
                 if not isinstance(part, NotebookPart) or part.kernel != kernel:
                     continue
                 if part.about == "runs":
                     through = max(through, part.through)
-                    edits |= {one.cell_id: one for one in part.edits}
+                    edits |= {edit.cell_id: edit for edit in part.edits}
                 if part.about == "runs" or message is newest:
-                    cells |= {one.serial: one for one in part.cells}
-        return _Told(through, cells, edits)
+                    cells |= {cell.serial: cell for cell in part.cells}
+        return _NotedRuns(through, cells, edits)
 
     def _parts(
         self, user: UserMessage, note: NotebookNote, hidden: int, through: int, policy: Policy
@@ -213,7 +215,7 @@ class NotebookUpdates:
 
 
 def _has_ended(run: CellRun, user: UserMessage) -> bool:
-    """Return whether a run is told with this prompt: not the cell that asks it."""
+    """Return whether a run has ended, so that it can be noted; a cell that sends a prompt is still running."""
     if run.status != "running":
         return True
     return user.origin is None or user.origin.kind != "cell"

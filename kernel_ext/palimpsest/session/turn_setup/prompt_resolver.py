@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.request_tokens import reserve
+from palimpsest.context.budget.request_tokens import reserved_tokens
 from palimpsest.context.budget.window_guard import most_tools
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
-from palimpsest.loop.model_requests.refused_tools import accepted, refused_words
-from palimpsest.loop.model_requests.request_builder import calibration
+from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_words
+from palimpsest.loop.model_requests.request_builder import calibration_ratio
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
 from palimpsest.processor.session_log import SessionLog
@@ -27,14 +27,14 @@ from palimpsest.session.definitions.agents import Agent, find_agent
 from palimpsest.session.engine import RedactedSpecs
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES
-from palimpsest.session.revert.plan import without_taken_back
+from palimpsest.session.prompts.answers import DEFAULT_RETRIES, MOST_RETRIES
+from palimpsest.session.revert.plan import without_reverted
 from palimpsest.session.runs.child_sessions import tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
 from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
-from palimpsest.tools.registration.registry import EVERY, Registry
+from palimpsest.tools.registration.registry import ALL_OTHERS, Registry
 from palimpsest.tools.registration.tool_limits import ToolLimits, tools_within
 from palimpsest.tools.tool import Namespace, Tool
 from palimpsest.tools.workflow.recall import RECALL
@@ -49,7 +49,7 @@ from palimpsest.transcript.session_record.sessions import standing_revert
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 VARIABLES = "variables"
-"""The tool; an agent that may not use it is told about no variables either."""
+"""Name of the tool; an agent that may not use it gets no notes about variables either."""
 NOT_USED = (
     "The log of this session names the model {model}, and nobody named it in this project. Send the prompt "
     "again with -m {model} if you want it."
@@ -60,7 +60,7 @@ FILES = "files"
 TOOLS = "tools"
 """The subject of a notice about tools that are not offered."""
 
-NO_FORM = (
+NO_STRUCTURED_ANSWER = (
     "The model {model} calls no tools, and an answer in a given form needs one. Ask without format, or choose "
     "another model."
 )
@@ -97,15 +97,15 @@ class PromptResolver:
         self._log = log
         self._configured = configured
         self._systems = SystemPrompts(services, log, self.policy)
-        self._told_of: set[str] = set()
+        self._reported: set[str] = set()
         self.refused_tools: set[tuple[str, str]] = set()
         """Tools that a provider refused, as in ``RequestServices.refused_tools``."""
         self.extensions = TurnExtensions(
             services.agents.hooks, services.agents.servers, log, services.ids
         )
         self._redacted = RedactedSpecs(services.secrets)
-        self._news = EnvironmentUpdates(services, log)
-        self._notebook = (
+        self._environment_updates = EnvironmentUpdates(services, log)
+        self._notebook_updates = (
             None if services.kernel.notebook is None else NotebookUpdates(services, log)
         )
 
@@ -120,18 +120,18 @@ class PromptResolver:
             or services.agents.default_agent
         )
         agent = find_agent(self._agent_of(name), services.agents.known)
-        kept = session.model.id if session is not None and session.model is not None else None
-        wanted = options.get("model") or agent.model or kept or services.models.default_model()
+        current = session.model.id if session is not None and session.model is not None else None
+        name = options.get("model") or agent.model or current or services.models.default_model()
         variant = options.get("variant") or agent.variant
         if variant is not None:
             check_effort(variant)
-        elif session is not None and session.model is not None and wanted == kept:
+        elif session is not None and session.model is not None and name == current:
             variant = known_effort(session.model.variant)
-        self._check(options.get("tools") or ())
-        info = self._info(wanted, variant)
+        self._check_tools_exist(options.get("tools") or ())
+        info = self._info(name, variant)
         if variant is not None and options.get("variant"):
             check_effort(variant, info.ref)
-        if options.get("model") and wanted != kept:
+        if options.get("model") and name != current:
             services.models.check_model(info)
         return agent.name, info.ref
 
@@ -142,8 +142,8 @@ class PromptResolver:
         """
         services, locked_settings = self._services, self._services.rules.locked
         info = services.models.info(name, None)
-        key = "compaction.model" if locked_settings.by("compaction.model") else "model"
-        if locked_settings.by(key):
+        key = "compaction.model" if locked_settings.locked_by("compaction.model") else "model"
+        if locked_settings.locked_by(key):
             fixed = locked_settings.config.compaction.model or services.models.default_model()
             locked_settings.refuse(key, info.ref.id, services.models.info(fixed, None).ref.id)
         services.models.check_model(info)
@@ -151,7 +151,7 @@ class PromptResolver:
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
-        """Raise ConfigError where the user names another value than one that an administrator fixed."""
+        """Raise ConfigError where the user names a value other than the one that an administrator fixed."""
         services, locked_settings = self._services, self._services.rules.locked
         session = self._log.state.session
         if not locked_settings.origins or (session is not None and session.is_child):
@@ -161,25 +161,25 @@ class PromptResolver:
         locked_settings.refuse(
             "max_steps", options.get("max_steps"), locked_settings.config.max_steps
         )
-        if locked_settings.by("model") and options.get("model"):
-            wanted = services.models.info(options["model"], None).ref.id
+        if locked_settings.locked_by("model") and options.get("model"):
+            name = services.models.info(options["model"], None).ref.id
             locked_settings.refuse(
-                "model", wanted, services.models.info(services.models.default_model(), None).ref.id
+                "model", name, services.models.info(services.models.default_model(), None).ref.id
             )
 
     def _agent_of(self, name: str) -> str:
         """Return the name of the agent that answers: the chosen one, or the fixed one."""
         locked, session = self._services.rules.locked, self._log.state.session
-        fixed = locked.origins and locked.by("default_agent")
+        fixed = locked.origins and locked.locked_by("default_agent")
         free = not fixed or (session is not None and session.is_child)
         return name if free else self._services.agents.default_agent
 
     def _info(self, model: str, variant: str | None) -> ModelInfo:
         """Return the facts about the model that was chosen, or about the fixed one."""
         services = self._services
-        if services.rules.locked.by("model"):
+        if services.rules.locked.locked_by("model"):
             model = services.models.default_model()
-        return services.models.info(model, services.rules.locked.free("variant", variant))
+        return services.models.info(model, services.rules.locked.unless_locked("variant", variant))
 
     def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and record that the user chose them here."""
@@ -192,24 +192,24 @@ class PromptResolver:
         rules, session = self._services.rules, self._journal.session_id
         if (
             model is not None
-            and not rules.locked.by("model")
+            and not rules.locked.locked_by("model")
             and not rules.effective.may_use(model, session)
         ):
             raise UserError(NOT_USED.format(model=model.id))
         if not rules.effective.may_answer(agent, session):
             raise UserError(NOT_ANSWERING.format(agent=agent))
 
-    async def look_for(self, tools: Iterable[str] | None) -> None:
+    async def find_tools(self, tools: Iterable[str] | None) -> None:
         """Connect MCP servers to find named tools that are not known yet; raises ConfigError for unknown ones."""
         servers = self._services.agents.servers
         if tools and servers is not None:
-            wanted = [name for name in tools if name != EVERY]
-            self._check(wanted, await servers.look_for(wanted))
+            name = [name for name in tools if name != ALL_OTHERS]
+            self._check_tools_exist(name, await servers.connect_for_tools(name))
 
-    def _check(self, tools: Iterable[str], why: str = "") -> None:
+    def _check_tools_exist(self, tools: Iterable[str], why: str = "") -> None:
         names = self._services.agents.registry.names
         for tool in tools:
-            if tool not in names and tool != EVERY:
+            if tool not in names and tool != ALL_OTHERS:
                 known = ", ".join(names)
                 raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {why}".rstrip())
 
@@ -223,24 +223,30 @@ class PromptResolver:
         state = self._log.state
         messages = state.messages()
         policy = policy_after_undo(messages, state.decisions, self.policy())
-        policy = self._limited(policy, agent, messages)
-        offered, left_out = self._within_limits(self._offered(agent, user), info)
-        if left_out and left_out not in self._told_of:
-            self._told_of.add(left_out)
-            self.extensions.hooks.tell(TOOLS, left_out)
+        policy = self._with_history_limit(policy, agent, messages)
+        offered, left_out = self._within_limits(self._offered_tools(agent, user), info)
+        if left_out and left_out not in self._reported:
+            self._reported.add(left_out)
+            self.extensions.hooks.notify(TOOLS, left_out)
         if user.format and not info.tools:
-            raise UserError(NO_FORM.format(model=info.ref.id))
+            raise UserError(NO_STRUCTURED_ANSWER.format(model=info.ref.id))
         session = self._log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
             self._log.change(agent=user.agent, model=user.model)
-        may_look = any(tool.name == VARIABLES for tool in offered)
-        sources = self._notebook.sources() if self._notebook is not None else ()
-        if self._notebook is not None and any(tool.name == NOTEBOOK_TOOL for tool in offered):
-            await self._notebook.tell(user, policy, info)
-        await self._news.tell(user, policy, self.namespace() if may_look else None, sources)
-        system = await self._systems.settle(agent, info, user, self.extensions.finish_system)
-        self._tell_of_files()
-        await self.extensions.greet(policy, system)
+        may_see_variables = any(tool.name == VARIABLES for tool in offered)
+        sources = self._notebook_updates.sources() if self._notebook_updates is not None else ()
+        if self._notebook_updates is not None and any(
+            tool.name == NOTEBOOK_TOOL for tool in offered
+        ):
+            await self._notebook_updates.journal_changes(user, policy, info)
+        await self._environment_updates.journal_changes(
+            user, policy, self.namespace() if may_see_variables else None, sources
+        )
+        system = await self._systems.settled_prompt(
+            agent, info, user, self.extensions.finish_system
+        )
+        self._report_left_out_files()
+        await self.extensions.journal_additions(policy, system)
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
             policy = without_recall(policy)
@@ -256,11 +262,12 @@ class PromptResolver:
             system=system,
             specs=specs,
             offer=self.extensions.offer(OfferedTools(services.agents.registry, offered)),
-            max_steps=services.rules.locked.free("max_steps", user.max_steps) or self._steps(agent),
+            max_steps=services.rules.locked.unless_locked("max_steps", user.max_steps)
+            or self._steps(agent),
             summary_model=self._summary_model(
-                self._wanted(messages, user)
+                self._named_summary_model(messages, user)
                 or policy.compact.model
-                or services.rules.locked.free(
+                or services.rules.locked.unless_locked(
                     "compaction.model",
                     compaction_agent.model if compaction_agent else None,
                 )
@@ -268,30 +275,30 @@ class PromptResolver:
             summary_system_prompt=self._summary_system_prompt(compaction_agent),
             parameters=agent.parameters,
             wants_structured=bool(_answer_tool(user)),
-            retries=_retries(user),
+            retries=_structured_retries(user),
         )
 
     def _steps(self, agent: Agent) -> int:
         """Return the maximum number of requests of a turn whose prompt sets none."""
-        wanted = self._services.agents.max_steps or agent.steps
-        return min(wanted, self._services.agents.most_steps or wanted)
+        name = self._services.agents.max_steps or agent.steps
+        return min(name, self._services.agents.most_steps or name)
 
-    def basis(self, *, running: bool) -> RequestInputs:
-        """Return what the next request would be made from; nothing is sent or written."""
+    def next_inputs(self, *, running: bool) -> RequestInputs:
+        """Return the inputs from which the next request would be made; nothing is sent or written."""
         services = self._services
         whole, decisions, older, session = self._journal.read_state(
             lambda state: (state.messages(), state.decisions, state.older, state.session)
         )
-        messages = without_taken_back(whole, standing_revert(session))
+        messages = without_reverted(whole, standing_revert(session))
         user = self._next_user(messages, running=running)
         agent = find_agent(self._agent_of(user.agent), services.agents.known)
         info = self._info(user.model.id, user.model.variant)
-        policy = self._limited(self.policy(), agent, messages)
-        offered, left_out = self._within_limits(self._offered(agent, user), info)
+        policy = self._with_history_limit(self.policy(), agent, messages)
+        offered, left_out = self._within_limits(self._offered_tools(agent, user), info)
         return RequestInputs(
             session_id=self._journal.session_id,
             view=View.of(messages, decisions, services.store.get_blob),
-            system=self._systems.known(agent, info, user),
+            system=self._systems.prompt_now(agent, info, user),
             tools=self._specs(offered, info),
             tools_left_out=tuple(filter(None, (left_out, refused_words(info, self.refused_tools)))),
             model=info,
@@ -299,9 +306,9 @@ class PromptResolver:
             facts=Facts(
                 now=services.clock(),
                 estimator=policy.estimator,
-                calibration=calibration(self._log.state, info),
+                calibration=calibration_ratio(self._log.state, info),
                 window=info.window,
-                reserve=reserve(policy, info),
+                reserve=reserved_tokens(policy, info),
             ),
             count=services.models.count(policy.estimator),
             older=older,
@@ -310,37 +317,38 @@ class PromptResolver:
     def _within_limits(
         self, offered: tuple[Tool, ...], info: ModelInfo
     ) -> tuple[tuple[Tool, ...], str]:
-        """Return the tools that the model's provider takes in a request, and a sentence about the others."""
+        """Return the tools that the model's provider accepts in a request, and a sentence about the others."""
         registry = self._services.agents.registry
-        learned = [
-            one.numbers.get("most")
-            for one in self._log.state.decisions
-            if one.rule == TOOLS_RULE and one.numbers.get("model") == info.ref.id
+        refused_counts = [
+            decision.numbers.get("most")
+            for decision in self._log.state.decisions
+            if decision.rule == TOOLS_RULE and decision.numbers.get("model") == info.ref.id
         ]
-        known = [one for one in (most_tools(info), *learned) if isinstance(one, int)]
+        counts = (most_tools(info), *refused_counts)
+        known = [number for number in counts if isinstance(number, int)]
         chars = limits_of(info).schema_chars
         if not known and chars is None:
             return offered, ""
         limits = ToolLimits(model=info.ref.id, tools=min(known, default=None), schema_chars=chars)
         return tools_within(offered, registry.spec, registry.registered, limits)
 
-    def _tell_of_files(self) -> None:
+    def _report_left_out_files(self) -> None:
         """Queue one notice about files that were not read for the model, each file once."""
         definitions = self._services.agents.definitions
         left_out = [
             *self._systems.left_out,
             *(definitions.left_out if definitions is not None else ()),
         ]
-        new = [one for one in dict.fromkeys(left_out) if one not in self._told_of]
-        self._told_of.update(new)
+        new = [name for name in dict.fromkeys(left_out) if name not in self._reported]
+        self._reported.update(new)
         if new:
-            self.extensions.hooks.tell(FILES, " ".join(new))
+            self.extensions.hooks.notify(FILES, " ".join(new))
 
     def policy(self) -> Policy:
         """Return the context policy from the next request on."""
         session = self._log.state.session
         chosen = session is not None and (session.policy_choice or session.policy)
-        return self._configured.of(session) if chosen else self._configured.policy
+        return self._configured.policy_of(session) if chosen else self._configured.policy
 
     def recovery(self) -> RecoveryPolicy:
         """Return the recovery policy with its wait times; the configured one where the session's is unusable."""
@@ -351,10 +359,10 @@ class PromptResolver:
 
     def namespace(self) -> Namespace | None:
         """Return access to the user's variables; None where there is no kernel."""
-        found = self._services.kernel.namespace
-        return found(self._journal.session_id) if found is not None else None
+        namespace_of = self._services.kernel.namespace
+        return namespace_of(self._journal.session_id) if namespace_of is not None else None
 
-    def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
+    def _with_history_limit(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
         """Return the policy with the history limit that applies to this session's key."""
         services, session = self._services, self._log.state.session
         if session is None or not services.agents.history_limits:
@@ -383,32 +391,34 @@ class PromptResolver:
     def _summary_system_prompt(self, compaction_agent: Agent | None) -> str | None:
         """Return the system prompt for summaries if one is configured in place of the built-in one."""
         services = self._services
-        own = services.rules.locked.free(
+        own = services.rules.locked.unless_locked(
             "compaction.prompt", compaction_agent.prompt if compaction_agent else None
         )
         return services.secrets.clean(own) if own else None
 
-    def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
+    def _named_summary_model(self, messages: Messages, user: UserMessage) -> str | None:
         """Return the model that the user named for the summary that this marker message requests."""
         part = marker_of(messages, user)
         if part is None or part.model is None:
             return None
         return (
-            None if self._services.rules.locked.by("model", "compaction.model") else part.model.id
+            None
+            if self._services.rules.locked.locked_by("model", "compaction.model")
+            else part.model.id
         )
 
     def _summary_model(self, name: str | None) -> SummaryModel | None:
-        """Return the model that the policy names for summaries; for an unknown one, the result holds the problem."""
+        """Return the model that the policy names for summaries; the result for an unknown model holds the problem."""
         if not name:
             return None
         try:
             info = self._services.models.info(name, None)
-            self._known(name, info.ref)
+            self._check_model_allowed(name, info.ref)
         except ConfigError as problem:
             return SummaryModel(name, problem=str(problem))
         return SummaryModel(name, self._services.models.model(info), info)
 
-    def _known(self, name: str, model: ModelRef) -> None:
+    def _check_model_allowed(self, name: str, model: ModelRef) -> None:
         """Raise ConfigError for a model that only the session's own journal names."""
         services, compaction_agent = self._services, self._services.agents.known.get(AGENT)
         configured = (
@@ -418,7 +428,7 @@ class PromptResolver:
         if name not in configured and not services.rules.effective.may_use(model):
             raise ConfigError(NOT_USED.format(model=model.id))
 
-    def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
+    def _offered_tools(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
         session = self._log.state.session
         rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
@@ -426,15 +436,15 @@ class PromptResolver:
         if session is not None and session.limits:
             base = services.rules.effective.rules_of(session, services.rules.base, ())
             permissions = {tool.name: tool.permission for tool in offered}
-            beyond = tools_hidden_by_limits(session.limits, base, permissions)
-            offered = tuple(tool for tool in offered if tool.name not in beyond)
+            hidden = tools_hidden_by_limits(session.limits, base, permissions)
+            offered = tuple(tool for tool in offered if tool.name not in hidden)
         return (*offered, *_answer_tool(user))
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
         if not info.tools:
             return ()
         specs = self._redacted(self._services.agents.registry.specs(offered))
-        return accepted(specs, info, self.refused_tools) if self.refused_tools else specs
+        return accepted_tools(specs, info, self.refused_tools) if self.refused_tools else specs
 
 
 def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
@@ -443,7 +453,7 @@ def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
     return (StructuredOutputTool(schema),) if isinstance(schema, Mapping) else ()
 
 
-def _retries(user: UserMessage) -> int:
-    """Return how often the model is asked again for a structured answer, where the prompt wants one."""
-    wanted = (user.format or {}).get("retryCount", RETRIES)
-    return min(max(wanted, 0), MOST_RETRIES) if isinstance(wanted, int) else RETRIES
+def _structured_retries(user: UserMessage) -> int:
+    """Return how often the model is asked again for the structured answer that the prompt requested."""
+    name = (user.format or {}).get("retryCount", DEFAULT_RETRIES)
+    return min(max(name, 0), MOST_RETRIES) if isinstance(name, int) else DEFAULT_RETRIES

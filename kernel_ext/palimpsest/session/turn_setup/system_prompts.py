@@ -1,7 +1,7 @@
 """Make a session's system prompts, and keep each byte for byte for the session's whole life.
 
 There is one for each agent and model. A changed byte would invalidate the provider's cache of the whole
-conversation, so what changes (day, mode, variables) is told in later messages
+conversation, so changes (of the day, the mode, variables) are noted in later messages
 (``session/turn_setup/environment_updates.py``).
 """
 
@@ -15,8 +15,8 @@ from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine import off_loop
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings
-from palimpsest.tools.permission_rules.permissions import disabled
-from palimpsest.tools.workflow.skill import SKILL, listed
+from palimpsest.tools.permission_rules.permissions import hidden_tools
+from palimpsest.tools.workflow.skill import SKILL, skill_list
 from palimpsest.tools.workflow.structured_output import ANSWER_BY_TOOL
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
@@ -28,8 +28,8 @@ from palimpsest.transcript.values import ModelInfo
 SystemPromptExtender = Callable[..., Awaitable[tuple[str, ...]]]
 """``(agent, model, texts, fixed=...)`` returns the texts of a new system prompt as hooks and MCP servers change it."""
 Key = tuple[str, str, str | None]
-"""Agent, model, and what the prompt adds to the system prompt."""
-SEARCHED = ("message.updated", "step.requested")
+"""Agent, model, and the text that the prompt adds to the system prompt."""
+SEARCHED_RECORDS = ("message.updated", "step.requested")
 
 
 class SystemPrompts:
@@ -40,86 +40,92 @@ class SystemPrompts:
         self._log = log
         self._policy = policy
         self._settled: dict[Key, tuple[str, ...]] = {}
-        self._logged: dict[Key, StepRequest] | None = None
+        self._logged_requests: dict[Key, StepRequest] | None = None
         """The requests whose system prompts the log holds; None until the log was read."""
         self.left_out: list[str] = []
         """Sentences about instruction files that were not read for a new system prompt."""
 
-    async def settle(
+    async def settled_prompt(
         self, agent: Agent, info: ModelInfo, user: UserMessage, finish: SystemPromptExtender
     ) -> tuple[str, ...]:
         """Return the system prompt, made or taken from the journal, and keep it for the session's whole life."""
         key = (agent.name, info.ref.id, _added_text(user))
-        found = self._settled.get(key)
-        if found is None and not self._is_fixed:
-            found = self._recorded(key) or await off_loop(lambda: self._earlier(key))
-        if found is None:
-            new = self._new(agent, info, user)
-            found = await finish(agent.name, info.ref.id, new, fixed=self._is_fixed)
-            found = self._cleaned(found)
-        return self._settled.setdefault(key, found)
+        prompt = self._settled.get(key)
+        if prompt is None and not self._is_fixed:
+            prompt = self._recorded_prompt(key) or await off_loop(lambda: self._older_prompt(key))
+        if prompt is None:
+            new = self._assemble_prompt(agent, info, user)
+            prompt = await finish(agent.name, info.ref.id, new, fixed=self._is_fixed)
+            prompt = self._without_secrets(prompt)
+        return self._settled.setdefault(key, prompt)
 
-    def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+    def prompt_now(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt as it would be now, without keeping it."""
         key = (agent.name, info.ref.id, _added_text(user))
-        found = self._settled.get(key)
-        if found is None and not self._is_fixed:
-            found = self._recorded(key) or self._earlier(key)
-        return found or self._cleaned(self._new(agent, info, user))
+        prompt = self._settled.get(key)
+        if prompt is None and not self._is_fixed:
+            prompt = self._recorded_prompt(key) or self._older_prompt(key)
+        return prompt or self._without_secrets(self._assemble_prompt(agent, info, user))
 
-    def _cleaned(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+    def _without_secrets(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(self._services.secrets.clean(text) for text in texts)
 
     @property
     def _is_fixed(self) -> bool:
         """Whether an administrator fixed its contents, so that a prompt in the journal must not be used."""
-        return bool(self._services.rules.locked.by("system", "instructions"))
+        return bool(self._services.rules.locked.locked_by("system", "instructions"))
 
-    def _recorded(self, key: Key) -> tuple[str, ...] | None:
+    def _recorded_prompt(self, key: Key) -> tuple[str, ...] | None:
         """Return the system prompt of the newest request, if that was for the same agent and model."""
         state = self._log.state
         request = state.request
         answer = state.message(request.message_id) if request and request.message_id else None
         if request is None or answer is None:
             return None
-        asker = state.message(getattr(answer.info, "parent_id", ""))
-        infos = {one.id: one.info for one in (answer, asker) if one is not None}
-        if _asked_for(request, infos) != key:
+        prompt_message = state.message(getattr(answer.info, "parent_id", ""))
+        infos = {
+            message.id: message.info for message in (answer, prompt_message) if message is not None
+        }
+        if _request_key(request, infos) != key:
             return None
-        return self._read(request)
+        return self._stored_prompt(request)
 
-    def _earlier(self, key: Key) -> tuple[str, ...] | None:
+    def _older_prompt(self, key: Key) -> tuple[str, ...] | None:
         """Return the system prompt of an older request, where the newest one had another key; on any thread.
 
-        Only requests of earlier kernels are searched, once: this kernel's own prompts are kept already.
+        Only requests of earlier kernels are searched, once: the prompts of this kernel are in memory.
         """
-        if self._logged is None:
-            self._logged = self._look_back() if self._log.state.request is not None else {}
-        request = self._logged.get(key)
-        return self._read(request) if request is not None else None
+        if self._logged_requests is None:
+            self._logged_requests = (
+                self._read_logged_requests() if self._log.state.request is not None else {}
+            )
+        request = self._logged_requests.get(key)
+        return self._stored_prompt(request) if request is not None else None
 
-    def _look_back(self) -> dict[Key, StepRequest]:
+    def _read_logged_requests(self) -> dict[Key, StepRequest]:
         session = self._log.state.session
         infos: dict[str, UserMessage | AssistantMessage] = {}
-        found: dict[Key, StepRequest] = {}
+        requests: dict[Key, StepRequest] = {}
         with suppress(NotFound, OSError):  # an unreadable one is made again
-            for record in self._services.store.read(session.id if session else "", only=SEARCHED):
+            for record in self._services.store.read(
+                session.id if session else "", only=SEARCHED_RECORDS
+            ):
                 match record.event:
                     case MessageUpdated(info=info):
                         infos[info.id] = info
                     case StepRequested(request=request):
-                        key = _asked_for(request, infos)
-                        found |= {key: request} if key is not None else {}
+                        key = _request_key(request, infos)
+                        requests |= {key: request} if key is not None else {}
                     case _:
                         pass
-        return found
+        return requests
 
-    def _read(self, request: StepRequest) -> tuple[str, ...] | None:
+    def _stored_prompt(self, request: StepRequest) -> tuple[str, ...] | None:
         with suppress(NotFound):  # one whose blob is missing is made again
             return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
         return None
 
-    def _new(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+    def _assemble_prompt(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         session = self._log.state.session
         services = self._services
         surroundings = read_surroundings(
@@ -152,10 +158,14 @@ class SystemPrompts:
         if services.agents.definitions is None or not services.agents.definitions.skills:
             return ""
         rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
-        return "" if disabled({SKILL: SKILL}, rules) else listed(services.agents.definitions.skills)
+        return (
+            ""
+            if hidden_tools({SKILL: SKILL}, rules)
+            else skill_list(services.agents.definitions.skills)
+        )
 
 
-def _asked_for(
+def _request_key(
     request: StepRequest, infos: Mapping[str, UserMessage | AssistantMessage]
 ) -> Key | None:
     """Return the key of a step's request; None for other requests."""
@@ -169,4 +179,4 @@ def _asked_for(
 def _added_text(user: UserMessage) -> str | None:
     """Return the prompt's own text for the system prompt, and the note that a structured answer is wanted."""
     words = [user.system, ANSWER_BY_TOOL if user.format else None]
-    return "\n\n".join(one for one in words if one) or None
+    return "\n\n".join(text for text in words if text) or None

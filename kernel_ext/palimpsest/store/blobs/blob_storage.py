@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk import no_room, open_regular, scratch_file, storage_errors
+from palimpsest.store.disk import ignore_full_disk, open_regular, scratch_file, storage_errors
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
@@ -35,14 +35,14 @@ HASH = re.compile(r"[0-9a-f]{64}")
 
 FRESH_SECONDS = 600.0
 """A blob younger than this gets no new modification time, and a pack seen within this time certainly exists,
-since a cleanup spares what is younger than an hour."""
+since a cleanup spares files younger than an hour."""
 
 TAIL_BYTES = 8
-LEAST_SECONDS = 3_600.0
+MIN_PACK_AGE_SECONDS = 3_600.0
 """A cleanup leaves younger packs alone, since their snapshot may not be in a log yet."""
-MOST_HELD_BYTES = 32 << 20
+MAX_UNCOMMITTED_BYTES = 32 << 20
 """Maximum bytes of contents held in memory before a pack is written."""
-HALF = 0.5
+REWRITE_SHARE = 0.5
 """A pack with a larger share of unused bytes than this is rewritten without them."""
 
 
@@ -90,8 +90,8 @@ class BlobFolder:
         sha256 = hashlib.sha256(content).hexdigest()
         path = self._path(sha256)
         with storage_errors(self._blobs):
-            if not self._is_whole(path, len(content)):
-                # Not the project's folder: one that was removed is put back by a person, or made whole for a new session.
+            if not self._exists_with_size(path, len(content)):
+                # Not the project's folder: if it was removed, the user puts it back, or a new session makes it.
                 for folder in (self._blobs, path.parent):
                     folder.mkdir(mode=0o700, exist_ok=True)
                 if path.parent.is_symlink():
@@ -116,22 +116,19 @@ class BlobFolder:
         return self._blobs / sha256[:2] / sha256
 
     @staticmethod
-    def _is_whole(path: Path, size: int) -> bool:
-        """Return whether the blob exists, and renew the modification time of an old one.
-
-        So a cleanup sees that it is about to be needed, and leaves it alone.
-        """
+    def _exists_with_size(path: Path, size: int) -> bool:
+        """Return whether the blob exists, and renew its modification time if it is old, so that a cleanup spares it."""
         try:
-            known = path.lstat()
-            if not stat.S_ISREG(known.st_mode) or path.parent.is_symlink():
+            status = path.lstat()
+            if not stat.S_ISREG(status.st_mode) or path.parent.is_symlink():
                 return False
-            if known.st_size == size and abs(time.time() - known.st_mtime) > FRESH_SECONDS:
+            if status.st_size == size and abs(time.time() - status.st_mtime) > FRESH_SECONDS:
                 os.utime(path)
         except FileNotFoundError:
             return False
         except PermissionError:
             return True
-        return known.st_size == size
+        return status.st_size == size
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,18 +158,18 @@ class PackedObjects:
         self._had_folder = root.parent.is_dir()
         self._places: dict[str, PackPlace] = {}
         self._packs: set[str] = set()
-        self._waiting: dict[str, bytes] = {}
-        self._held = 0
-        """Bytes of the contents in ``_waiting``."""
-        self._looked = -FRESH_SECONDS
+        self._uncommitted: dict[str, bytes] = {}
+        self._uncommitted_bytes = 0
+        """Bytes of the contents in ``_uncommitted``."""
+        self._checked_at = -FRESH_SECONDS
 
     def begin(self) -> None:
         """Begin a snapshot: drop uncommitted contents, and check that the known packs still exist."""
         self.drop()
         now = time.monotonic()
-        if now - self._looked < FRESH_SECONDS:
+        if now - self._checked_at < FRESH_SECONDS:
             return
-        self._look()
+        self._read_new_packs()
         for name in list(self._packs):
             try:
                 os.utime(self._root / name, follow_symlinks=False)
@@ -180,42 +177,42 @@ class PackedObjects:
                 self._forget(name)
             except OSError:  # a folder of another user, whose packs stay
                 continue
-        self._looked = now
+        self._checked_at = now
 
     def has(self, sha256: str) -> bool:
         """Return whether a content is stored, or waits for ``commit``."""
-        return sha256 in self._places or sha256 in self._waiting
+        return sha256 in self._places or sha256 in self._uncommitted
 
     def holds(self, sha256: str) -> bool:
         """Return whether a pack contains a content, including packs that another kernel wrote."""
         if not self._packs:
-            self._look()
+            self._read_new_packs()
         return sha256 in self._places
 
     def put(self, content: bytes) -> str:
         """Add content for the next ``commit``, unless it is stored already; returns its hash.
 
-        Memory is bounded: above ``MOST_HELD_BYTES`` a pack is written at once. Raises OSError then.
+        Memory is bounded: above ``MAX_UNCOMMITTED_BYTES`` a pack is written at once. Raises OSError then.
         """
         sha256 = hashlib.sha256(content).hexdigest()
         if not self.has(sha256):
-            self._waiting[sha256] = content
-            self._held += len(content)
-            if self._held >= MOST_HELD_BYTES:
+            self._uncommitted[sha256] = content
+            self._uncommitted_bytes += len(content)
+            if self._uncommitted_bytes >= MAX_UNCOMMITTED_BYTES:
                 self.commit()
         return sha256
 
     def drop(self) -> None:
         """Drop the uncommitted contents, for a snapshot that failed."""
-        self._waiting = {}
-        self._held = 0
+        self._uncommitted = {}
+        self._uncommitted_bytes = 0
 
     def commit(self) -> None:
         """Write the uncommitted contents as one pack; raises OSError when the disk fails."""
-        if self._waiting:
-            # A project's folder that was there and was removed is not made anew, since a person may put it back.
+        if self._uncommitted:
+            # A project's folder that was removed is not made again, since the user may put it back.
             self._root.mkdir(mode=0o700, parents=not self._had_folder, exist_ok=True)
-            name, places = write_pack(self._root, self._waiting)
+            name, places = write_pack(self._root, self._uncommitted)
             self._places |= places
             self._packs.add(name)
             self.drop()
@@ -224,11 +221,11 @@ class PackedObjects:
         """Return the content of a hash; raises NotFound when it is missing or damaged."""
         if HASH.fullmatch(sha256) is None:
             raise NotFound(f"{sha256!r} is not the name of a snapshot.")
-        if sha256 in self._waiting:
-            return self._waiting[sha256]
+        if sha256 in self._uncommitted:
+            return self._uncommitted[sha256]
         for _ in range(2):
             if sha256 not in self._places:
-                self._look()
+                self._read_new_packs()
             place = self._places.get(sha256)
             if place is None:
                 break
@@ -242,7 +239,7 @@ class PackedObjects:
             return content
         raise NotFound(f"The snapshot {sha256[:12]} is no longer kept.")
 
-    def _look(self) -> None:
+    def _read_new_packs(self) -> None:
         """Read the positions in packs that other or earlier kernels wrote."""
         for path in self._root.glob("*.pack"):
             if path.name not in self._packs:
@@ -278,15 +275,15 @@ def places_of(path: Path) -> dict[str, PackPlace]:
                 return {}
             file.seek(end - length)
             index = json.loads(file.read(length))
-        found = {key: PackPlace(path.name, *at) for key, at in index.items()}
+        places = {key: PackPlace(path.name, *at) for key, at in index.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
-    return {key: at for key, at in found.items() if _is_within(at, end - length)}
+    return {key: at for key, at in places.items() if _is_within(at, end - length)}
 
 
 def _is_within(place: PackPlace, end: int) -> bool:
     numbers = (place.offset, place.bytes)
-    return all(type(one) is int and one >= 0 for one in numbers) and sum(numbers) <= end
+    return all(type(number) is int and number >= 0 for number in numbers) and sum(numbers) <= end
 
 
 def read_place(root: Path, place: PackPlace) -> bytes:
@@ -301,23 +298,23 @@ def sweep_packs(
 ) -> PackCleanup:
     """Find contents that are not in ``needed``, and with ``delete`` rewrite packs without them.
 
-    Packs that were used within ``days`` (an hour at least) stay as they are, as do those of which at most
-    half is unused.
+    Packs that were used within ``days`` (an hour at least) are not rewritten, nor are packs with at most half of
+    their bytes unused.
     """
-    age = max(days * 86_400.0, LEAST_SECONDS)
+    age = max(days * 86_400.0, MIN_PACK_AGE_SECONDS)
     packs = bytes_ = unneeded = 0
     for path in sorted(root.glob("*.pack")):
         with suppress(FileNotFoundError):
-            found = path.stat()
+            file_stat = path.stat()
             places = places_of(path)
-            dead = sum(at.bytes for key, at in places.items() if key not in needed)
+            unused = sum(at.bytes for key, at in places.items() if key not in needed)
             packs += 1
-            bytes_ += found.st_size
-            if now - found.st_mtime < age:
+            bytes_ += file_stat.st_size
+            if now - file_stat.st_mtime < age:
                 continue
-            unneeded += dead
-            if delete and dead > HALF * sum(at.bytes for at in places.values()):
-                with no_room():  # a pack that needs none goes all the same
+            unneeded += unused
+            if delete and unused > REWRITE_SHARE * sum(at.bytes for at in places.values()):
+                with ignore_full_disk():  # a pack that is only deleted needs no room
                     _rewrite(root, path, (key for key in places if key in needed), places)
     return PackCleanup(packs, bytes_, unneeded)
 

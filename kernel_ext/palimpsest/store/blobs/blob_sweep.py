@@ -2,7 +2,7 @@
 
 A blob is needed as long as any log in the folder names it, including those of hidden sessions, since
 forks read them. The time since which it is unused is stored beside the blobs; if that is lost, the time
-starts again. A blob that was stored again recently is about to be named, so it stays.
+starts again. A blob that was stored again recently is about to be named, so it is not deleted.
 """
 
 import json
@@ -19,16 +19,16 @@ from palimpsest.store.blobs.blob_storage import HASH
 from palimpsest.store.disk import open_regular, read_json, scratch_file
 from palimpsest.store.project_folder.layout import Layout
 
-DAY = 86_400.0
-LEAST_SECONDS = DAY
+DAY_SECONDS = 86_400.0
+MIN_AGE_SECONDS = DAY_SECONDS
 """Minimum age even without retention: a blob is stored before the record that names it is on the disk,
 and a kernel that is suspended overnight may still write that record."""
 
-NOTES = "unneeded.json"
+NOTES_FILE = "unneeded.json"
 CHUNK_BYTES = 1 << 20
-NAMED = re.compile(rb':[\\" ]{0,4}([0-9a-f]{64})')
-"""How logs refer to a blob: ``"sha256":"..."`` or ``blob:...``. Hashes of anything else match as well."""
-LATEST = 1e12
+HASH_IN_LOG = re.compile(rb':[\\" ]{0,4}([0-9a-f]{64})')
+"""A reference to a blob in a log: ``"sha256":"..."`` or ``blob:...``. Hashes of anything else match as well."""
+MAX_TIMESTAMP = 1e12
 """Upper limit in seconds of a valid time."""
 OVERLAP_BYTES = 68
 """Bytes of a chunk that are searched again with the next one, since a hash may span both."""
@@ -41,7 +41,7 @@ class UnneededBlob:
     sha256: str
     bytes: int
     since: float
-    """When it stopped being needed, in seconds since 1970, as far as is known."""
+    """When it was first found unneeded, in seconds since 1970."""
     touched: float
     """When it was last stored: its modification time."""
 
@@ -61,12 +61,12 @@ class Sweep:
 
 
 def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
-    """Search all logs and blobs; deletes nothing, and stores since when each unused blob is unused."""
-    _put_back(layout)
+    """Search all logs for unused blobs, and record since when each is unused; nothing is deleted."""
+    _restore_tombstones(layout)
     blobs = dict(_blobs(layout))
     needed = named_hashes(layout.sessions) & blobs.keys()
     notes = _read_notes(layout)
-    found = {
+    unneeded = {
         sha256: UnneededBlob(
             sha256,
             path.stat().st_size,
@@ -76,46 +76,50 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
         for sha256, path in blobs.items()
         if sha256 not in needed
     }
-    _write_notes(layout, {sha256: notes.get(sha256, now) for sha256 in found})
-    age = max(days * DAY, LEAST_SECONDS)
-    ordered = sorted(found.values(), key=lambda one: (-one.bytes, one.sha256))
+    _write_notes(layout, {sha256: notes.get(sha256, now) for sha256 in unneeded})
+    age = max(days * DAY_SECONDS, MIN_AGE_SECONDS)
+    ordered = sorted(unneeded.values(), key=lambda blob: (-blob.bytes, blob.sha256))
     return Sweep(
-        due=tuple(one for one in ordered if now - one.since >= age),
-        waiting=tuple(one for one in ordered if now - one.since < age),
+        due=tuple(blob for blob in ordered if now - blob.since >= age),
+        waiting=tuple(blob for blob in ordered if now - blob.since < age),
         needed=len(needed),
     )
 
 
 def delete_unneeded(layout: Layout, due: Iterable[UnneededBlob]) -> tuple[UnneededBlob, ...]:
     """Delete the blobs, except those stored again meanwhile; returns the deleted ones."""
-    for grave in layout.sessions.glob(".*"):
+    for tombstone in layout.sessions.glob(".*"):
         with suppress(FileNotFoundError):
-            if time.time() - grave.stat().st_ctime >= LEAST_SECONDS:
-                shutil.rmtree(grave, ignore_errors=True)
-    return tuple(one for one in due if _is_deleted(layout.blobs / one.sha256[:2] / one.sha256, one))
+            if time.time() - tombstone.stat().st_ctime >= MIN_AGE_SECONDS:
+                shutil.rmtree(tombstone, ignore_errors=True)
+    return tuple(
+        blob
+        for blob in due
+        if _delete_unless_stored_again(layout.blobs / blob.sha256[:2] / blob.sha256, blob)
+    )
 
 
-def _is_deleted(path: Path, one: UnneededBlob) -> bool:
+def _delete_unless_stored_again(path: Path, blob: UnneededBlob) -> bool:
     """Delete a blob, unless it was stored again since the sweep; returns whether it was deleted."""
-    grave = path.with_name(f".{one.sha256}.{uuid4().hex[:8]}")
+    tombstone = path.with_name(f".{blob.sha256}.{uuid4().hex[:8]}")
     with suppress(FileNotFoundError):
-        path.rename(grave)
-        if grave.stat().st_mtime == one.touched:
-            grave.unlink()
+        path.rename(tombstone)
+        if tombstone.stat().st_mtime == blob.touched:
+            tombstone.unlink()
             return True
-        grave.replace(path)
+        tombstone.replace(path)
     return False
 
 
-def _put_back(layout: Layout) -> None:
+def _restore_tombstones(layout: Layout) -> None:
     """Restore blobs that a killed cleanup had renamed and not deleted."""
-    for grave in layout.blobs.glob("??/.*"):
-        if grave.parent.is_symlink():
+    for tombstone in layout.blobs.glob("??/.*"):
+        if tombstone.parent.is_symlink():
             continue
-        sha256 = grave.name.split(".")[1]
+        sha256 = tombstone.name.split(".")[1]
         if HASH.fullmatch(sha256) is not None:
             with suppress(FileNotFoundError):
-                grave.replace(grave.with_name(sha256))
+                tombstone.replace(tombstone.with_name(sha256))
 
 
 def note_unneeded(layout: Layout, directory: Path, now: float) -> None:
@@ -139,20 +143,20 @@ def _matches(path: Path) -> Iterator[bytes]:
     with suppress(FileNotFoundError), open_regular(path) as file:
         while chunk := file.read(CHUNK_BYTES):
             text = rest + chunk
-            yield from NAMED.findall(text)
+            yield from HASH_IN_LOG.findall(text)
             rest = text[-OVERLAP_BYTES:]
 
 
 def _blobs(layout: Layout) -> Iterator[tuple[str, Path]]:
     for path in layout.blobs.glob("??/*"):
-        known = HASH.fullmatch(path.name) is not None and not path.parent.is_symlink()
-        if known and path.is_file():
+        is_blob = HASH.fullmatch(path.name) is not None and not path.parent.is_symlink()
+        if is_blob and path.is_file():
             yield path.name, path
 
 
 def _read_notes(layout: Layout) -> dict[str, float]:
     try:
-        notes = read_json(layout.blobs / NOTES)
+        notes = read_json(layout.blobs / NOTES_FILE)
     except (OSError, ValueError):
         return {}
     if not isinstance(notes, dict):
@@ -160,10 +164,10 @@ def _read_notes(layout: Layout) -> dict[str, float]:
     return {
         sha256: float(since)
         for sha256, since in notes.items()
-        if isinstance(since, int | float) and 0 <= since < LATEST and HASH.fullmatch(sha256)
+        if isinstance(since, int | float) and 0 <= since < MAX_TIMESTAMP and HASH.fullmatch(sha256)
     }
 
 
 def _write_notes(layout: Layout, notes: dict[str, float]) -> None:
     with suppress(OSError):
-        scratch_file(layout.blobs, json.dumps(notes).encode()).replace(layout.blobs / NOTES)
+        scratch_file(layout.blobs, json.dumps(notes).encode()).replace(layout.blobs / NOTES_FILE)

@@ -48,7 +48,7 @@ class DiskUsage:
     @property
     def logs(self) -> int:
         """Bytes of all logs."""
-        return sum(one.log_bytes for one in self.sessions)
+        return sum(session.log_bytes for session in self.sessions)
 
     @property
     def total(self) -> int:
@@ -59,7 +59,7 @@ class DiskUsage:
 def measure_disk_usage(layout: Layout) -> DiskUsage:
     """Measure the disk use of a project's folder."""
     blobs = {path.name: size for path, size in _files(layout.blobs) if len(path.name) == 64}
-    names = {one.name: named_hashes(one) & blobs.keys() for one in _sessions(layout)}
+    names = {session.name: named_hashes(session) & blobs.keys() for session in _sessions(layout)}
     uses = Counter(name for found in names.values() for name in found)
     sessions = tuple(
         SessionSize(
@@ -71,15 +71,17 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
         for directory in _sessions(layout)
         if directory.name in names
     )
-    folders = {name: _weight(layout.root / name) for name in (SHARE, SNAPSHOTS)}
-    kept = sum(one.log_bytes for one in sessions) + sum(blobs.values()) + sum(folders.values())
+    folders = {name: _folder_bytes(layout.root / name) for name in (SHARE, SNAPSHOTS)}
+    known = (
+        sum(session.log_bytes for session in sessions) + sum(blobs.values()) + sum(folders.values())
+    )
     return DiskUsage(
         sessions=sessions,
         blobs=sum(blobs.values()),
         blob_count=len(blobs),
         snapshots=folders[SNAPSHOTS],
         share=folders[SHARE],
-        other=max(_weight(layout.root) - kept, 0),
+        other=max(_folder_bytes(layout.root) - known, 0),
     )
 
 
@@ -90,12 +92,14 @@ def _is_used(directory: Path) -> bool:
 
 def _sessions(layout: Layout) -> list[Path]:
     with suppress(FileNotFoundError):
-        found = [one for one in layout.sessions.iterdir() if SAFE_NAME.fullmatch(one.name)]
-        return sorted(one for one in found if one.is_dir())
+        folders = [
+            folder for folder in layout.sessions.iterdir() if SAFE_NAME.fullmatch(folder.name)
+        ]
+        return sorted(folder for folder in folders if folder.is_dir())
     return []
 
 
-def _weight(folder: Path) -> int:
+def _folder_bytes(folder: Path) -> int:
     return sum(size for _, size in _files(folder))
 
 

@@ -1,6 +1,6 @@
 """Read sessions from OpenCode's SQLite database: rows in, plain values out.
 
-Border: what is read of a stranger's file, and how much of it, is ``plain_database``'s; here rows become sessions.
+Border: ``plain_database`` reads the untrusted file, within limits; here its rows become sessions.
 """
 
 import sqlite3
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.bounded_json import HELD_TIMES, BuildsTooMuch, BuiltSize, json_value
+from palimpsest.store.bounded_json import MAX_SESSION_FACTOR, BuildsTooMuch, BuiltSize, json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.store.exchange.import_sources import (
     NOT_KNOWN,
@@ -26,9 +26,11 @@ Json = dict[str, Any]
 MAGIC = b"SQLite format 3\0"
 TABLES = ("session", "message", "part")
 """The tables that make a database one of OpenCode's."""
-BY_SESSION = ("message", "part", "todo")
-KNOWN = {name: "session_id" if name in BY_SESSION else "" for name in (*TABLES, "project", "todo")}
-"""What is read, and the column by which rows are looked up."""
+SESSION_TABLES = ("message", "part", "todo")
+TABLE_KEYS = {
+    name: "session_id" if name in SESSION_TABLES else "" for name in (*TABLES, "project", "todo")
+}
+"""The tables that are read, and the column by which rows are looked up."""
 NOT_READ = "{name} is a damaged database: {why}."
 _SESSION_JSON = ("revert", "permission", "model", "metadata", "tokens")
 """Columns that hold JSON."""
@@ -52,25 +54,25 @@ def starts_as_database(path: Path) -> bool:
 
 
 def is_opencode_database(path: Path) -> bool:
-    """Return whether a file is a database with OpenCode's tables; raises StorageFailed where there is no room to look."""
+    """Return whether a file is a database with OpenCode's tables; raises StorageFailed on a full disk."""
     try:
-        with opened_database(path, KNOWN) as database:
+        with opened_database(path, TABLE_KEYS) as database:
             return set(TABLES) <= database.tables
     except (sqlite3.Error, OSError, UnicodeDecodeError):
         return False
 
 
-def database_sessions(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
+def database_sessions(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
     """Yield the sessions of a database; raises UserError where it cannot be read at all."""
     try:
-        with opened_database(path, KNOWN) as database:
+        with opened_database(path, TABLE_KEYS) as database:
             if not set(TABLES) <= database.tables:
                 raise UserError(NOT_KNOWN.format(name=repr(path.name)))
             projects = {str(row.get("id")): row for row in database.rows("project")}
             sessions = [_session(row) for row in database.rows("session")]
             for session in sessions:
-                if is_safe_id(session.get("id"), path.name, found):
-                    yield from _readable(database, session, projects, path.name, found)
+                if is_safe_id(session.get("id"), path.name, findings):
+                    yield from _readable_session(database, session, projects, path.name, findings)
     except UnicodeDecodeError as error:  # in the words of SQLite's own error
         raise UserError(
             NOT_READ.format(name=repr(path.name), why="its schema is no text")
@@ -81,18 +83,18 @@ def database_sessions(path: Path, found: ImportFindings) -> Iterator[SourceSessi
 
 def _session(row: Json) -> Json:
     """Return a session's row as OpenCode's JSON; an early version keeps it whole in ``data``."""
-    whole = _object(row.get("data"))
-    if whole:
-        return whole | {"id": row.get("id")}
-    summary = {name: _parsed(one) for name, one in _taken(row, "summary_").items()}
-    tokens = _taken(row, "tokens_")
-    session = {_SESSION_COLUMNS.get(name, name): one for name, one in row.items()}
+    source = _object(row.get("data"))
+    if source:
+        return source | {"id": row.get("id")}
+    summary = {name: _parse_column(value) for name, value in _pop_columns(row, "summary_").items()}
+    tokens = _pop_columns(row, "tokens_")
+    session = {_SESSION_COLUMNS.get(name, name): value for name, value in row.items()}
     for names in _TIMES.values():
         for name in names:
             session.pop(name, None)
     for name in _SESSION_JSON:
         if name in session:
-            session[name] = _parsed(session[name])
+            session[name] = _parse_column(session[name])
     share = session.pop("share_url", None)
     if share is not None:
         session["share"] = {"url": share}
@@ -104,7 +106,7 @@ def _session(row: Json) -> Json:
     return session | {"time": _time(row)}
 
 
-def _taken(row: Json, prefix: str) -> Json:
+def _pop_columns(row: Json, prefix: str) -> Json:
     """Take the columns with a prefix out of a row; returns their values by the names without it."""
     return {name.removeprefix(prefix): row.pop(name) for name in [*row] if name.startswith(prefix)}
 
@@ -114,35 +116,35 @@ def _time(row: Mapping[str, Any]) -> Json:
         name: next((row[column] for column in columns if column in row), None)
         for name, columns in _TIMES.items()
     }
-    return {name: one for name, one in known.items() if one is not None}
+    return {name: value for name, value in known.items() if value is not None}
 
 
-def _readable(
+def _readable_session(
     database: PlainDatabase,
     session: Json,
     projects: Mapping[str, Json],
     name: str,
-    found: ImportFindings,
+    findings: ImportFindings,
 ) -> Iterator[SourceSession]:
-    """Yield a session; nothing where it is too large to be held, which is reported."""
+    """Yield a session; a session too large for memory is reported instead."""
     try:
         identifier = str(session["id"])
-        held = BuiltSize(HELD_TIMES)
+        built = BuiltSize(MAX_SESSION_FACTOR)
         parts: dict[str, list[Json]] = {}
         for row in database.rows("part", identifier):
-            part = _object(row.get("data"), held)
+            part = _object(row.get("data"), built)
             ids = {"id": row.get("id"), "messageID": row.get("message_id"), "sessionID": identifier}
             if not part or not isinstance(row.get("id"), str):
-                found.report(
+                findings.report(
                     f"{name}, part {row.get('id')}", "It is no part: it holds no JSON object."
                 )
                 continue
             parts.setdefault(str(row.get("message_id")), []).append(ids | part)
         messages: list[tuple[Json, tuple[Json, ...]]] = []
         for row in database.rows("message", identifier):
-            info = _object(row.get("data"), held)
+            info = _object(row.get("data"), built)
             if not info or not isinstance(row.get("id"), str):
-                found.report(
+                findings.report(
                     f"{name}, message {row.get('id')}", "It is no message: it holds no JSON object."
                 )
                 continue
@@ -153,7 +155,7 @@ def _readable(
             key=lambda row: row["position"] if isinstance(row.get("position"), int) else 0,
         )
         project = projects.get(str(session.get("projectID")))
-        whole = SourceSession(
+        source = SourceSession(
             name=f"{name}, {identifier}",
             session=session,
             messages=tuple(in_order(messages)),
@@ -165,9 +167,9 @@ def _readable(
             project=None if project is None else _project(project),
         )
     except BuildsTooMuch as error:
-        found.report(f"{name}, {session['id']}", str(error))
+        findings.report(f"{name}, {session['id']}", str(error))
     else:
-        yield whole
+        yield source
 
 
 def _project(row: Json) -> Json:
@@ -175,19 +177,19 @@ def _project(row: Json) -> Json:
     return known | {"time": _time(row)}
 
 
-def _object(value: Any, held: BuiltSize | None = None) -> Json:
-    read = _parsed(value, held)
+def _object(value: Any, built: BuiltSize | None = None) -> Json:
+    read = _parse_column(value, built)
     return read if isinstance(read, dict) else {}
 
 
-def _parsed(value: Any, held: BuiltSize | None = None) -> Any:
-    """Return what a column's JSON holds; the column itself where it holds none. Raises BuildsTooMuch for what is ``held``."""
+def _parse_column(value: Any, built: BuiltSize | None = None) -> Any:
+    """Return the JSON value of a column, or the column itself if it is no JSON; with ``built``, raises BuildsTooMuch."""
     if not isinstance(value, str):
         return value
     try:
-        return json_value(value, held)
+        return json_value(value, built)
     except BuildsTooMuch:
-        if held is not None:
+        if built is not None:
             raise
         return value
     except (ValueError, RecursionError):

@@ -34,19 +34,19 @@ CHARS_PER_TOKEN = 4
 def with_blobs(store: Store, part: Part) -> Part:
     """Return a part with its long output and attachments moved to blobs of the store."""
     if isinstance(part, FilePart):
-        return part.model_copy(update={"url": _kept_url(store, part.url, part.mime)})
+        return part.model_copy(update={"url": _blob_url(store, part.url, part.mime)})
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     output, blob = keep_output(store, part.state.output)
     attachments = tuple(
-        one.model_copy(update={"url": _kept_url(store, one.url, one.mime)})
-        for one in part.state.attachments
+        attachment.model_copy(update={"url": _blob_url(store, attachment.url, attachment.mime)})
+        for attachment in part.state.attachments
     )
     changes = {"output": output, "blob": blob, "attachments": attachments}
     return part.model_copy(update={"state": part.state.model_copy(update=changes)})
 
 
-def _kept_url(store: Store, url: str, mime: str) -> str:
+def _blob_url(store: Store, url: str, mime: str) -> str:
     """Return a blob url for a base64 ``data:`` url if an export can restore it byte for byte."""
     head, comma, encoded = url.partition(",")
     if comma and head == f"data:{mime};base64":
@@ -62,7 +62,7 @@ def message_events(message: Message) -> Iterator[Event]:
     for part in message.parts:
         yield PartUpdated(part=part)
         if _cleared_at(part) is not None:
-            yield DecisionMade(decision=_clearing(part))
+            yield DecisionMade(decision=_clear_decision(part))
 
 
 def _cleared_at(part: Part | None) -> Any:
@@ -70,7 +70,7 @@ def _cleared_at(part: Part | None) -> Any:
     return getattr(state.time, "compacted", None) if isinstance(state, ToolCompleted) else None
 
 
-def _clearing(part: Part) -> Decision:
+def _clear_decision(part: Part) -> Decision:
     output = (
         part.state.output
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
@@ -89,30 +89,30 @@ def _clearing(part: Part) -> Decision:
     )
 
 
-def changed_events(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
+def changed_events(state: State, new: tuple[Message, ...]) -> Iterator[Event]:
     """Yield the events that turn the session's messages into the new ones, in their order."""
-    old = here.messages()
+    old = state.messages()
     same = 0
     while same < min(len(old), len(new)) and old[same].id == new[same].id:
         same += 1
     for message in old[same:]:
         yield MessageRemoved(message_id=message.id)
     for before, after in zip(old[:same], new[:same], strict=True):
-        yield from _changed(before, after)
+        yield from _change_events(before, after)
     for message in new[same:]:
         yield from message_events(message)
 
 
-def _changed(before: Message, after: Message) -> Iterator[Event]:
+def _change_events(before: Message, after: Message) -> Iterator[Event]:
     if before.info != after.info:
         yield MessageUpdated(info=after.info)
     known = {part.id: part for part in before.parts}
-    stay = {part.id for part in after.parts}
+    remaining = {part.id for part in after.parts}
     for part_id in known:
-        if part_id not in stay:
+        if part_id not in remaining:
             yield PartRemoved(message_id=before.id, part_id=part_id)
     for part in after.parts:
         if known.get(part.id) != part:
             yield PartUpdated(part=part)
             if _cleared_at(part) is not None and _cleared_at(known.get(part.id)) is None:
-                yield DecisionMade(decision=_clearing(part))
+                yield DecisionMade(decision=_clear_decision(part))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.bounded_json import HELD_TIMES, BuildsTooMuch, BuiltSize, json_value
+from palimpsest.store.bounded_json import MAX_SESSION_FACTOR, BuildsTooMuch, BuiltSize, json_value
 from palimpsest.store.disk import SMALL_BYTES, TooLarge, read_small
 from palimpsest.store.interface import Problem
 from palimpsest.store.project_folder.layout import SAFE_NAME
@@ -27,11 +27,11 @@ NOT_KNOWN = (
     "database nor the JSON of an exported session."
 )
 _ID_FIELD = slice(4, 16)
-_WRAP = 1 << 48
-_BEFORE = 1 << 46
-"""How far an id may be before its message's time, in units of ids, since clocks are set back."""
+_ID_TIME_RANGE = 1 << 48
+_MAX_ID_LEAD = 1 << 46
+"""How far an id's time may precede its message's time, in units of ids, since clocks are set back."""
 MOST_EXPORT_BYTES = 512_000_000
-"""An exported session is read whole."""
+"""Maximum size of an exported session, which is read whole."""
 _RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
 
 
@@ -47,8 +47,8 @@ class SourceSession:
     todos: tuple[Json, ...] = ()
     diff: tuple[Json, ...] = ()
     project: Json | None = None
-    ours: Json | None = None
-    """What an export of Palimpsest adds: the log, and the long texts it refers to."""
+    own_export: Json | None = None
+    """The field that an export of Palimpsest adds: the log, and the long texts it refers to."""
 
     @property
     def id(self) -> str:
@@ -58,7 +58,7 @@ class SourceSession:
 
 @dataclass(slots=True)
 class ImportFindings:
-    """Collects the problems met while reading a source."""
+    """Collects problems while a source is read."""
 
     problems: list[Problem] = field(default_factory=list)
     old: str | None = None
@@ -69,130 +69,132 @@ class ImportFindings:
         self.problems.append(Problem(name, what))
 
 
-def sessions_at(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
+def sessions_at(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
     """Yield the sessions of a storage folder or of one file; raises UserError for neither."""
     if not path.exists():
         raise NotFound(f"There is no {str(path)!r}.")
     if path.is_file():
-        yield from _export(path, found)
+        yield from _session_of_export(path, findings)
         return
     root = path / "storage" if (path / "storage" / "session").is_dir() else path
     if (root / "session" / "info").is_dir() or (root / "session" / "message").is_dir():
         raise UserError(OLD_FORMAT.format(name=f"{path.name!r}"))
     if not (root / "session").is_dir() and not (root / "message").is_dir():
         raise UserError(NOT_KNOWN.format(name=f"{str(path)!r}"))
-    yield from _storage(root, found)
+    yield from _sessions_of_storage(root, findings)
 
 
-def _export(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
-    data = _read(path, path.name, found, BuiltSize(HELD_TIMES), MOST_EXPORT_BYTES)
+def _session_of_export(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
+    data = _read_json(path, path.name, findings, BuiltSize(MAX_SESSION_FACTOR), MOST_EXPORT_BYTES)
     if data is None:
-        raise UserError(f"{path.name!r} cannot be read: {found.problems[-1].what}")
+        raise UserError(f"{path.name!r} cannot be read: {findings.problems[-1].what}")
     info, messages = data.get("info"), data.get("messages")
-    if isinstance(messages, list) and any(_is_old(one) for one in messages):
+    if isinstance(messages, list) and any(_is_old(message) for message in messages):
         raise UserError(OLD_FORMAT.format(name=f"{path.name!r}"))
     if not isinstance(info, dict) or not isinstance(messages, list) or "id" not in info:
         raise UserError(NOT_KNOWN.format(name=f"{path.name!r}"))
-    ours = data.get("palimpsest")
-    given = SourceSession(
+    own_export = data.get("palimpsest")
+    source = SourceSession(
         name=path.name,
         session=info,
-        messages=tuple(_exported(messages, path.name, found)),
-        todos=_objects(data.get("todos"), path.name, found),
-        diff=_objects(data.get("diff"), path.name, found),
-        ours=ours if isinstance(ours, dict) else None,
+        messages=tuple(_messages_of_export(messages, path.name, findings)),
+        todos=_objects(data.get("todos"), path.name, findings),
+        diff=_objects(data.get("diff"), path.name, findings),
+        own_export=own_export if isinstance(own_export, dict) else None,
     )
-    if is_safe_id(given.id, path.name, found):
-        yield given
+    if is_safe_id(source.id, path.name, findings):
+        yield source
 
 
-def _exported(
-    messages: list[Any], name: str, found: ImportFindings
+def _messages_of_export(
+    messages: list[Any], name: str, findings: ImportFindings
 ) -> Iterator[tuple[Json, tuple[Json, ...]]]:
-    for at, message in enumerate(messages):
+    for ancestor, message in enumerate(messages):
         info = message.get("info") if isinstance(message, dict) else None
         if not isinstance(info, dict) or not isinstance(info.get("id"), str):
-            found.report(
-                f"{name}, message {at + 1}", "It is no message: it has no info with an id."
+            findings.report(
+                f"{name}, message {ancestor + 1}", "It is no message: it has no info with an id."
             )
             continue
-        yield info, _objects(message.get("parts"), f"{name}, {info['id']}", found)
+        yield info, _objects(message.get("parts"), f"{name}, {info['id']}", findings)
 
 
 def _is_old(message: Any) -> bool:
     return isinstance(message, dict) and "info" not in message and "metadata" in message
 
 
-def _objects(value: Any, name: str, found: ImportFindings) -> tuple[Json, ...]:
+def _objects(value: Any, name: str, findings: ImportFindings) -> tuple[Json, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        found.report(name, "A list was expected and something else is there.")
+        findings.report(name, "A list was expected and something else is there.")
         return ()
-    kept = tuple(one for one in value if isinstance(one, dict))
-    if len(kept) < len(value):
-        found.report(name, f"{len(value) - len(kept)} entries of a list are no objects.")
-    return kept
+    objects = tuple(entry for entry in value if isinstance(entry, dict))
+    if len(objects) < len(value):
+        findings.report(name, f"{len(value) - len(objects)} entries of a list are no objects.")
+    return objects
 
 
-def _storage(root: Path, found: ImportFindings) -> Iterator[SourceSession]:
+def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[SourceSession]:
     projects = {path.stem: path for path in sorted((root / "project").glob("*.json"))}
     seen: set[str] = set()
     for path in sorted((root / "session").glob("*/*.json")):
         name = path.relative_to(root).as_posix()
-        session = _read(path, name, found)
-        if session is None or not is_safe_id(session.get("id"), name, found):
+        session = _read_json(path, name, findings)
+        if session is None or not is_safe_id(session.get("id"), name, findings):
             continue
         seen.add(session["id"])
         project = projects.get(path.parent.name)
-        given = _stored(root, name, session, found)
-        if given is None:
+        source = _messages_of_storage(root, name, session, findings)
+        if source is None:
             continue
         yield SourceSession(
             name=name,
             session=session,
-            messages=given,
-            todos=_list(root / "todo" / f"{session['id']}.json", root, found),
-            diff=_list(root / "session_diff" / f"{session['id']}.json", root, found),
-            project=None if project is None else _read(project, f"project/{project.name}", found),
+            messages=source,
+            todos=_list(root / "todo" / f"{session['id']}.json", root, findings),
+            diff=_list(root / "session_diff" / f"{session['id']}.json", root, findings),
+            project=None
+            if project is None
+            else _read_json(project, f"project/{project.name}", findings),
         )
     for folder in sorted((root / "message").glob("*/")):
         if folder.name not in seen and any(folder.glob("*.json")):
             known = any(
-                problem.where.endswith(f"/{folder.name}.json") for problem in found.problems
+                problem.where.endswith(f"/{folder.name}.json") for problem in findings.problems
             )
             if not known:
-                found.report(f"message/{folder.name}", "The file of its session is missing.")
+                findings.report(f"message/{folder.name}", "The file of its session is missing.")
 
 
-def _stored(
-    root: Path, name: str, session: Json, found: ImportFindings
+def _messages_of_storage(
+    root: Path, name: str, session: Json, findings: ImportFindings
 ) -> tuple[tuple[Json, tuple[Json, ...]], ...] | None:
     """Return the messages of a session in order; None if they are in OpenCode's older format."""
     messages: list[tuple[Json, tuple[Json, ...]]] = []
-    held = BuiltSize(HELD_TIMES)
+    built = BuiltSize(MAX_SESSION_FACTOR)
     for path in (root / "message" / session["id"]).glob("*.json"):
         place = path.relative_to(root).as_posix()
-        info = _read(path, place, found, held)
+        info = _read_json(path, place, findings, built)
         if info is None:
             continue
         if _is_old(info) and "parts" in info:
-            found.old = OLD_FORMAT.format(name=repr(name))
-            found.report(name, found.old)
+            findings.old = OLD_FORMAT.format(name=repr(name))
+            findings.report(name, findings.old)
             return None
         if not isinstance(info.get("id"), str):
-            found.report(place, "It is no message: it has no id.")
+            findings.report(place, "It is no message: it has no id.")
             continue
-        messages.append((info, _parts(root, info, found, held)))
+        messages.append((info, _parts(root, info, findings, built)))
     return tuple(in_order(messages))
 
 
-def _parts(root: Path, info: Json, found: ImportFindings, held: BuiltSize) -> tuple[Json, ...]:
+def _parts(root: Path, info: Json, findings: ImportFindings, built: BuiltSize) -> tuple[Json, ...]:
     if SAFE_NAME.fullmatch(info["id"]) is None:
         return ()
     parts = []
     for path in (root / "part" / info["id"]).glob("*.json"):
-        part = _read(path, path.relative_to(root).as_posix(), found, held)
+        part = _read_json(path, path.relative_to(root).as_posix(), findings, built)
         if part is not None:
             parts.append(part)
     return parts_in_order(info, parts)
@@ -213,14 +215,14 @@ def in_order(
     def key(message: tuple[Json, tuple[Json, ...]]) -> tuple[int, int, int, str]:
         info = message[0]
         created = _number(info.get("time"), "created")
-        depth, at, seen = 0, info, {info["id"]}
-        while at.get("parentID") in ids and at["parentID"] not in seen:
-            at = ids[at["parentID"]]
-            if _number(at.get("time"), "created") < created:
+        depth, ancestor, seen = 0, info, {info["id"]}
+        while ancestor.get("parentID") in ids and ancestor["parentID"] not in seen:
+            ancestor = ids[ancestor["parentID"]]
+            if _number(ancestor.get("time"), "created") < created:
                 break
-            seen.add(at["id"])
+            seen.add(ancestor["id"])
             depth += 1
-        return created, depth, _since(info["id"], created), info["id"]
+        return created, depth, _time_since(info["id"], created), info["id"]
 
     return sorted(messages, key=key)
 
@@ -232,16 +234,16 @@ def _place(part: Json, created: int) -> tuple[int, int, int, str]:
         (part.get("state") or {}).get("time") if isinstance(part.get("state"), dict) else None,
         "start",
     )
-    return _since(name, created), _RANKS.get(str(part.get("type")), 0), began, name
+    return _time_since(name, created), _RANKS.get(str(part.get("type")), 0), began, name
 
 
-def _since(identifier: str, created: int) -> int:
+def _time_since(identifier: str, created: int) -> int:
     """Return how long after ``created`` (milliseconds) an id was made, in units of its 48-bit time."""
     try:
         number = int(identifier[_ID_FIELD], 16)
     except ValueError:
-        return _BEFORE
-    return (number - created * 4096 + _BEFORE) % _WRAP
+        return _MAX_ID_LEAD
+    return (number - created * 4096 + _MAX_ID_LEAD) % _ID_TIME_RANGE
 
 
 def _number(fields: Any, name: str) -> int:
@@ -249,36 +251,36 @@ def _number(fields: Any, name: str) -> int:
     return int(value) if isinstance(value, int | float) and value == value else 0
 
 
-def _list(path: Path, root: Path, found: ImportFindings) -> tuple[Json, ...]:
+def _list(path: Path, root: Path, findings: ImportFindings) -> tuple[Json, ...]:
     if not path.is_file():
         return ()
     name = path.relative_to(root).as_posix()
     try:
-        return _objects(json_value(read_small(path, follow=True)), name, found)
+        return _objects(json_value(read_small(path, follow=True)), name, findings)
     except (OSError, ValueError, RecursionError) as error:
-        found.report(name, _why(error))
+        findings.report(name, _problem_sentence(error))
         return ()
 
 
-def _read(
+def _read_json(
     path: Path,
     name: str,
-    found: ImportFindings,
-    held: BuiltSize | None = None,
+    findings: ImportFindings,
+    built: BuiltSize | None = None,
     most: int = SMALL_BYTES,
 ) -> Json | None:
     try:
-        data = json_value(read_small(path, most, follow=True), held)
+        data = json_value(read_small(path, most, follow=True), built)
     except (OSError, ValueError, RecursionError) as error:
-        found.report(name, _why(error))
+        findings.report(name, _problem_sentence(error))
         return None
     if not isinstance(data, dict):
-        found.report(name, "It holds no JSON object.")
+        findings.report(name, "It holds no JSON object.")
         return None
     return data
 
 
-def _why(error: Exception) -> str:
+def _problem_sentence(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"It is no JSON: {error.msg.lower()} in line {error.lineno}, column {error.colno}."
     if isinstance(error, UnicodeDecodeError):
@@ -292,9 +294,9 @@ def _why(error: Exception) -> str:
     return "It is no JSON that can be read: it is nested too deeply."
 
 
-def is_safe_id(identifier: Any, name: str, found: ImportFindings) -> bool:
-    """Return whether a session's id is a safe name; else that is reported."""
+def is_safe_id(identifier: Any, name: str, findings: ImportFindings) -> bool:
+    """Return whether a session's id is a safe name; report an unsafe one."""
     if isinstance(identifier, str) and SAFE_NAME.fullmatch(identifier):
         return True
-    found.report(name, f"{identifier!r} is no id of a session: letters, digits, - and _ only.")
+    findings.report(name, f"{identifier!r} is no id of a session: letters, digits, - and _ only.")
     return False

@@ -62,7 +62,7 @@ from palimpsest.transcript.values import Todo
 Json = dict[str, Any]
 Outcome = Literal["new", "same", "updated", "copy"]
 
-OPEN = (
+SESSION_OPEN = (
     "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
     "and import it again."
 )
@@ -70,12 +70,12 @@ STOPPED = "The import was stopped; importing the same again goes on from here."
 NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
 NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
 EXPORTED = "exported"
-"""Where the note about a recording of another agent says from which export of ours it came."""
-OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
+"""Key of an import note that names the Palimpsest export a recording came from."""
+OWN_EXPORT_FIELDS = frozenset({"policy", "policy_choice", "unpriced", "limits"})
 """Fields of a session's info that are also kept from our exports; none of them grants a permission."""
-NO_WORK = frozenset({"session.checkpoint", "session.status", "session.error"})
+IDLE_RECORDS = frozenset({"session.checkpoint", "session.status", "session.error"})
 """Types of records that are also written by only opening a session."""
-SETTLED = frozenset(
+FIELDS_SET_BY_OPENING = frozenset(
     {"permission", "mode", "mode_own", "budget", "model", "claimed", "cost", "tokens"}
     | {"unpriced", "below", "agent"}
 )
@@ -93,34 +93,34 @@ class Imported:
     """``copy``: its id belongs to another session here, or the session here was continued."""
     messages: int
     read_only: bool = False
-    """It is another agent's recording, which is not gone on with."""
+    """It is another agent's recording, which cannot be continued."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The imported sessions, and what could not be read."""
+    """The imported sessions, and problems with values that could not be read."""
 
     sessions: tuple[Imported, ...]
     problems: tuple[Problem, ...]
 
 
-def never() -> bool:
-    """Return that nobody stops the import."""
+def never_stopped() -> bool:
+    """Return False: the import is never stopped."""
     return False
 
 
-def untold(_done: int, _total: int) -> None:
-    """Tell nobody of the progress."""
+def ignore_progress(_done: int, _total: int) -> None:
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportControl:
-    """How an import is watched and stopped."""
+    """Reports the progress of an import, and stops it."""
 
-    progress: Callable[[int, int], None] = untold
+    progress: Callable[[int, int], None] = ignore_progress
     """Called with the bytes that were read, and all bytes of the source."""
-    cancelled: Callable[[], bool] = never
-    """Asked between two values; True stops the import, and what was read stays."""
+    cancelled: Callable[[], bool] = never_stopped
+    """Called between two values; True stops the import, which keeps the values read so far."""
 
 
 def import_sessions(
@@ -129,49 +129,49 @@ def import_sessions(
     """Import the sessions at a path into a store; importing the same again adds nothing.
 
     ``path`` is OpenCode's storage folder, its database, or the JSON of an exported session. A session whose
-    source changed is updated, unless it was continued here: then the changed one is imported as a
+    source changed is updated, unless it was continued here: then the changed session is imported as a
     copy. Raises UserError with one sentence when there is nothing to import.
     """
-    found = ImportFindings()
-    taken: dict[str, str] = {}
-    brought = []
-    for given in _sessions_of(path, found):
+    findings = ImportFindings()
+    imported_ids: dict[str, str] = {}
+    imported = []
+    for given in _sessions_of(path, findings):
         if control is not None and control.cancelled():
-            found.report(path.name, STOPPED)
+            findings.report(path.name, STOPPED)
             break
-        mark = fingerprint(given)
-        if taken.get(given.id) == mark:
+        fingerprint = content_fingerprint(given)
+        if imported_ids.get(given.id) == fingerprint:
             continue
         try:
-            first = given.id not in taken
-            brought.append(_Import(store, given, mark, clock(), found).run(first=first))
+            first = given.id not in imported_ids
+            imported.append(_Import(store, given, fingerprint, clock(), findings).run(first=first))
         except (NotOpenCodeValue, ValidationError) as error:
-            found.report(given.name, f"It is no session: {_reason(error)}.")
+            findings.report(given.name, f"It is no session: {_reason(error)}.")
         except SessionHeld:
-            found.report(given.name, OPEN.format(id=given.id))
+            findings.report(given.name, SESSION_OPEN.format(id=given.id))
         else:
-            taken[given.id] = mark
-    if not brought and found.old is not None:
-        raise UserError(found.old)
-    return ImportReport(tuple(brought), tuple(found.problems))
+            imported_ids[given.id] = fingerprint
+    if not imported and findings.old is not None:
+        raise UserError(findings.old)
+    return ImportReport(tuple(imported), tuple(findings.problems))
 
 
-def _sessions_of(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
+def _sessions_of(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
     is_database = path.is_file() and starts_as_database(path)
-    return database_sessions(path, found) if is_database else sessions_at(path, found)
+    return database_sessions(path, findings) if is_database else sessions_at(path, findings)
 
 
-def fingerprint(given: SourceSession) -> str:
+def content_fingerprint(given: SourceSession) -> str:
     """Return a hash of a source session's content, which changes with it."""
-    content = [given.session, given.messages, given.todos, given.diff, given.ours]
+    content = [given.session, given.messages, given.todos, given.diff, given.own_export]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _only_settled(before: SessionInfo | None, after: SessionInfo) -> bool:
+def _is_equal_but_opening(before: SessionInfo | None, after: SessionInfo) -> bool:
     """Return whether a session's info changed only in fields that opening it may set."""
     if before is None:
         return False
-    kept = dict.fromkeys(SETTLED)
+    kept = dict.fromkeys(FIELDS_SET_BY_OPENING)
     return before.model_copy(update=kept) == after.model_copy(update=kept)
 
 
@@ -183,16 +183,16 @@ def _reason(error: Exception) -> str:
 
 
 def _import_note(state: State) -> Mapping[str, Any]:
-    """Return what is noted of the import of a session; of a recording that came in our export, of that export."""
+    """Return the note about a session's import; for a recording from a Palimpsest export, about that export."""
     note = imported_metadata(state)
     exported = note.get(EXPORTED)
     return exported if isinstance(exported, dict) else note
 
 
 def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> None:
-    """Write a checkpoint, so that opening the session reads neither messages that a summary replaced nor all others.
+    """Write a checkpoint, so that opening the session reads only the messages of its live window.
 
-    It holds the index of a long window's messages; that of all messages is kept beside the log.
+    It holds the index of the window's messages; the index of all messages is stored beside the log.
     """
     window = live_window(state)
     event = window_checkpoint(state, window, writer.locate(window.seq), writer.written)
@@ -205,30 +205,32 @@ class _Import:
     """Imports one session."""
 
     _store: Store
-    _given: SourceSession
-    _mark: str
+    _source: SourceSession
+    _fingerprint: str
     _now: int
-    _found: ImportFindings
+    _findings: ImportFindings
 
     def run(self, *, first: bool) -> Imported:
         """Import it; ``first`` is false for another session with the same id in one source."""
-        given = self._given
-        here = self._state(given.id)
-        if here is None:
+        given = self._source
+        state = self._state(given.id)
+        if state is None:
             return self._begin(given.id, "new")
-        known = _import_note(here)
-        if known.get("fingerprint") == self._mark or self._is_ours(given.id):
-            return self._told(given.id, here, "same")
-        missing = self._missing(given.id, "new")
+        known = _import_note(state)
+        if known.get("fingerprint") == self._fingerprint or self._is_ours(given.id):
+            return self._imported(given.id, state, "same")
+        missing = self._missing_records(given.id, "new")
         if missing:
             return self._begin(given.id, "new", missing)
-        if first and given.ours is None and self._is_untouched(known):
-            return self._update(here)
-        copy_id = f"ses_{self._mark[:26]}"
+        if first and given.own_export is None and self._is_untouched(known):
+            return self._update(state)
+        copy_id = f"ses_{self._fingerprint[:26]}"
         copied = self._state(copy_id)
-        if copied is not None and _import_note(copied).get("fingerprint") == self._mark:
-            return self._told(copy_id, copied, "same")
-        return self._begin(copy_id, "copy", self._missing(copy_id, "copy") if copied else ())
+        if copied is not None and _import_note(copied).get("fingerprint") == self._fingerprint:
+            return self._imported(copy_id, copied, "same")
+        return self._begin(
+            copy_id, "copy", self._missing_records(copy_id, "copy") if copied else ()
+        )
 
     def _state(self, session_id: str) -> State | None:
         try:
@@ -237,80 +239,86 @@ class _Import:
             return None
         return state if state.session is not None else None
 
-    def _told(self, session_id: str, state: State, outcome: Outcome) -> Imported:
+    def _imported(self, session_id: str, state: State, outcome: Outcome) -> Imported:
         title = state.session.title if state.session is not None else ""
         return Imported(session_id, title, outcome, len(state.slots()))
 
     def _is_ours(self, session_id: str) -> bool:
         """Return whether the session here is the exported one, perhaps continued."""
-        if self._given.ours is None:
+        if self._source.own_export is None:
             return False
-        mine = (
+        stored = (
             record.line() for record in self._store.read(session_id) if is_exported_event(record)
         )
-        theirs = (record.line() for record in self._records())
-        return all(next(mine, None) == line for line in theirs)
+        exported = (record.line() for record in self._records())
+        return all(next(stored, None) == line for line in exported)
 
     def _is_untouched(self, known: Mapping[str, Any]) -> bool:
         """Return whether a session was imported from this source and only read since."""
-        if known.get("id") != self._given.id:
+        if known.get("id") != self._source.id:
             return False
         seq = int(known.get("seq", 0))
-        brought: SessionInfo | None = None
-        for record in self._store.read(self._given.id):
+        imported: SessionInfo | None = None
+        for record in self._store.read(self._source.id):
             event = record.event
             after = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
-            if record.seq <= seq or event.type in NO_WORK:
-                brought = after or brought
-            elif after is None or not _only_settled(brought, after):
+            if record.seq <= seq or event.type in IDLE_RECORDS:
+                imported = after or imported
+            elif after is None or not _is_equal_but_opening(imported, after):
                 return False
         return True
 
     def _begin(self, session_id: str, outcome: Outcome, missing: Sequence[Record] = ()) -> Imported:
         writer = self._store.acquire(session_id, this_owner(f"import-{uuid4().hex}"), create=True)
         try:
-            records = self._numbered(session_id, outcome)
+            records = self._numbered_records(session_id, outcome)
             state = fold(records)
             writer.append(missing or records, sync=True)
             write_checkpoint(self._store, writer, state, self._now)
         finally:
             writer.close()
-        return self._told(session_id, state, outcome)
+        return self._imported(session_id, state, outcome)
 
-    def _missing(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
+    def _missing_records(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
         """Return the records that an interrupted import did not write.
 
-        Nothing if the log contains anything else than the beginning of the import.
+        None are missing if the log contains anything but the beginning of the import.
         """
         # Problems are reported when the session is written, not when it is compared.
-        found, self._found = self._found, ImportFindings()
-        records = self._numbered(session_id, outcome)
-        self._found = found
-        there = list(islice(self._store.read(session_id), len(records)))
-        begun = [(one.seq, one.event) for one in there]
-        same = begun == [(one.seq, one.event) for one in records[: len(there)]]
-        return records[len(there) :] if same else ()
+        findings, self._findings = self._findings, ImportFindings()
+        records = self._numbered_records(session_id, outcome)
+        self._findings = findings
+        stored = list(islice(self._store.read(session_id), len(records)))
+        begun = [(record.seq, record.event) for record in stored]
+        is_same = begun == [(record.seq, record.event) for record in records[: len(stored)]]
+        return records[len(stored) :] if is_same else ()
 
-    def _numbered(self, session_id: str, outcome: Outcome) -> list[Record]:
+    def _numbered_records(self, session_id: str, outcome: Outcome) -> list[Record]:
         """Return all records of the session; the last one marks it as completely imported."""
-        if self._given.ours is not None:
-            self._take_blobs(self._given.ours.get("blobs"))
-            records = [_renamed(one, session_id, self._store.project_id) for one in self._records()]
+        if self._source.own_export is not None:
+            self._take_blobs(self._source.own_export.get("blobs"))
+            records = [
+                _with_session_id(record, session_id, self._store.project_id)
+                for record in self._records()
+            ]
             state = fold(records)
             session = state.session
             if session is None:
                 raise NotOpenCodeValue("its log has no beginning")
             seq = records[-1].seq
-            records += [self._record(seq + n, e) for n, e in enumerate(self._newer(state), start=1)]
+            records += [
+                self._record(seq + n, e)
+                for n, e in enumerate(self._newer_part_events(state), start=1)
+            ]
         else:
             session = self._session(session_id)
             events: list[Event] = [SessionCreated(session=session)]
             for message in self._messages(session):
                 events += message_events(message)
-            events += self._rest(State())
+            events += self._remaining_events(State())
             records = [self._record(at, event) for at, event in enumerate(events, start=1)]
         seq = (records[-1].seq if records else 0) + 1
-        marked = self._marked(session, outcome, seq)
+        marked = self._marked_session(session, outcome, seq)
         return [*records, self._record(seq, SessionUpdated(session=marked))]
 
     def _record(self, seq: int, event: Event) -> Record:
@@ -318,19 +326,19 @@ class _Import:
         ts = time.created if time is not None else self._now
         return Record(seq=seq, ts=ts, event=redacted_event(event, scrub))
 
-    def _marked(self, session: SessionInfo, outcome: Outcome, seq: int) -> SessionInfo:
-        given = self._given
+    def _marked_session(self, session: SessionInfo, outcome: Outcome, seq: int) -> SessionInfo:
+        given = self._source
         title = f"{session.title} (imported again)" if outcome == "copy" else session.title
         note: Json = {
-            "from": "opencode" if given.ours is None else "palimpsest",
+            "from": "opencode" if given.own_export is None else "palimpsest",
             "id": given.id,
             "at": self._now,
             "seq": seq,
-            "fingerprint": self._mark,
+            "fingerprint": self._fingerprint,
         }
         if given.project is not None:
             note["project"] = given.project
-        before = (session.metadata or {}).get("imported") if given.ours is not None else None
+        before = (session.metadata or {}).get("imported") if given.own_export is not None else None
         if isinstance(before, dict) and before.get("from") not in (None, "palimpsest"):
             # A recording of another agent stays one, with its window, gaps and texts.
             note = {**before, "session": session.id, EXPORTED: note}
@@ -338,30 +346,32 @@ class _Import:
         return session.model_copy(update={"metadata": metadata, "title": title})
 
     def _session(self, session_id: str) -> SessionInfo:
-        source = dict(self._given.session)
-        times = [info.get("time") for info, _ in self._given.messages]
+        source = dict(self._source.session)
+        times = [info.get("time") for info, _ in self._source.messages]
         known = [time["created"] for time in times if isinstance(time, dict) and "created" in time]
         if not isinstance(source.get("time"), dict):
             source["time"] = {
                 "created": min(known, default=self._now),
                 "updated": max(known, default=self._now),
             }
-        made = read_session(self._given.session | {"time": source["time"]}, self._store.project_id)
-        return made.model_copy(update={"id": session_id})
+        session = read_session(
+            self._source.session | {"time": source["time"]}, self._store.project_id
+        )
+        return session.model_copy(update={"id": session_id})
 
     def _messages(self, session: SessionInfo) -> Iterator[Message]:
-        answers = _answers(self._given)
+        answers = _answers(self._source)
         seen: set[str] = set()
-        for info, parts in self._given.messages:
-            where = f"{self._given.name}, {info['id']}"
+        for info, parts in self._source.messages:
+            where = f"{self._source.name}, {info['id']}"
             if info["id"] in seen:
-                self._found.report(where, "Another message has this id; the first one was kept.")
+                self._findings.report(where, "Another message has this id; the first one was kept.")
                 continue
             seen.add(info["id"])
             try:
                 read = read_info(info, session.id, answers.get(info["id"]))
             except NotOpenCodeValue as error:
-                self._found.report(where, f"It is no message: {error}.")
+                self._findings.report(where, f"It is no message: {error}.")
                 continue
             unread: list[Json] = []
             kept = tuple(self._parts(parts, session.id, read.id, where, unread))
@@ -382,47 +392,47 @@ class _Import:
         for at, given in enumerate(parts):
             name = f"{where}, {given.get('id') or given.get('type')}"
             if is_unread(given):
-                self._found.report(name, NEWER_PART.format(type=given["type"]))
+                self._findings.report(name, NEWER_PART.format(type=given["type"]))
                 unread.append({"at": at, "part": given})
                 continue
             try:
                 part = read_part(given, session_id, message_id)
             except NotOpenCodeValue as error:
-                self._found.report(name, f"It is no part: {error}.")
+                self._findings.report(name, f"It is no part: {error}.")
                 continue
             if part.id in seen:
-                self._found.report(name, "Another part has this id; the first one was kept.")
+                self._findings.report(name, "Another part has this id; the first one was kept.")
                 continue
             seen.add(part.id)
             yield with_blobs(self._store, part)
 
-    def _rest(self, here: State) -> Iterator[Event]:
+    def _remaining_events(self, state: State) -> Iterator[Event]:
         todos = []
-        for todo in self._given.todos:
+        for todo in self._source.todos:
             try:
                 todos.append(Todo.model_validate(todo))
             except ValidationError as error:
-                self._found.report(f"todo/{self._given.id}.json", f"{_reason(error)}.")
-        if tuple(todos) != here.todos:
+                self._findings.report(f"todo/{self._source.id}.json", f"{_reason(error)}.")
+        if tuple(todos) != state.todos:
             yield TodoUpdated(todos=tuple(todos))
-        if self._given.diff != here.diff:
-            yield SessionDiff(diff=self._given.diff)
+        if self._source.diff != state.diff:
+            yield SessionDiff(diff=self._source.diff)
 
-    def _update(self, here: State) -> Imported:
+    def _update(self, state: State) -> Imported:
         """Update a session that was only read here to its changed source."""
-        session = self._session(self._given.id)
+        session = self._session(self._source.id)
         new = tuple(self._messages(session))
-        events = [*changed_events(here, new), *self._rest(here)]
-        seq = here.seq + len(events) + 1
-        events.append(SessionUpdated(session=self._marked(session, "updated", seq)))
+        events = [*changed_events(state, new), *self._remaining_events(state)]
+        seq = state.seq + len(events) + 1
+        events.append(SessionUpdated(session=self._marked_session(session, "updated", seq)))
         owner = this_owner(f"import-{uuid4().hex}")
-        writer = self._store.acquire(self._given.id, owner)
-        records = [self._record(here.seq + at, event) for at, event in enumerate(events, start=1)]
+        writer = self._store.acquire(self._source.id, owner)
+        records = [self._record(state.seq + at, event) for at, event in enumerate(events, start=1)]
         try:
             writer.append(records, sync=True)
             for record in records:
-                here.apply(record)
-            write_checkpoint(self._store, writer, here, self._now)
+                state.apply(record)
+            write_checkpoint(self._store, writer, state, self._now)
         finally:
             writer.close()
         return Imported(session.id, session.title, "updated", len(new))
@@ -430,11 +440,11 @@ class _Import:
     # Palimpsest's own export
 
     def _records(self) -> Iterator[Record]:
-        ours = self._given.ours or {}
+        ours = self._source.own_export or {}
         version = ours.get("v", 0)
         if isinstance(version, int) and version > EXPORT_VERSION:
             raise UserError(
-                f"{self._given.name!r} was exported by a newer Palimpsest; update Palimpsest to import it."
+                f"{self._source.name!r} was exported by a newer Palimpsest; update Palimpsest to import it."
             )
         last = 0
         for at, data in enumerate(ours.get("records") or ()):
@@ -448,27 +458,27 @@ class _Import:
                 yield record.model_copy(update={"event": redacted_event(record.event, scrub)})
 
     def _report_record(self, at: int, data: Any, error: Exception) -> None:
-        where = f"{self._given.name}, record {at + 1}"
+        where = f"{self._source.name}, record {at + 1}"
         if not isinstance(error, ValidationError):
-            self._found.report(where, "It is no record of a session.")
+            self._findings.report(where, "It is no record of a session.")
         elif not is_unknown(error):
-            self._found.report(where, f"It is no record of a session: {_reason(error)}.")
+            self._findings.report(where, f"It is no record of a session: {_reason(error)}.")
         elif not isinstance(data.get("part"), dict):  # a part comes with its message: _newer
-            self._found.report(where, NEWER_RECORD)
+            self._findings.report(where, NEWER_RECORD)
 
-    def _newer(self, state: State) -> Iterator[Event]:
+    def _newer_part_events(self, state: State) -> Iterator[Event]:
         """Yield updates of messages that keep their parts of a type that this version does not know."""
-        for given, parts in self._given.messages:
+        for given, parts in self._source.messages:
             unread: list[Json] = [
                 {"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)
             ]
             message = state.message(str(given.get("id"))) if unread else None
             if message is None or getattr(message.info, UNREAD, None) == unread:
                 continue
-            for one in unread:
-                part = one["part"]
-                where = f"{self._given.name}, {message.info.id}, {part['id']}"
-                self._found.report(where, NEWER_PART.format(type=part["type"]))
+            for entry in unread:
+                part = entry["part"]
+                where = f"{self._source.name}, {message.info.id}, {part['id']}"
+                self._findings.report(where, NEWER_PART.format(type=part["type"]))
             yield MessageUpdated(info=message.info.model_copy(update={UNREAD: unread}))
 
     def _take_blobs(self, blobs: Any) -> None:
@@ -478,12 +488,14 @@ class _Import:
             except (binascii.Error, TypeError, ValueError):
                 whole = b""
             if hashlib.sha256(whole).hexdigest() != name:
-                self._found.report(f"{self._given.name}, {name[:12]}", "A long text is damaged.")
+                self._findings.report(
+                    f"{self._source.name}, {name[:12]}", "A long text is damaged."
+                )
                 continue
             self._store.put_blob(whole)
 
 
-def _renamed(record: Record, session_id: str, project_id: str) -> Record:
+def _with_session_id(record: Record, session_id: str, project_id: str) -> Record:
     """Return a record of another store's session with this session's id; permission rules are dropped.
 
     Messages that a fork shares with its parent become its own.
@@ -497,10 +509,10 @@ def _renamed(record: Record, session_id: str, project_id: str) -> Record:
         return record.model_copy(update={"event": event.model_copy(update={"part": part})})
     if not isinstance(event, SessionCreated | SessionUpdated):
         return record
-    stays = SessionInfo.model_fields.keys() - SHARED_FIELDS - OURS_KEPT
+    dropped = SessionInfo.model_fields.keys() - SHARED_FIELDS - OWN_EXPORT_FIELDS
     changes: Json = {
         name: SessionInfo.model_fields[name].get_default(call_default_factory=True)
-        for name in stays
+        for name in dropped
     }
     changes |= {"id": session_id, "project_id": project_id}
     if event.session.revert is not None:
@@ -511,15 +523,15 @@ def _renamed(record: Record, session_id: str, project_id: str) -> Record:
 
 
 def _answers(given: SourceSession) -> dict[str, tuple[str, Json]]:
-    """Return the agent and model that answered each prompt, by message id; the first ones as default."""
-    found: dict[str, tuple[str, Json]] = {}
+    """Return the agent and model that answered each prompt, by message id; those of the first answer as default."""
+    answers: dict[str, tuple[str, Json]] = {}
     fallback: tuple[str, Json] | None = None
     for info, _ in given.messages:
         if info.get("role") == "assistant":
             fields: Json = {name: info[name] for name in ("providerID", "modelID") if name in info}
-            said = (str(info.get("agent") or info.get("mode") or "build"), fields)
-            fallback = fallback or said
-            found.setdefault(str(info.get("parentID")), said)
+            agent_and_fields = (str(info.get("agent") or info.get("mode") or "build"), fields)
+            fallback = fallback or agent_and_fields
+            answers.setdefault(str(info.get("parentID")), agent_and_fields)
     if fallback is None:
         return {}
-    return {str(info["id"]): found.get(str(info["id"]), fallback) for info, _ in given.messages}
+    return {str(info["id"]): answers.get(str(info["id"]), fallback) for info, _ in given.messages}

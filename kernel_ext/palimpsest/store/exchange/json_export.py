@@ -46,7 +46,7 @@ def is_exported_event(record: Record) -> bool:
 
 
 def readable_session(store: Store, session_id: str) -> tuple[State, SessionInfo]:
-    """Return the whole state of a session, and its record; raises NotFound where it has none that can be read."""
+    """Return the whole state of a session, and its record; raises NotFound where it has no readable record."""
     state = store.load(session_id)
     if state.session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
@@ -56,7 +56,7 @@ def readable_session(store: Store, session_id: str) -> tuple[State, SessionInfo]
 def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Json]]]:
     """Yield a session's messages as OpenCode's JSON, info and parts, with long texts in full.
 
-    Those that a revert hides are included, since OpenCode keeps them until the next prompt.
+    Reverted messages are included, since OpenCode keeps them until the next prompt.
     """
     state = store.load(session_id)
     effective = EffectiveDecisions(state.decisions)
@@ -67,46 +67,50 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)
-            known = [part_value(store, part, effective, cleared) for part in message.parts]
-            parts = with_unread(info, known)
+            known_parts = [part_value(store, part, effective, cleared) for part in message.parts]
+            parts = with_unread(info, known_parts)
             if message.info.session_id != session_id:  # inherited by a fork from its parent's log
-                for one in (info, *parts):
-                    one["sessionID"] = session_id
+                for value in (info, *parts):
+                    value["sessionID"] = session_id
             yield info, parts
 
 
 def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
     """Return when each output was cleared, in milliseconds since 1970, by decision id."""
     records = store.read(session_id, only=("decision",))
-    made = ((one.event.decision, one.ts) for one in records if isinstance(one.event, DecisionMade))
-    return {decision.id: ts for decision, ts in made if decision.action == "clear"}
+    decisions = (
+        (record.event.decision, record.ts)
+        for record in records
+        if isinstance(record.event, DecisionMade)
+    )
+    return {decision.id: ts for decision, ts in decisions if decision.action == "clear"}
 
 
 def part_value(
     store: Store, part: Part, effective: EffectiveDecisions, cleared: Mapping[str, int]
 ) -> Json:
     """Return a part as OpenCode's JSON, with long texts in full and the time at which it was cleared."""
-    made = part_json(full_part(store, part))
+    value = part_json(full_part(store, part))
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
         reduction = effective.reduction(part.id, part.message_id)
-        time = made["state"]["time"]
+        time = value["state"]["time"]
         if reduction is None or reduction.action != "clear":
             time.pop("compacted", None)
         elif "compacted" not in time:
             time["compacted"] = cleared.get(reduction.id, time.get("end", time["start"]))
-    return made
+    return value
 
 
 def full_part(store: Store, part: Part) -> Part:
-    """Return a part with long texts loaded from blobs; one whose blob is gone is as in the log."""
+    """Return a part with long texts loaded from blobs; a text whose blob is gone stays as in the log."""
     if isinstance(part, FilePart):
         return part.model_copy(update={"url": data_url(store, part)})
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     part = full_output(store, part)
     attachments = tuple(
-        one.model_copy(update={"url": data_url(store, one)})
-        for one in getattr(part.state, "attachments", ())
+        attachment.model_copy(update={"url": data_url(store, attachment)})
+        for attachment in getattr(part.state, "attachments", ())
     )
     state = part.state.model_copy(update={"attachments": attachments})
     return part.model_copy(update={"state": state})
@@ -121,8 +125,8 @@ def full_output(store: Store, part: ToolPart) -> ToolPart:
         content = store.get_blob(state.blob.sha256).decode("utf-8", "surrogatepass")
     except NotFound:
         return part
-    read = state.model_copy(update={"output": content, "blob": None})
-    return part.model_copy(update={"state": read})
+    whole = state.model_copy(update={"output": content, "blob": None})
+    return part.model_copy(update={"state": whole})
 
 
 def data_url(store: Store, file: FilePart | Attachment) -> str:
@@ -142,8 +146,8 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
     """
     state, session = readable_session(store, session_id)
     yield f'{{"info": {_dumps(clean(session_json(session)))},\n"messages": ['
-    told = ({"info": info, "parts": parts} for info, parts in messages_json(store, session_id))
-    yield from _listed(_dumps(clean(one)) for one in told)
+    messages = ({"info": info, "parts": parts} for info, parts in messages_json(store, session_id))
+    yield from _comma_lines(_dumps(clean(message)) for message in messages)
     todos = [todo.model_dump(mode="json", exclude_none=True) for todo in state.todos]
     yield f'],\n"todos": {_dumps(clean(todos))},\n"diff": {_dumps(clean(list(state.diff)))},\n'
     yield f'"palimpsest": {{"v": {EXPORT_VERSION}, "records": ['
@@ -156,10 +160,10 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
                 names.update(dict.fromkeys(_blob_names(data)))
                 yield _dumps(clean(data))
 
-    yield from _listed(records())
+    yield from _comma_lines(records())
     yield '],\n"blobs": {'
     blobs = ((name, _blob(store, name, clean)) for name in names)
-    yield from _listed(
+    yield from _comma_lines(
         f"{_dumps(name)}: {_dumps(base64.b64encode(content).decode())}"
         for name, content in blobs
         if content is not None
@@ -167,7 +171,7 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
     yield "}}}\n"
 
 
-def _listed(pieces: Iterable[str]) -> Iterator[str]:
+def _comma_lines(pieces: Iterable[str]) -> Iterator[str]:
     """Yield texts on lines of their own, with commas between them."""
     for at, piece in enumerate(pieces):
         yield f"{',' if at else ''}\n{piece}"
@@ -217,14 +221,14 @@ def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) ->
     written: list[Path] = []
     try:
         for name, value in files:
-            made = folder / name
-            if name.startswith("project/") and made.exists():
+            written_path = folder / name
+            if name.startswith("project/") and written_path.exists():
                 continue
-            _write(made, value, written)
+            _write(written_path, value, written)
         _write(path, clean(info), written)
     except BaseException:
-        for made in reversed(written):
-            _take_away(made, folder)
+        for written_path in reversed(written):
+            _delete_with_empty_folders(written_path, folder)
         raise
     return path
 
@@ -266,7 +270,7 @@ def _write(path: Path, value: Any, written: list[Path]) -> None:
         file.write(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def _take_away(path: Path, folder: Path) -> None:
+def _delete_with_empty_folders(path: Path, folder: Path) -> None:
     """Delete a file, and the folders that are empty without it."""
     path.unlink()
     with suppress(OSError):

@@ -40,19 +40,19 @@ SESSION_COMMANDS = {
     "id": "session.fork() makes a session with another id",
 }
 REFUSED = "{name!r} of a session is not written by key: {why}."
-ITS_OWN = "the session writes it itself"
-DIFF = (
+WRITTEN_BY_SESSION = "the session writes it itself"
+DIFF_READ_ONLY = (
     "What a session changed in files is not written by key, since it is compared from snapshots of the files: "
     "session.diff() shows it, session.revert() takes it back."
 )
-SHARE = (
+SHARE_READ_ONLY = (
     "A share is a page in a file, so it is not written by key: session.share() makes it, and remove() or "
     "session.unshare() deletes it."
 )
 NO_SESSION = (
     "There is no session {name!r} here, and a key begins none: palimpsest.new_session() does."
 )
-REVERT_STANDS = (
+IS_REVERTED = (
     "Something is reverted in this session: undo that with session.unrevert(), or make it final with "
     "session.cleanup(), and write then."
 )
@@ -63,16 +63,16 @@ def plain_value(key: Key, value: Json) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"The value for {list(key)!r} is an object of JSON, not {value!r:.60}.")
     try:
-        found: dict[str, Any] = json.loads(json.dumps(value))
+        plain: dict[str, Any] = json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise UserError(f"The value for {list(key)!r} is no JSON: {error}.") from None
-    return found
+    return plain
 
 
 def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]:
     """Return a session's new title and whether it is archived, each None if unchanged.
 
-    Fields that ``value`` omits stay. Raises UserError for any other change.
+    Fields that ``value`` omits are unchanged. Raises UserError for any other change.
     """
     title = archived = None
     for name, new in value.items():
@@ -82,16 +82,16 @@ def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]
             if not isinstance(new, str):
                 raise UserError(f"A title is a text, not {new!r:.60}.")
             title = new
-        elif name == "time" and isinstance(new, dict) and _is_time(before["time"], new):
-            was, now = before["time"].get("archived"), new.get("archived")
-            archived = bool(now) if bool(was) is not bool(now) else None
+        elif name == "time" and isinstance(new, dict) and _is_changeable_time(before["time"], new):
+            old_time, new_time = before["time"].get("archived"), new.get("archived")
+            archived = bool(new_time) if bool(old_time) is not bool(new_time) else None
         else:
-            why = SESSION_COMMANDS.get(name, ITS_OWN)
+            why = SESSION_COMMANDS.get(name, WRITTEN_BY_SESSION)
             raise UserError(REFUSED.format(name=name, why=why))
     return title, archived
 
 
-def _is_time(before: Json, new: Json) -> bool:
+def _is_changeable_time(before: Json, new: Json) -> bool:
     """Return whether the times differ only in fields that may change or may be out of date."""
     passing = {"archived", "updated", "compacting"}
     return {k: v for k, v in before.items() if k not in passing} == {
@@ -100,22 +100,22 @@ def _is_time(before: Json, new: Json) -> bool:
 
 
 def message_change(key: Key, value: dict[str, Any]) -> Change:
-    """Return the change that adds or replaces a message's info; its parts stay. Raises UserError."""
+    """Return the change that adds or replaces a message's info, and keeps its parts. Raises UserError."""
     _, session_id, message_id = key
-    _agrees(key, value, sessionID=session_id, id=message_id)
+    _check_ids(key, value, sessionID=session_id, id=message_id)
     given = value | {"id": message_id, "sessionID": session_id}
     if given.get("role") not in ("user", "assistant"):
         raise UserError(f"The value for {list(key)!r} needs a role: 'user' or 'assistant'.")
 
     def change(state: State) -> Sequence[Event]:
-        _nothing_taken_back(state)
+        _check_not_reverted(state)
         before = state.message(message_id)
         if before is not None and before.info.role != given["role"]:
             raise UserError(
                 f"The message {message_id!r} has the role {before.info.role!r} for good."
             )
         try:
-            info = read_info(given, session_id, _asked(state))
+            info = read_info(given, session_id, _newest_agent_and_model(state))
         except NotOpenCodeValue as error:
             raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
         if isinstance(info, AssistantMessage):
@@ -133,7 +133,7 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
 def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) -> Change:
     """Return the change that adds or replaces a part; raises UserError."""
     _, message_id, part_id = key
-    _agrees(key, value, sessionID=session_id, messageID=message_id, id=part_id)
+    _check_ids(key, value, sessionID=session_id, messageID=message_id, id=part_id)
     try:
         part = read_part(value | {"id": part_id}, session_id, message_id)
     except NotOpenCodeValue as error:
@@ -143,7 +143,7 @@ def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) 
     part = with_blobs(store, part)
 
     def change(state: State) -> Sequence[Event]:
-        _nothing_taken_back(state)
+        _check_not_reverted(state)
         before = state.part(message_id, part_id)
         if before is not None and before.type != part.type:
             raise UserError(f"The part {part_id!r} has the type {before.type!r} for good.")
@@ -156,7 +156,7 @@ def removal_change(key: Key) -> Change:
     """Return the change that removes a message or part from the transcript; the log keeps its lines."""
 
     def change(state: State) -> Sequence[Event]:
-        _nothing_taken_back(state)
+        _check_not_reverted(state)
         match key:
             case ("message", _, message_id):
                 return [MessageRemoved(message_id=message_id)]
@@ -166,21 +166,21 @@ def removal_change(key: Key) -> Change:
     return change
 
 
-def _agrees(key: Key, value: dict[str, Any], **names: str) -> None:
+def _check_ids(key: Key, value: dict[str, Any], **names: str) -> None:
     """Raise UserError if an id in the value differs from the one in its key."""
-    for name, said in names.items():
-        if value.get(name, said) != said:
+    for name, given in names.items():
+        if value.get(name, given) != given:
             raise UserError(f"The value for {list(key)!r} says {name} {value[name]!r:.80}.")
 
 
-def _nothing_taken_back(state: State) -> None:
+def _check_not_reverted(state: State) -> None:
     if state.session is None:
         raise NotFound("The session has no readable beginning.")
     if state.session.revert is not None:
-        raise UserError(REVERT_STANDS)
+        raise UserError(IS_REVERTED)
 
 
-def _asked(state: State) -> tuple[str, dict[str, Any]] | None:
+def _newest_agent_and_model(state: State) -> tuple[str, dict[str, Any]] | None:
     """Return agent and model of the newest message, for a value that names none."""
     for message in reversed(state.messages()):
         model = message.info.model

@@ -64,36 +64,36 @@ class KeyedView:
             case ("session", project, session_id) if project == self.project_id:
                 return _session_value(self._session(session_id), project)
             case ("message", session_id, message_id):
-                message = self._look(session_id, lambda state: state.message(message_id))
+                message = self._read_value(session_id, lambda state: state.message(message_id))
                 if message is not None:
-                    made = info_json(message.info) | {"sessionID": session_id}
-                    with_unread(made, [])
-                    return made
+                    value = info_json(message.info) | {"sessionID": session_id}
+                    with_unread(value, [])
+                    return value
             case ("part", message_id, part_id):
                 session_id = self.holder(message_id)
                 message = self._message(session_id, message_id)
                 parts = message.parts if message is not None else ()
-                part = next((one for one in parts if one.id == part_id), None)
+                part = next((candidate for candidate in parts if candidate.id == part_id), None)
                 if part is not None:
-                    decisions = self._look(session_id, lambda state: state.decisions) or ()
+                    decisions = self._read_value(session_id, lambda state: state.decisions) or ()
                     moments = cleared_moments(self._store, session_id) if decisions else {}
                     return part_value(self._store, part, EffectiveDecisions(decisions), moments)
             case ("session_diff", session_id):
-                return list(self._look(session_id, lambda state: state.diff) or ())
+                return list(self._read_value(session_id, lambda state: state.diff) or ())
             case ("share", session_id):
                 session = self._session(session_id)
                 if session.shared:
                     return dict(session.share or {})
             case _:
                 pass
-        raise NotFound(f"There is nothing at {_shown(key)}.")
+        raise NotFound(f"There is nothing at {_show_key(key)}.")
 
     def list(self, prefix: Sequence[str] = ()) -> Sequence[Key]:
         """Return the keys that begin with a prefix, sorted; raises UserError for an impossible prefix."""
         prefix = _texts(prefix, NO_PREFIX)
         kind = prefix[0] if prefix else ""
         if kind and (kind not in LENGTHS or len(prefix) > LENGTHS[kind]):
-            raise UserError(NO_PREFIX.format(key=_shown(prefix), forms=_forms()))
+            raise UserError(NO_PREFIX.format(key=_show_key(prefix), forms=_list_forms()))
         kinds = [kind] if kind else list(LENGTHS)
         keys = (key for name in kinds for key in self._keys(name, prefix))
         return sorted({key for key in keys if key[: len(prefix)] == prefix})
@@ -103,15 +103,27 @@ class KeyedView:
 
         ``preferred`` is tried first: a fork's own version of a message has the same key. Raises NotFound.
         """
-        for one in (preferred, self._holders.get(message_id)):
-            if one and self._message(one, message_id) is not None:
-                return one
-        said = [one.id for one in self._store.list() if self._says(one.id, message_id)]
-        found = {one: message for one in said if (message := self._message(one, message_id))}
-        if not found:
+        for session_id in (preferred, self._holders.get(message_id)):
+            if session_id and self._message(session_id, message_id) is not None:
+                return session_id
+        candidates = [
+            summary.id
+            for summary in self._store.list()
+            if self._may_have_message(summary.id, message_id)
+        ]
+        value = {
+            session_id: message
+            for session_id in candidates
+            if (message := self._message(session_id, message_id))
+        }
+        if not value:
             raise NotFound(f"There is no message {message_id!r} in this project.")
-        owners = [one for one, message in found.items() if message.info.session_id == one]
-        self._holders[message_id] = (owners or list(found))[0]
+        owners = [
+            session_id
+            for session_id, message in value.items()
+            if message.info.session_id == session_id
+        ]
+        self._holders[message_id] = (owners or list(value))[0]
         return self._holders[message_id]
 
     def _keys(self, kind: str, prefix: Key) -> Sequence[Key]:
@@ -120,94 +132,98 @@ class KeyedView:
             return [("session", self.project_id, summary.id) for summary in summaries]
         only = prefix[1] if len(prefix) > 1 else None
         if kind == "part" and only is not None:
-            summaries = [one for one in summaries if self._says(one.id, only)]
-        found: list[Key] = []
+            summaries = [
+                candidate for candidate in summaries if self._may_have_message(candidate.id, only)
+            ]
+        keys: list[Key] = []
         for summary in summaries:
             if kind == "part" or only in {None, summary.id}:
-                found += self._whole(summary.id, lambda state: _keys_of(kind, state)) or ()
-        return found
+                keys += self._read_whole(summary.id, lambda state: _keys_of(kind, state)) or ()
+        return keys
 
-    def _says(self, session_id: str, name: str) -> bool:
+    def _may_have_message(self, session_id: str, name: str) -> bool:
         """Return whether a session may have a message; a fast check in which only False is certain."""
-        says: Callable[..., bool] | None = getattr(self._store, "says", None)
+        may_contain: Callable[..., bool] | None = getattr(self._store, "may_contain", None)
         journal = self._journal_of(session_id)
         if journal is not None:
             journal.flush_sync()
         try:
-            return says is None or says(session_id, name.encode())
+            return may_contain is None or may_contain(session_id, name.encode())
         except NotFound:
             return False
 
     def _message(self, session_id: str, message_id: str) -> Message | None:
         try:
-            return self._look(session_id, lambda state: state.message(message_id))
+            return self._read_value(session_id, lambda state: state.message(message_id))
         except NotFound:
             return None
 
     def _session(self, session_id: str) -> SessionInfo:
-        session = self._look(session_id, lambda state: None if state.deleted else state.session)
+        session = self._read_value(
+            session_id, lambda state: None if state.deleted else state.session
+        )
         if session is None:
             raise NotFound(f"There is no session {session_id!r} in this project.")
         return session
 
-    def _look(self, session_id: str, read: Callable[[State], T | None]) -> T | None:
+    def _read_value(self, session_id: str, read: Callable[[State], T | None]) -> T | None:
         """Return ``read`` of a session's state; from memory if a running session has the answer there."""
         journal = self._journal_of(session_id)
         if journal is not None:
-            partial, found = journal.read_state(lambda state: (state.partial, read(state)))
-            if found is not None or not partial:
-                return found
-        return self._whole(session_id, read)
+            partial, value = journal.read_state(lambda state: (state.partial, read(state)))
+            if value is not None or not partial:
+                return value
+        return self._read_whole(session_id, read)
 
-    def _whole(self, session_id: str, read: Callable[[State], T]) -> T:
+    def _read_whole(self, session_id: str, read: Callable[[State], T]) -> T:
         """Return ``read`` of a session's whole state, loading it if only a live window is in memory."""
         journal = self._journal_of(session_id)
         if journal is not None:
-            partial, found = journal.read_state(
+            partial, value = journal.read_state(
                 lambda state: (True, None) if state.partial else (False, read(state))
             )
             if not partial:
-                return found  # type: ignore[return-value]  # it was read, as partial says
+                return value  # type: ignore[return-value]  # it was read, as partial says
             journal.flush_sync()
         return read(self._store.load(session_id))
 
 
 def checked_key(key: Sequence[str]) -> Key:
     """Return a key as a tuple; raises UserError if its form is invalid."""
-    found = _texts(key, NO_KEY)
-    if not found or len(found) != LENGTHS.get(found[0]):
-        raise UserError(NO_KEY.format(key=_shown(found), forms=_forms()))
-    return found
+    texts = _texts(key, NO_KEY)
+    if not texts or len(texts) != LENGTHS.get(texts[0]):
+        raise UserError(NO_KEY.format(key=_show_key(texts), forms=_list_forms()))
+    return texts
 
 
 def _texts(key: Any, sentence: str) -> Key:
     is_list = isinstance(key, list | tuple)
-    if not is_list or not all(isinstance(one, str) for one in key):
-        raise UserError(sentence.format(key=repr(key)[:80], forms=_forms()))
+    if not is_list or not all(isinstance(text, str) for text in key):
+        raise UserError(sentence.format(key=repr(key)[:80], forms=_list_forms()))
     return tuple(key)
 
 
-def _forms() -> str:
+def _list_forms() -> str:
     *forms, last = FORMS.values()
     return f"{', '.join(forms)} and {last}"
 
 
-def _shown(key: Sequence[str]) -> str:
+def _show_key(key: Sequence[str]) -> str:
     return repr(list(key))[:200]
 
 
 def _session_value(session: SessionInfo, project_id: str) -> Json:
     """Return a session's JSON, including what an export omits: permission rules, share and revert."""
-    made = session_json(session) | {"projectID": project_id}
+    fields = session_json(session) | {"projectID": project_id}
     if session.permission:
-        made["permission"] = [rule.model_dump(exclude_none=True) for rule in session.permission]
+        fields["permission"] = [rule.model_dump(exclude_none=True) for rule in session.permission]
     if session.shared:
-        made["share"] = dict(session.share or {})
+        fields["share"] = dict(session.share or {})
     if session.revert is not None:
-        made["revert"] = {
+        fields["revert"] = {
             REVERT_FIELDS.get(name, name): value for name, value in session.revert.items()
         }
-    return made
+    return fields
 
 
 def _keys_of(kind: str, state: State) -> Sequence[Key]:

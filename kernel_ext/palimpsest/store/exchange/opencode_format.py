@@ -1,9 +1,9 @@
 """Convert a session's values to OpenCode's JSON, and that JSON to our values.
 
 Border: values in, values out; no file is touched. Names are translated, and fields that only one
-side knows are passed through. What the translation cannot represent (a field that ours must have and
-theirs lacks, a permission rule that must not apply here) is kept in the value as a list of
-differences, so that an import and export gives the same JSON again.
+side knows are passed through. Differences that the translation cannot represent (a field that our value must have
+and OpenCode's lacks, a permission rule that must not apply here) are kept in the value as a list, so that an import
+and export gives the same JSON again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from palimpsest.transcript.values import Value
 Json = dict[str, Any]
 V = TypeVar("V", bound=Value)
 
-KEPT = "opencode"
+DIFFERENCES = "opencode"
 """The extra field of a value with the differences that its translation could not represent."""
 UNKNOWN = "unknown"
 
@@ -50,7 +50,7 @@ ERROR_FIELDS = {
 }
 REVERT_FIELDS = {"message_id": "messageID", "part_id": "partID"}
 """The fields of a revert that are translated; its snapshots and files are only usable by Palimpsest."""
-NOT_OURS = ("share", "permission")
+NOT_EXPORTED = ("share", "permission")
 """Session fields that are not exported: share pages and permission rules apply in one place only."""
 SHARED_FIELDS = frozenset(
     {
@@ -58,11 +58,11 @@ SHARED_FIELDS = frozenset(
         *("agent", "model", "cost", "tokens", "revert", "summary", "metadata"),
     }
 )
-"""Session fields that both formats have. An import does not set our other ones, such as the mode."""
-FALSE_UNLESS_SAID = ("synthetic", "ignored", "pinned", "overflow", "summary")
+"""Session fields that both formats have. An import does not set our other fields, such as the mode."""
+DEFAULT_FALSE = ("synthetic", "ignored", "pinned", "overflow", "summary")
 
 NO_CHANGES: Json = {"additions": 0, "deletions": 0, "files": 0}
-"""Fields that OpenCode's summary of a session always has, and that ours may lack."""
+"""Fields that OpenCode's summary of a session always has, and Palimpsest's may lack, with their default values."""
 
 INFO: TypeAdapter[MessageInfo] = TypeAdapter(MessageInfo)
 PART: TypeAdapter[Part] = TypeAdapter(Part)
@@ -81,72 +81,74 @@ class NotOpenCodeValue(ValueError):
     """A JSON value is not a valid session, message or part; the message names the wrong field."""
 
 
-# Ours to theirs
+# To OpenCode's JSON
 
 
 def session_json(session: SessionInfo) -> Json:
     """Return a session's info as OpenCode's JSON."""
-    fields = _plain(session)
-    kept = fields.pop(KEPT, [])
-    for name in (*NOT_OURS, "tokens", "revert", "model", "metadata"):
+    fields = _json_fields(session)
+    kept = fields.pop(DIFFERENCES, [])
+    for name in (*NOT_EXPORTED, "tokens", "revert", "model", "metadata"):
         fields.pop(name, None)
     if session.model is not None:
-        fields["model"] = _model_out(session.model.model_dump(exclude_none=True), "id")
+        fields["model"] = _model_json(session.model.model_dump(exclude_none=True), "id")
     if session.tokens != type(session.tokens)():
-        fields["tokens"] = _tokens_out(session.tokens.model_dump(exclude_none=True))
+        fields["tokens"] = _tokens_json(session.tokens.model_dump(exclude_none=True))
     if session.revert is not None:
-        stands = {name: one for name, one in session.revert.items() if name in REVERT_FIELDS}
-        fields["revert"] = _renamed(stands, REVERT_FIELDS)
+        translated = {
+            name: value for name, value in session.revert.items() if name in REVERT_FIELDS
+        }
+        fields["revert"] = _rename_fields(translated, REVERT_FIELDS)
     if session.summary is not None:
         fields["summary"] = NO_CHANGES | session.summary
     metadata = {k: v for k, v in (session.metadata or {}).items() if k != "imported"}
     if metadata:
         fields["metadata"] = metadata
-    return restored(_renamed(fields, OURS_TO_THEIRS), kept)
+    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), kept)
 
 
 def info_json(info: MessageInfo) -> Json:
     """Return a message's info as OpenCode's JSON."""
-    fields = _plain(info)
-    kept = fields.pop(KEPT, [])
+    fields = _json_fields(info)
+    kept = fields.pop(DIFFERENCES, [])
     if isinstance(info, UserMessage):
-        fields["model"] = _model_out(info.model.model_dump(exclude_none=True), "modelID")
+        fields["model"] = _model_json(info.model.model_dump(exclude_none=True), "modelID")
         if info.summary is not None:
             fields["summary"] = {**info.summary, "diffs": info.summary.get("diffs", [])}
     else:
-        fields |= _answer_out(info)
+        fields |= _answer_json(info)
         fields.pop("model")
         if not info.summary:
             fields.pop("summary", None)
-    return restored(_renamed(fields, OURS_TO_THEIRS), kept)
+    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), kept)
 
 
-def _answer_out(info: AssistantMessage) -> Json:
-    made: Json = {
+def _answer_json(info: AssistantMessage) -> Json:
+    answer: Json = {
         "providerID": info.model.provider,
         "modelID": info.model.name,
         "mode": info.agent,
         "cost": info.cost or 0,
-        "tokens": _tokens_out(info.tokens.model_dump(exclude_none=True)),
+        "tokens": _tokens_json(info.tokens.model_dump(exclude_none=True)),
     }
     if info.model.variant is not None:
-        made["variant"] = info.model.variant
+        answer["variant"] = info.model.variant
     if info.error is not None:
-        made["error"] = _error_out(info.error.model_dump(mode="json", exclude_none=True))
-    return made
+        answer["error"] = _error_json(info.error.model_dump(mode="json", exclude_none=True))
+    return answer
 
 
 def part_json(part: Part) -> Json:
     """Return a part as OpenCode's JSON; long outputs and attachments must be loaded already."""
-    fields = _plain(part)
-    kept = fields.pop(KEPT, [])
-    for name in FALSE_UNLESS_SAID:
+    fields = _json_fields(part)
+    kept = fields.pop(DIFFERENCES, [])
+    for name in DEFAULT_FALSE:
         if fields.get(name) is False:
             del fields[name]
-    change = _PARTS_OUT.get(part.type)
+    change = _PART_WRITERS.get(part.type)
     if change is not None:
         change(fields)
-    return restored(_renamed(fields, OURS_TO_THEIRS), kept)
+    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), kept)
 
 
 SOURCE_FIELDS = {"client_name": "clientName"}
@@ -154,45 +156,47 @@ TOOL_FIELDS = {"provider_executed": "providerExecuted"}
 RETRY_TIMES = {"start": "created"}
 
 
-def _file_out(fields: Json) -> None:
-    _put(fields, "source", lambda source: _renamed(source, SOURCE_FIELDS))
+def _convert_file(fields: Json) -> None:
+    _convert_field(fields, "source", lambda source: _rename_fields(source, SOURCE_FIELDS))
 
 
-def _tool_out(fields: Json) -> None:
+def _convert_tool(fields: Json) -> None:
     state = fields["state"]
-    for one in state.get("attachments") or ():
-        _file_out(one)
+    for attachment in state.get("attachments") or ():
+        _convert_file(attachment)
     if not state.get("attachments"):
         state.pop("attachments", None)
     metadata = fields.get("metadata")
     if metadata and "provider_executed" in metadata:
-        fields["metadata"] = _renamed(metadata, TOOL_FIELDS)
+        fields["metadata"] = _rename_fields(metadata, TOOL_FIELDS)
 
 
-def _finish_out(fields: Json) -> None:
-    fields["tokens"] = _tokens_out(fields.get("tokens") or {})
+def _convert_finish(fields: Json) -> None:
+    fields["tokens"] = _tokens_json(fields.get("tokens") or {})
     fields["cost"] = fields.get("cost") or 0
 
 
-def _retry_out(fields: Json) -> None:
-    fields["error"] = _error_out(fields["error"])
-    fields["time"] = _renamed(fields["time"], RETRY_TIMES)
+def _convert_retry(fields: Json) -> None:
+    fields["error"] = _error_json(fields["error"])
+    fields["time"] = _rename_fields(fields["time"], RETRY_TIMES)
 
 
-_PARTS_OUT: Mapping[str, Callable[[Json], None]] = {
-    "file": _file_out,
-    "tool": _tool_out,
-    "step-finish": _finish_out,
-    "retry": _retry_out,
-    "subtask": lambda fields: _put(fields, "model", lambda one: _model_out(one, "modelID")),
+_PART_WRITERS: Mapping[str, Callable[[Json], None]] = {
+    "file": _convert_file,
+    "tool": _convert_tool,
+    "step-finish": _convert_finish,
+    "retry": _convert_retry,
+    "subtask": lambda fields: _convert_field(
+        fields, "model", lambda model: _model_json(model, "modelID")
+    ),
 }
 
 
-def _model_out(model: Json, name_field: str) -> Json:
+def _model_json(model: Json, name_field: str) -> Json:
     return {"providerID": model.pop("provider"), name_field: model.pop("name"), **model}
 
 
-def _tokens_out(tokens: Json) -> Json:
+def _tokens_json(tokens: Json) -> Json:
     if not tokens.get("estimated"):
         tokens.pop("estimated", None)
     cache = {"read": tokens.pop("cache_read", 0), "write": tokens.pop("cache_write", 0)}
@@ -200,30 +204,34 @@ def _tokens_out(tokens: Json) -> Json:
     return plain | {"cache": cache} | tokens
 
 
-def _error_out(error: Json) -> Json:
+def _error_json(error: Json) -> Json:
     kind = error.pop("type")
-    data = _renamed(error, ERROR_FIELDS)
+    data = _rename_fields(error, ERROR_FIELDS)
     if data.get("compaction_failed") is False:
         del data["compaction_failed"]
     return {"name": ERROR_NAMES.get(kind, "UnknownError"), "data": data}
 
 
-# Theirs to ours
+# From OpenCode's JSON
 
 
 def read_session(source: Json, project_id: str) -> SessionInfo:
     """Return the session info of OpenCode's JSON; raises NotOpenCodeValue."""
-    fields = _named_back(source, OURS_TO_THEIRS)
+    fields = _rename_to_ours(source, OURS_TO_THEIRS)
     for name in SessionInfo.model_fields.keys() - SHARED_FIELDS:
         fields.pop(name, None)
-    _put(fields, "model", _model_in)
-    _put(fields, "tokens", _tokens_in)
-    _put(fields, "revert", lambda one: {"message_id": one["messageID"], **_part_id(one)})
+    _convert_field(fields, "model", _read_model)
+    _convert_field(fields, "tokens", _read_tokens)
+    _convert_field(
+        fields, "revert", lambda revert: {"message_id": revert["messageID"], **_part_id(revert)}
+    )
     fields["project_id"] = project_id
     fields.setdefault("directory", "")
     fields.setdefault("title", "A session without a title")
     fields.setdefault("version", "")
-    return _made(lambda given: SessionInfo.model_validate(given), fields, source, session_json)
+    return _read_lossless(
+        lambda given: SessionInfo.model_validate(given), fields, source, session_json
+    )
 
 
 def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = None) -> MessageInfo:
@@ -231,24 +239,24 @@ def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = No
 
     ``asked`` is the agent and model that answered a prompt, used for prompts that name none.
     """
-    fields = _named_back(source, OURS_TO_THEIRS) | {"session_id": session_id}
+    fields = _rename_to_ours(source, OURS_TO_THEIRS) | {"session_id": session_id}
     if source.get("role") == "assistant":
-        fields["model"] = _model_in(fields)
+        fields["model"] = _read_model(fields)
         for name in ("providerID", "modelID", "variant"):
             fields.pop(name, None)
         mode = fields.pop("mode", None)
         fields["agent"] = fields.get("agent") or mode or "build"
         fields.setdefault("path", {"cwd": "", "root": ""})
         fields.setdefault("parent_id", "")
-        _put(fields, "tokens", _tokens_in)
-        _put(fields, "error", _error_in)
+        _convert_field(fields, "tokens", _read_tokens)
+        _convert_field(fields, "error", _read_error)
     else:
         agent, model = asked or ("build", {})
         fields["agent"] = fields.get("agent") or agent
-        fields["model"] = _model_in(source.get("model") or model)
+        fields["model"] = _read_model(source.get("model") or model)
         if source.get("variant") and not fields["model"].get("variant"):
             fields["model"]["variant"] = fields.pop("variant")
-    return _made(INFO.validate_python, fields, source, info_json, own=("sessionID",))
+    return _read_lossless(INFO.validate_python, fields, source, info_json, own=("sessionID",))
 
 
 def is_unread(source: Json) -> bool:
@@ -259,51 +267,57 @@ def is_unread(source: Json) -> bool:
 
 def with_unread(info: Json, parts: list[Json]) -> list[Json]:
     """Return a message's parts with those of unknown types inserted, which are removed from ``info``."""
-    for one in info.pop(UNREAD, ()):
-        parts.insert(one["at"], one["part"])
+    for entry in info.pop(UNREAD, ()):
+        parts.insert(entry["at"], entry["part"])
     return parts
 
 
 def read_part(source: Json, session_id: str, message_id: str) -> Part:
     """Return the part of OpenCode's JSON; raises NotOpenCodeValue."""
-    fields = _named_back(source, OURS_TO_THEIRS)
+    fields = _rename_to_ours(source, OURS_TO_THEIRS)
     fields |= {"session_id": session_id, "message_id": message_id}
-    change = _PARTS_IN.get(str(source.get("type")))
+    change = _PART_READERS.get(str(source.get("type")))
     if change is not None:
         change(fields)
-    return _made(PART.validate_python, fields, source, part_json, own=("sessionID", "messageID"))
+    return _read_lossless(
+        PART.validate_python, fields, source, part_json, own=("sessionID", "messageID")
+    )
 
 
-def _retry_in(fields: Json) -> None:
-    _put(fields, "error", _error_in)
-    _put(fields, "time", lambda time: _named_back(time, RETRY_TIMES))
+def _read_retry(fields: Json) -> None:
+    _convert_field(fields, "error", _read_error)
+    _convert_field(fields, "time", lambda time: _rename_to_ours(time, RETRY_TIMES))
 
 
-_PARTS_IN: Mapping[str, Callable[[Json], None]] = {
-    "file": lambda fields: _put(fields, "source", lambda one: _named_back(one, SOURCE_FIELDS)),
-    "tool": lambda fields: _put(fields, "metadata", lambda one: _named_back(one, TOOL_FIELDS)),
-    "step-finish": lambda fields: _put(fields, "tokens", _tokens_in),
-    "retry": _retry_in,
-    "subtask": lambda fields: _put(fields, "model", _model_in),
+_PART_READERS: Mapping[str, Callable[[Json], None]] = {
+    "file": lambda fields: _convert_field(
+        fields, "source", lambda source: _rename_to_ours(source, SOURCE_FIELDS)
+    ),
+    "tool": lambda fields: _convert_field(
+        fields, "metadata", lambda metadata: _rename_to_ours(metadata, TOOL_FIELDS)
+    ),
+    "step-finish": lambda fields: _convert_field(fields, "tokens", _read_tokens),
+    "retry": _read_retry,
+    "subtask": lambda fields: _convert_field(fields, "model", _read_model),
 }
 
 
-def _model_in(model: Json) -> Json:
-    made = {
+def _read_model(model: Json) -> Json:
+    fields = {
         "provider": model.get("providerID") or UNKNOWN,
         "name": model.get("modelID") or (model.get("id") if "role" not in model else "") or UNKNOWN,
     }
-    return made | ({"variant": model["variant"]} if model.get("variant") else {})
+    return fields | ({"variant": model["variant"]} if model.get("variant") else {})
 
 
-def _tokens_in(tokens: Json) -> Json:
+def _read_tokens(tokens: Json) -> Json:
     rest = {name: value for name, value in tokens.items() if name != "cache"}
     cache = tokens.get("cache") or {}
     return rest | {"cache_read": cache.get("read", 0), "cache_write": cache.get("write", 0)}
 
 
-def _error_in(error: Json) -> Json:
-    data = _named_back(error.get("data") or {}, ERROR_FIELDS)
+def _read_error(error: Json) -> Json:
+    data = _rename_to_ours(error.get("data") or {}, ERROR_FIELDS)
     kind = ERROR_TYPES.get(str(error.get("name")), "unknown")
     filled = {"message": str(error.get("name") or "")} if kind != "output-length" else {}
     if kind == "auth":
@@ -318,19 +332,19 @@ def _part_id(revert: Json) -> Json:
 # Round trip without loss
 
 
-def _made(
+def _read_lossless(
     read: Callable[[Json], V],
     fields: Json,
     source: Json,
     write: Callable[[V], Json],
     own: Sequence[str] = (),
 ) -> V:
-    """Read fields to a value, and add to it as ``KEPT`` what writing it would not reproduce.
+    """Read fields to a value, with ``DIFFERENCES``: the fields that writing the value would not reproduce.
 
-    A field with an invalid value is kept there too, unless it is required. ``own`` are the fields with ids
+    A field with an invalid value is added to them too, unless it is required. ``own`` are the fields with ids
     of session and message, which are not compared. Raises NotOpenCodeValue.
     """
-    fields = {name: value for name, value in fields.items() if name != KEPT}
+    fields = {name: value for name, value in fields.items() if name != DIFFERENCES}
     if any(not isinstance(name, str) for name in fields):
         raise NotOpenCodeValue("a name in it is no text")
     for _ in range(len(fields)):
@@ -350,41 +364,43 @@ def _made(
         raise NotOpenCodeValue("it is empty")
     written = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
     expected = {name: item for name, item in source.items() if name not in own}
-    kept = differences({k: v for k, v in written.items() if k not in own}, expected)
-    return value.model_copy(update={KEPT: kept}) if kept else value
+    kept = json_differences({k: v for k, v in written.items() if k not in own}, expected)
+    return value.model_copy(update={DIFFERENCES: kept}) if kept else value
 
 
-def differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Json]:
+def json_differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Json]:
     """Return the differences of two objects: each a path, and the value of each side if it has one."""
-    found: list[Json] = []
+    differences: list[Json] = []
     for name in dict.fromkeys([*ours, *theirs]):
         here = (*path, name)
-        if name in ours and name in theirs and _same(ours[name], theirs[name]):
+        if name in ours and name in theirs and _is_same_json(ours[name], theirs[name]):
             continue
         if isinstance(ours.get(name), dict) and isinstance(theirs.get(name), dict):
-            found += differences(ours[name], theirs[name], here)
+            differences += json_differences(ours[name], theirs[name], here)
             continue
         entry: Json = {"path": list(here)}
         if name in ours:
             entry["ours"] = ours[name]
         if name in theirs:
             entry["theirs"] = theirs[name]
-        found.append(entry)
-    return found
+        differences.append(entry)
+    return differences
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same_json(first: Any, other: Any) -> bool:
     """Return whether two values are the same JSON; a boolean does not equal a number."""
-    match one, other:
+    match first, other:
         case dict(), dict():
-            return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+            return first.keys() == other.keys() and all(
+                _is_same_json(first[name], other[name]) for name in first
+            )
         case list(), list():
-            return len(one) == len(other) and all(map(_same, one, other))
+            return len(first) == len(other) and all(map(_is_same_json, first, other))
         case _:
-            return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
+            return isinstance(first, bool) is isinstance(other, bool) and bool(first == other)
 
 
-def restored(fields: Json, kept: Any) -> Json:
+def with_kept_differences(fields: Json, kept: Any) -> Json:
     """Apply the kept differences to ``fields``, except where our value has changed since; returns them."""
     for entry in kept if isinstance(kept, list) else ():
         _restore(fields, entry)
@@ -392,15 +408,15 @@ def restored(fields: Json, kept: Any) -> Json:
 
 
 def _restore(fields: Json, entry: Json) -> None:
-    *way, name = entry["path"]
-    for step in way:
+    *parents, name = entry["path"]
+    for step in parents:
         inner = fields.get(step)
         if not isinstance(inner, dict):
             return
         fields = inner
     if ("ours" in entry) is not (name in fields):
         return
-    if name in fields and not _same(fields[name], entry["ours"]):
+    if name in fields and not _is_same_json(fields[name], entry["ours"]):
         return
     if "theirs" in entry:
         fields[name] = entry["theirs"]
@@ -408,21 +424,21 @@ def _restore(fields: Json, entry: Json) -> None:
         fields.pop(name, None)
 
 
-def _plain(value: BaseModel) -> Json:
+def _json_fields(value: BaseModel) -> Json:
     fields: Json = value.model_dump(mode="json", exclude_none=True)
     return fields
 
 
-def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
+def _rename_fields(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
     return {names.get(name, name): value for name, value in fields.items()}
 
 
-def _named_back(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
-    return _renamed(fields, {theirs: ours for ours, theirs in names.items()})
+def _rename_to_ours(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
+    return _rename_fields(fields, {theirs: ours for ours, theirs in names.items()})
 
 
-def _put(fields: Json, name: str, change: Callable[[Json], Json]) -> None:
-    """Change a field that is an object, and drop one that is None; others are left to the validation."""
+def _convert_field(fields: Json, name: str, change: Callable[[Json], Json]) -> None:
+    """Change a field that is an object, and drop a field that is None; the validation judges other values."""
     value = fields.get(name)
     if isinstance(value, dict):
         try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from palimpsest.store.disk import scratch_file
-from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
+from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason_unkept
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.disk_words import disk_reason
@@ -28,14 +28,14 @@ NOT_KEPT = "{reason}, so it could not be brought back again"
 LEFT_OUT = "it was left out of the snapshot by an ignore rule"
 PERMISSION_BITS = 0o777
 """Permission bits that are restored; the setuid and setgid bits are not."""
-LEADS_OUT = "nothing is done with it: {problem}"
+UNSAFE_PATH = "nothing is done with it: {problem}"
 PROTECTED = "it holds keys or says what runs, and another kernel kept it; name it to bring it back"
 FOLDER_IS_FILE = "a file stands where its folder was"
 
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """The wanted state of one file, and how the agent left it."""
+    """The wanted state of one file, and the state that the agent left."""
 
     path: str
     entry: TreeEntry | None
@@ -78,71 +78,71 @@ class RestoreOutcome:
 def wanted_file(
     path: str, tree: Tree, left: TreeEntry | None, *, disturbed: bool = False
 ) -> WantedFile:
-    """Return a file's state in a snapshot as the wanted one; ``left`` is how the agent left it."""
+    """Return a file's state in a snapshot as the wanted state; ``left`` is the state that the agent left."""
     entry = tree.get(path)
     unknown = entry is None and tree.left_out(path)
     folders = (parent.as_posix() for parent in Path(path).parents)
-    floor = next((one for one in folders if tree.get(one) is not None), "")
+    floor = next((folder for folder in folders if tree.get(folder) is not None), "")
     return WantedFile(path, entry, left, disturbed, unknown, floor, tree.id)
 
 
 def plan_moves(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Return the planned action for each file; changes nothing."""
-    ordered = sorted(files, key=lambda one: one.path)
-    leaving = {one.path for one in ordered if one.entry is None or one.entry.kind == "folder"}
-    return tuple(_move(snapshots, one, leaving) for one in ordered)
+    ordered = sorted(files, key=lambda file: file.path)
+    to_delete = {file.path for file in ordered if file.entry is None or file.entry.kind == "folder"}
+    return tuple(_move(snapshots, file, to_delete) for file in ordered)
 
 
-def _move(snapshots: Snapshots, one: WantedFile, leaving: Collection[str]) -> FileRestore:
-    problem = path_problem(one.path, snapshots.never)
+def _move(snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]) -> FileRestore:
+    problem = path_problem(file.path, snapshots.never)
     if problem:
         return FileRestore(
-            one.path, "impossible", one.entry, None, LEADS_OUT.format(problem=problem)
+            file.path, "impossible", file.entry, None, UNSAFE_PATH.format(problem=problem)
         )
-    now = None if _below_link(snapshots.root, one.path) else snapshots.look(one.path)
+    now = None if _below_link(snapshots.root, file.path) else snapshots.look(file.path)
     is_folder = now is not None and now.kind == "folder"
-    here = None if is_folder and one.entry is None else now
-    if _same(here, one.entry):
-        return FileRestore(one.path, "nothing", one.entry, now)
-    hindrance = _impossible(snapshots, one, leaving)
+    current = None if is_folder and file.entry is None else now
+    if _is_same_entry(current, file.entry):
+        return FileRestore(file.path, "nothing", file.entry, now)
+    hindrance = _impossible_reason(snapshots, file, to_delete)
     if hindrance:
-        return FileRestore(one.path, "impossible", one.entry, now, hindrance)
-    conflict = _conflict(snapshots, one, now, leaving)
+        return FileRestore(file.path, "impossible", file.entry, now, hindrance)
+    conflict = _conflict_reason(snapshots, file, now, to_delete)
     if conflict:
-        return FileRestore(one.path, "conflict", one.entry, now, conflict, one.floor)
-    action: Action = "delete" if one.entry is None else "write"
-    return FileRestore(one.path, action, one.entry, now, floor=one.floor)
+        return FileRestore(file.path, "conflict", file.entry, now, conflict, file.floor)
+    action: Action = "delete" if file.entry is None else "write"
+    return FileRestore(file.path, action, file.entry, now, floor=file.floor)
 
 
-def _impossible(snapshots: Snapshots, one: WantedFile, leaving: Collection[str]) -> str:
-    if one.unknown:
+def _impossible_reason(snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]) -> str:
+    if file.unknown:
         return LEFT_OUT
-    if one.entry is not None and one.entry.kind == "unkept":
-        return reason(one.entry)
-    if one.entry is not None and one.entry.kind == "file":
+    if file.entry is not None and file.entry.kind == "unkept":
+        return reason_unkept(file.entry)
+    if file.entry is not None and file.entry.kind == "file":
         try:
-            snapshots.content(one.entry.key)
+            snapshots.content(file.entry.key)
         except NotFound as problem:
             return str(problem)
-    return BELOW_LINK if _below_link(snapshots.root, one.path, leaving) else ""
+    return BELOW_LINK if _below_link(snapshots.root, file.path, to_delete) else ""
 
 
-def _conflict(
-    snapshots: Snapshots, one: WantedFile, now: TreeEntry | None, leaving: Collection[str]
+def _conflict_reason(
+    snapshots: Snapshots, file: WantedFile, now: TreeEntry | None, to_delete: Collection[str]
 ) -> str:
-    if one.disturbed:
+    if file.disturbed:
         return CHANGED_BETWEEN
-    if snapshots.asks(one.path, one.snapshot):
+    if snapshots.asks_before_restore(file.path, file.snapshot):
         return PROTECTED
     if now is not None and now.kind == "unkept" and is_work(now):
-        return NOT_KEPT.format(reason=reason(now))
+        return NOT_KEPT.format(reason=reason_unkept(now))
     if now is not None and now.kind == "folder":
-        left_folder = one.left is None or one.left.kind == "folder"
-        others = _others(snapshots.root, one.path, leaving)
-        return "" if left_folder and not others else FOLDER_WITH_FILES
-    if _same(now, one.left):
+        left_folder = file.left is None or file.left.kind == "folder"
+        has_others = _has_other_files(snapshots.root, file.path, to_delete)
+        return "" if left_folder and not has_others else FOLDER_WITH_FILES
+    if _is_same_entry(now, file.left):
         return ""
-    if one.left is not None and one.left.kind == "folder" and now is None:
+    if file.left is not None and file.left.kind == "folder" and now is None:
         return ""
     return CHANGED_SINCE
 
@@ -154,17 +154,17 @@ def perform_restores(
     done: list[str] = []
     failed: list[tuple[str, str]] = []
     kept: list[str] = []
-    chosen: list[FileRestore] = []
+    performed: list[FileRestore] = []
     for move in moves:
         if move.action == "conflict" and move.path not in overwrite:
             kept.append(move.path)
         elif move.action == "impossible":
             failed.append((move.path, move.reason))
         elif move.action != "nothing":
-            chosen.append(move)
+            performed.append(move)
     # Deletions first: a folder may have to be replaced by a file, or a file by a folder.
-    deletions = [move for move in reversed(chosen) if move.wanted is None]
-    for move in deletions + [move for move in chosen if move.wanted is not None]:
+    deletions = [move for move in reversed(performed) if move.wanted is None]
+    for move in deletions + [move for move in performed if move.wanted is not None]:
         try:
             _perform(snapshots, move)
             done.append(move.path)
@@ -178,13 +178,13 @@ def _perform(snapshots: Snapshots, move: FileRestore) -> None:
     place = snapshots.root / disk_name(move.path)
     problem = path_problem(move.path, snapshots.never)
     if problem:
-        raise OSError(0, LEADS_OUT.format(problem=problem))
+        raise OSError(0, UNSAFE_PATH.format(problem=problem))
     if _below_link(snapshots.root, move.path):
         raise OSError(0, BELOW_LINK)
     wanted = move.wanted
     if wanted is None:
         if place.is_dir() and not place.is_symlink():
-            return  # the agent's file is gone already; a folder was made by others
+            return  # the agent's file is gone already: somebody else made this folder
         place.unlink(missing_ok=True)
         _prune_folders(snapshots.root / disk_name(move.floor), place.parent)
         return
@@ -228,34 +228,36 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _prune_folders(root: Path, folder: Path) -> None:
-    """Remove empty folders upwards from ``folder``, up to ``root``, which stays."""
+    """Remove empty folders upwards from ``folder``, below ``root``."""
     with suppress(OSError):
         while folder != root and root in folder.parents:
             folder.rmdir()
             folder = folder.parent
 
 
-def _below_link(root: Path, path: str, leaving: Collection[str] = ()) -> bool:
+def _below_link(root: Path, path: str, to_delete: Collection[str] = ()) -> bool:
     """Return whether a folder above a path is a symbolic link, so that writing there leaves the project.
 
-    Links in ``leaving``, which are about to be deleted, do not count.
+    Links in ``to_delete``, which are about to be deleted, do not count.
     """
-    above = [parent.as_posix() for parent in Path(path).parents][:-1]
-    return any((root / disk_name(one)).is_symlink() and one not in leaving for one in above)
+    parents = [parent.as_posix() for parent in Path(path).parents][:-1]
+    return any(
+        (root / disk_name(folder)).is_symlink() and folder not in to_delete for folder in parents
+    )
 
 
-def _others(root: Path, path: str, leaving: Collection[str]) -> bool:
-    """Return whether a folder contains files that are not in ``leaving``."""
+def _has_other_files(root: Path, path: str, to_delete: Collection[str]) -> bool:
+    """Return whether a folder contains files that are not in ``to_delete``."""
     for folder, _, names in os.walk(root / disk_name(path)):
         below = recorded_name(Path(folder).relative_to(root).as_posix())
-        if any(f"{below}/{recorded_name(name)}" not in leaving for name in names):
+        if any(f"{below}/{recorded_name(name)}" not in to_delete for name in names):
             return True
     return False
 
 
-def _same(one: TreeEntry | None, other: TreeEntry | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    if one.kind == other.kind == "folder":
+def _is_same_entry(first: TreeEntry | None, other: TreeEntry | None) -> bool:
+    if first is None or other is None:
+        return first is other
+    if first.kind == other.kind == "folder":
         return True
-    return (one.kind, one.mode, one.key) == (other.kind, other.mode, other.key)
+    return (first.kind, first.mode, first.key) == (other.kind, other.mode, other.key)

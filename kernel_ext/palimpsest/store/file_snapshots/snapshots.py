@@ -2,8 +2,8 @@
 
 Checks every file, and reads only those whose size, times or inode changed since the last snapshot.
 A file whose content is not stored (too large, unreadable, not a regular file) still has an entry with a
-stamp, so that absence always means absence. If a project is too large, no snapshot is taken, and an error
-says so: in a partial one, files would look deleted.
+stamp, so that a path without an entry did not exist. If a project is too large, no snapshot is taken, and an error
+reports it: in a partial snapshot, files would look deleted.
 
 Border: follows no links, and never uses git or changes a repository's index.
 """
@@ -19,39 +19,45 @@ from pathlib import Path
 from typing import Protocol
 
 from palimpsest.store.blobs.blob_storage import PackedObjects
-from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encode_root, read_tree
+from palimpsest.store.file_snapshots.trees import (
+    Tree,
+    TreeEntry,
+    encode_root,
+    encode_tree,
+    read_tree,
+)
 from palimpsest.transcript.errors import StorageFailed, UserError
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import disk_name, recorded_name
 
-FILE_BYTES = 2 << 20
+MAX_FILE_BYTES = 2 << 20
 """Larger files are usually data rather than work, and snapshots of them would fill the disk."""
-TOTAL_BYTES = 256 << 20
+MAX_TOTAL_BYTES = 256 << 20
 MOST_FILES = 20_000
 """Checking more files takes longer than a quarter of a second, at every step."""
 MOST_IGNORED = 1_000
 """Maximum names of ignored files that a snapshot lists."""
-LOOK_AGAIN_SECONDS = 600.0
-"""A project that is too large is checked again after this, or as soon as its .gitignore changes."""
+RECHECK_SECONDS = 600.0
+"""A project that is too large is checked again after this time, or as soon as its .gitignore changes."""
 RACY_NS = 50_000_000
 """A file that changed within this time before it was read may change again with the same timestamp: the
 clock of a file system ticks every 4 to 10 ms."""
 COARSE_NS = 2_000_000_000
 """The same for a file system that counts whole seconds."""
-TREES_KEPT = 8
+CACHED_TREES = 8
 """Number of read snapshots that are cached, for the newest steps."""
 
-OF_PROGRAMS = frozenset(
+PROGRAM_FOLDERS = frozenset(
     {".ipython", ".jupyter", ".local", ".config", ".conda", ".npm", ".ssh", ".gnupg", ".aws"}
 )
-"""Folders of programs and keys in a home directory, which are never included: they change by themselves,
+"""Folders of programs and keys in a home directory, which are never included: they change without the user,
 such as IPython's history with every cell, and keys must not be copied."""
 
 Stamp = tuple[int, ...]
 
 
 class SnapshotIgnoreRules(Protocol):
-    """Decides what is left out of the snapshot of a folder.
+    """Decides which paths are left out of the snapshot of a folder.
 
     Contract: pure except for reading the rules' own files.
     """
@@ -67,8 +73,8 @@ class SnapshotIgnoreRules(Protocol):
 class SnapshotLimits:
     """The maximum size of a snapshot: bytes of one file, bytes of all, and number of files."""
 
-    file_bytes: int = FILE_BYTES
-    total_bytes: int = TOTAL_BYTES
+    file_bytes: int = MAX_FILE_BYTES
+    total_bytes: int = MAX_TOTAL_BYTES
     files: int = MOST_FILES
 
 
@@ -115,10 +121,10 @@ class Snapshots:
         self.root = root
         self.objects = PackedObjects(folder)
         self._rules = rules
-        self.never = never | OF_PROGRAMS
+        self.never = never | PROGRAM_FOLDERS
         """File and folder names that no snapshot includes."""
         self._protection = protection
-        self._own: set[str] = set()
+        self._own_snapshots: set[str] = set()
         """Names of the snapshots that this process took; others are not trusted with protected files."""
         self._limits = limits or SnapshotLimits()
         self._lock = threading.Lock()
@@ -127,7 +133,7 @@ class Snapshots:
         self._trees: dict[str, Tree] = {}
         self._fits = False
         """The last scan found that the project is not too large."""
-        self._refused: tuple[float, Stamp | None, str] | None = None
+        self._too_large: tuple[float, Stamp | None, str] | None = None
         """When the project was found too large, the stamp of its .gitignore then, and the error message."""
 
     def take(self, leave_out: frozenset[str] = frozenset()) -> str:
@@ -136,17 +142,17 @@ class Snapshots:
         Raises SnapshotsOff when the project is too large, and StorageFailed when the disk fails.
         """
         with self._lock:
-            self._look_before(leave_out)
-            walk = _ProjectScan(leave_out, time.time_ns())
+            self._check_size(leave_out)
+            scan = _ProjectScan(leave_out, time.time_ns())
             try:
                 self.objects.begin()
-                tree = self._scan(walk, "", None)
-                root = encode_root(tree, sorted(walk.ignored), cut=walk.cut)
+                tree = self._scan(scan, "", None)
+                root = encode_root(tree, sorted(scan.ignored), cut=scan.cut)
                 name = self.objects.put(root)
                 self.objects.commit()
-                self._own.add(name)
+                self._own_snapshots.add(name)
             except SnapshotsOff as problem:
-                self._refuse(problem)
+                self._note_too_large(problem)
                 raise
             except OSError as problem:
                 raise StorageFailed(
@@ -160,36 +166,36 @@ class Snapshots:
         with self._lock:
             known = self._trees.pop(snapshot, None) or read_tree(self.objects, snapshot, self.never)
             self._trees[snapshot] = known
-            while len(self._trees) > TREES_KEPT:
+            while len(self._trees) > CACHED_TREES:
                 del self._trees[next(iter(self._trees))]
             return known
 
-    def asks(self, path: str, snapshot: str) -> bool:
+    def asks_before_restore(self, path: str, snapshot: str) -> bool:
         """Return whether a protected file is only restored from a snapshot if the user names it."""
-        return snapshot not in self._own and self._protection(path) is not None
+        return snapshot not in self._own_snapshots and self._protection(path) is not None
 
-    def hides(self, path: str) -> bool:
+    def hides_content(self, path: str) -> bool:
         """Return whether a file usually contains keys, so that its lines are never shown."""
         return self._protection(path) == "key"
 
-    def changed(self, before: str, after: str) -> tuple[str, ...]:
+    def changed_paths(self, before: str, after: str) -> tuple[str, ...]:
         """Return the paths that differ between two snapshots, sorted: files, and empty folders that are gone.
 
         Other folders are not included: they are created and deleted with their files.
         """
         if before == after:
             return ()
-        one, other = self.read(before), self.read(after)
-        paths = one.entries.keys() | other.entries.keys()
-        found = []
+        older, newer = self.read(before), self.read(after)
+        paths = older.entries.keys() | newer.entries.keys()
+        paths_changed = []
         for path in paths:
-            was, now = one.get(path), other.get(path)
+            was, now = older.get(path), newer.get(path)
             kinds = {entry.kind for entry in (was, now) if entry is not None}
-            if was == now or (kinds == {"folder"} and (now is not None or path in one.filled)):
+            if was == now or (kinds == {"folder"} and (now is not None or path in older.filled)):
                 continue
-            if not _is_unknown(path, one, other):
-                found.append(path)
-        return tuple(sorted(found))
+            if not _is_unknown(path, older, newer):
+                paths_changed.append(path)
+        return tuple(sorted(paths_changed))
 
     def content(self, sha256: str) -> bytes:
         """Return a file's content; raises NotFound."""
@@ -200,11 +206,11 @@ class Snapshots:
         """Return the entry of a path now, with its content kept in memory; None for a folder or nothing."""
         place = self.root / disk_name(path)
         try:
-            found = place.lstat()
+            file_stat = place.lstat()
             with self._lock:
-                if stat.S_ISDIR(found.st_mode):
+                if stat.S_ISDIR(file_stat.st_mode):
                     return None
-                return self._entry(str(place), path, found, time.time_ns(), keep=True)
+                return self._entry(str(place), path, file_stat, time.time_ns(), keep=True)
         except OSError:
             return None
 
@@ -212,34 +218,34 @@ class Snapshots:
         """Return the entry of a path now; None for nothing."""
         place = self.root / disk_name(path)
         try:
-            found = place.lstat()
+            file_stat = place.lstat()
         except OSError:
             return None
         with self._lock:
-            if stat.S_ISDIR(found.st_mode):
+            if stat.S_ISDIR(file_stat.st_mode):
                 return TreeEntry("folder", 0, "")
-            return self._entry(str(place), path, found, time.time_ns(), keep=False)
+            return self._entry(str(place), path, file_stat, time.time_ns(), keep=False)
 
     # With the lock held
 
-    def _look_before(self, leave_out: frozenset[str]) -> None:
+    def _check_size(self, leave_out: frozenset[str]) -> None:
         """Raise SnapshotsOff, before any file is read, if the project is or was recently found too large."""
-        if self._refused is not None:
-            at, rules, words = self._refused
-            if time.monotonic() - at < LOOK_AGAIN_SECONDS and rules == self._rules_stamp():
+        if self._too_large is not None:
+            at, rules, words = self._too_large
+            if time.monotonic() - at < RECHECK_SECONDS and rules == self._rules_stamp():
                 raise SnapshotsOff(words)
         if self._fits:
             return
         try:
             self._scan(_ProjectScan(leave_out, time.time_ns(), counts_only=True), "", None)
         except SnapshotsOff as problem:
-            self._refuse(problem)
+            self._note_too_large(problem)
             raise
-        self._fits, self._refused = True, None
+        self._fits, self._too_large = True, None
 
-    def _refuse(self, problem: SnapshotsOff) -> None:
-        """Remember that the project is too large, and drop everything cached of it."""
-        self._refused = time.monotonic(), self._rules_stamp(), str(problem)
+    def _note_too_large(self, problem: SnapshotsOff) -> None:
+        """Remember that the project is too large, and drop everything cached about it."""
+        self._too_large = time.monotonic(), self._rules_stamp(), str(problem)
         self._fits = False
         self.objects.drop()
         self._hashes.clear()
@@ -251,63 +257,63 @@ class Snapshots:
         except OSError:
             return None
 
-    def _scan(self, walk: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
+    def _scan(self, scan: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
         """Store one folder with everything below it; returns the hash of its tree."""
-        here = self.root / disk_name(prefix) if prefix else self.root
+        folder_path = self.root / disk_name(prefix) if prefix else self.root
         try:
-            with os.scandir(here) as found:
-                listed = sorted(found, key=lambda one: one.name)
+            with os.scandir(folder_path) as found:
+                listed = sorted(found, key=lambda listed_entry: listed_entry.name)
         except OSError:
             listed = []
         folder = self._folder(prefix, listed, parent)
         entries: dict[str, TreeEntry] = {}
-        for one in listed:
-            name = recorded_name(one.name)
-            if one.name in self.never or f"{prefix}{name}" in walk.leave_out:
+        for listed_entry in listed:
+            name = recorded_name(listed_entry.name)
+            if listed_entry.name in self.never or f"{prefix}{name}" in scan.leave_out:
                 continue
             try:
-                entry = self._met(walk, one, prefix, folder)
+                entry = self._scan_entry(scan, listed_entry, prefix, folder)
             except FileNotFoundError:  # deleted meanwhile
                 continue
             if entry is not None:
                 entries[name] = entry
-        return "" if walk.counts_only else self.objects.put(encode(entries))
+        return "" if scan.counts_only else self.objects.put(encode_tree(entries))
 
-    def _met(
-        self, walk: _ProjectScan, one: "os.DirEntry[str]", prefix: str, folder: _Folder
+    def _scan_entry(
+        self, scan: _ProjectScan, listed_entry: "os.DirEntry[str]", prefix: str, folder: _Folder
     ) -> TreeEntry | None:
         """Return the tree entry of one directory entry; None when a rule leaves it out.
 
         Raises SnapshotsOff when a limit is exceeded.
         """
-        path = f"{prefix}{recorded_name(one.name)}"
-        is_dir = one.is_dir(follow_symlinks=False)
-        key = (one.name, is_dir)
+        path = f"{prefix}{recorded_name(listed_entry.name)}"
+        is_dir = listed_entry.is_dir(follow_symlinks=False)
+        key = (listed_entry.name, is_dir)
         left_out = folder.verdicts.get(key)
         if left_out is None:
             left_out = folder.rules.covers(self.root / disk_name(path), is_dir=is_dir)
             folder.verdicts[key] = left_out
         if left_out:
-            walk.cut = walk.cut or len(walk.ignored) >= MOST_IGNORED
-            if not walk.cut:
-                walk.ignored.append(path)
+            scan.cut = scan.cut or len(scan.ignored) >= MOST_IGNORED
+            if not scan.cut:
+                scan.ignored.append(path)
             return None
-        walk.count += 1
-        if walk.count > self._limits.files:
+        scan.count += 1
+        if scan.count > self._limits.files:
             raise SnapshotsOff(
                 f"Changes of files are not kept here: the project has more than {self._limits.files:,} files. "
                 "Name what does not belong to the work in a .gitignore."
             )
         if is_dir:
-            return TreeEntry("folder", 0, self._scan(walk, f"{path}/", folder))
-        found = one.stat(follow_symlinks=False)
-        if walk.counts_only:
-            small = stat.S_ISREG(found.st_mode) and found.st_size <= self._limits.file_bytes
-            entry = TreeEntry("file" if small else "unkept", 0, "", found.st_size)
+            return TreeEntry("folder", 0, self._scan(scan, f"{path}/", folder))
+        file_stat = listed_entry.stat(follow_symlinks=False)
+        if scan.counts_only:
+            small = stat.S_ISREG(file_stat.st_mode) and file_stat.st_size <= self._limits.file_bytes
+            entry = TreeEntry("file" if small else "unkept", 0, "", file_stat.st_size)
         else:
-            entry = self._entry(one.path, path, found, walk.began_ns, keep=True)
-        walk.bytes += entry.size if entry.kind == "file" else 0
-        if walk.bytes > self._limits.total_bytes:
+            entry = self._entry(listed_entry.path, path, file_stat, scan.began_ns, keep=True)
+        scan.bytes += entry.size if entry.kind == "file" else 0
+        if scan.bytes > self._limits.total_bytes:
             raise SnapshotsOff(
                 f"Changes of files are not kept here: the project has more than "
                 f"{self._limits.total_bytes >> 20:,} MiB of small files. Name what does not belong to the "
@@ -320,9 +326,9 @@ class Snapshots:
     ) -> _Folder:
         """Return the rules that apply in a folder, cached while no rule file changed."""
         own: tuple[int, ...] | None = None
-        for one in listed:
-            if one.name == ".gitignore":
-                own = _stamp(one.stat(follow_symlinks=False))
+        for entry in listed:
+            if entry.name == ".gitignore":
+                own = _stamp(entry.stat(follow_symlinks=False))
         above = parent.stamp if parent is not None else ()
         stamp = (above, prefix, own) if own is not None else above
         known = self._folders.get(prefix)
@@ -337,43 +343,45 @@ class Snapshots:
                 if own is not None
                 else parent.rules
             )
-        made = self._folders[prefix] = _Folder(stamp, rules)
-        return made
+        new_folder = self._folders[prefix] = _Folder(stamp, rules)
+        return new_folder
 
     def _entry(
-        self, place: str, path: str, found: os.stat_result, now_ns: int, *, keep: bool
+        self, place: str, path: str, file_stat: os.stat_result, now_ns: int, *, keep: bool
     ) -> TreeEntry:
         """Return the tree entry of a path that is no folder; with ``keep`` a file's content is stored."""
-        mode = stat.S_IMODE(found.st_mode)
-        if stat.S_ISLNK(found.st_mode):
+        mode = stat.S_IMODE(file_stat.st_mode)
+        if stat.S_ISLNK(file_stat.st_mode):
             return TreeEntry("link", 0, recorded_name(str(Path(place).readlink())))
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(file_stat.st_mode):
             return TreeEntry("unkept", mode, "special")
-        if found.st_size > self._limits.file_bytes:
-            return TreeEntry("unkept", mode, f"large:{found.st_size}:{found.st_mtime_ns}")
-        stamp = _stamp(found)
+        if file_stat.st_size > self._limits.file_bytes:
+            return TreeEntry("unkept", mode, f"large:{file_stat.st_size}:{file_stat.st_mtime_ns}")
+        stamp = _stamp(file_stat)
         known = self._hashes.get(path)
         if known is not None and known[0] == stamp and (not keep or self.objects.has(known[1])):
-            return TreeEntry("file", mode, known[1], found.st_size)
+            return TreeEntry("file", mode, known[1], file_stat.st_size)
         try:
             content = _content(place)
         except FileNotFoundError:
             raise
         except OSError:
-            return TreeEntry("unkept", mode, f"unreadable:{found.st_size}:{found.st_mtime_ns}")
+            return TreeEntry(
+                "unkept", mode, f"unreadable:{file_stat.st_size}:{file_stat.st_mtime_ns}"
+            )
         sha256 = self.objects.put(content) if keep else hashlib.sha256(content).hexdigest()
-        if not _is_racy(stamp, now_ns) and len(content) == found.st_size:
+        if not _is_racy(stamp, now_ns) and len(content) == file_stat.st_size:
             self._hashes[path] = (stamp, sha256)
         else:
             self._hashes.pop(path, None)
         return TreeEntry("file", mode, sha256, len(content))
 
 
-def reason(entry: TreeEntry) -> str:
+def reason_unkept(entry: TreeEntry) -> str:
     """Return why the content of an ``unkept`` entry is not stored."""
     match entry.key.partition(":")[0]:
         case "large":
-            return f"larger than {FILE_BYTES >> 20} MiB"
+            return f"larger than {MAX_FILE_BYTES >> 20} MiB"
         case "unreadable":
             return "it cannot be read"
         case _:
@@ -385,28 +393,28 @@ def is_work(entry: TreeEntry) -> bool:
     return entry.key.partition(":")[0] in ("large", "unreadable")
 
 
-def _is_unknown(path: str, one: Tree, other: Tree) -> bool:
+def _is_unknown(path: str, older: Tree, newer: Tree) -> bool:
     """Return whether an ignore rule left the path out of one snapshot, so that its state there is unknown."""
-    if one.ignored == other.ignored and not one.ignored_cut:
+    if older.ignored == newer.ignored and not older.ignored_cut:
         return False
-    return (one.get(path) is None and one.left_out(path)) or (
-        other.get(path) is None and other.left_out(path)
+    return (older.get(path) is None and older.left_out(path)) or (
+        newer.get(path) is None and newer.left_out(path)
     )
 
 
-def _stamp(found: os.stat_result) -> Stamp:
+def _stamp(file_stat: os.stat_result) -> Stamp:
     return (
-        found.st_ino,
-        found.st_dev,
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
-        found.st_mode,
+        file_stat.st_ino,
+        file_stat.st_dev,
+        file_stat.st_size,
+        file_stat.st_mtime_ns,
+        file_stat.st_ctime_ns,
+        file_stat.st_mode,
     )
 
 
 def _is_racy(stamp: Stamp, now_ns: int) -> bool:
-    """Return whether the file could change once more without a change of its stamp."""
+    """Return whether the file could change again without a change of its stamp."""
     modified, changed = stamp[3], stamp[4]
     tick = COARSE_NS if modified % 1_000_000 == 0 else RACY_NS
     return max(modified, changed) + tick > now_ns

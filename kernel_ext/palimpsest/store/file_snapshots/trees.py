@@ -16,19 +16,19 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem
 
 TREE_VERSION = 1
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 Kind = Literal["file", "link", "folder", "unkept"]
-KINDS: Mapping[str, Kind] = {one: one for one in get_args(Kind)}
+KINDS: Mapping[str, Kind] = {word: word for word in get_args(Kind)}
 MOST_ENTRIES = 200_000
-"""Ten times the files of a snapshot of ours; a small malicious tree could expand without end."""
-LARGEST = 1 << 63
+"""Ten times the files of a snapshot that Palimpsest takes; a small malicious tree could expand without end."""
+MAX_NUMBER = 1 << 63
 """Upper bound of sizes in bytes and of modes in a valid entry."""
 NO_SNAPSHOT = "the snapshot {name} is not used: it is none"
 
 
 class TreeEntry(NamedTuple):
-    """What is at one path of a snapshot."""
+    """One path of a snapshot: a file, link or folder, or a file whose content is not stored."""
 
     kind: Kind
     mode: int
@@ -72,14 +72,14 @@ class Tree:
     def left_out(self, path: str) -> bool:
         """Return whether an ignore rule left this path out, so that its state is unknown.
 
-        Where not all ignored paths are listed, that is so of every path that has no entry.
+        Where not all ignored paths are listed, the state of every path without an entry is unknown.
         """
         if self.ignored_cut and path not in self.entries:
             return True
-        return any(path == one or path.startswith(f"{one}/") for one in self.ignored)
+        return any(path == ignored or path.startswith(f"{ignored}/") for ignored in self.ignored)
 
 
-def encode(entries: Mapping[str, TreeEntry]) -> bytes:
+def encode_tree(entries: Mapping[str, TreeEntry]) -> bytes:
     """Return one folder's entries as the bytes of its object."""
     return json.dumps(dict(sorted(entries.items())), separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
@@ -102,7 +102,7 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
     ``never`` are file and folder names that no snapshot includes.
     """
     tree, ignored, cut = _root(objects, snapshot)
-    found: dict[str, TreeEntry] = {}
+    entries: dict[str, TreeEntry] = {}
     waiting = [("", tree)]
     while waiting:
         prefix, sha256 = waiting.pop()
@@ -113,14 +113,14 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
                     f"the snapshot {snapshot[:12]} is not used: it names {prefix + name!r:.80}, and "
                     f"{problem or 'it does not stay in its folder'}"
                 )
-            found[prefix + name] = entry
+            entries[prefix + name] = entry
             if entry.kind == "folder":
                 waiting.append((f"{prefix}{name}/", entry.key))
-        if len(found) > MOST_ENTRIES:
+        if len(entries) > MOST_ENTRIES:
             raise UnsafeTree(
                 f"the snapshot {snapshot[:12]} is not used: it names more than {MOST_ENTRIES:,} files"
             )
-    return Tree(snapshot, found, ignored, cut)
+    return Tree(snapshot, entries, ignored, cut)
 
 
 def _root(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
@@ -130,7 +130,7 @@ def _root(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], 
     if (
         not isinstance(tree, str)
         or not isinstance(ignored, list)
-        or not all(isinstance(one, str) for one in ignored)
+        or not all(isinstance(ignored_path, str) for ignored_path in ignored)
     ):
         raise UnsafeTree(NO_SNAPSHOT.format(name=snapshot[:12]))
     return tree, tuple(ignored), bool(fields.get("cut"))
@@ -146,7 +146,7 @@ def _entry(fields: Any, sha256: str) -> TreeEntry:
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
     word, mode, key, size = (*fields, 0)[:4]
     kind = KINDS.get(word) if isinstance(word, str) else None
-    numbers = all(isinstance(one, int) and 0 <= one < LARGEST for one in (mode, size))
+    numbers = all(isinstance(number, int) and 0 <= number < MAX_NUMBER for number in (mode, size))
     if kind is None or not isinstance(key, str) or not numbers:
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
     return TreeEntry(kind, mode, key, size)
@@ -164,10 +164,10 @@ def _table(objects: PackedObjects, sha256: str) -> dict[str, Any]:
 
 def _is_plain(name: str, never: Collection[str]) -> bool:
     """Return whether a name is certainly safe; a fast check that most names pass."""
-    return _PLAIN.fullmatch(name) is not None and name not in never
+    return _SAFE_NAME.fullmatch(name) is not None and name not in never
 
 
-def reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> None:
+def add_reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> None:
     """Add the hashes of all objects that a snapshot needs to ``known``; missing objects are skipped."""
     waiting = [(snapshot, True)]
     while waiting:

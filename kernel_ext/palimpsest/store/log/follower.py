@@ -26,31 +26,31 @@ class Follower(RecordNumbering):
         self.resets = 0
         """How often the records began again from the first one."""
         self._store = store
-        self._place: tuple[SegmentRange, int] | None = None
+        self._position: tuple[SegmentRange, int] | None = None
 
     def poll(self) -> Sequence[Record]:
         """Return the records written since the last call."""
         pieces = self._store.segments.pieces(self.session_id)
-        rest = self._rest(pieces)
-        found: list[Record] = []
-        for piece, start in rest:
+        unread = self._unread_pieces(pieces)
+        records: list[Record] = []
+        for piece, start in unread:
             offset = start
             whole = full_requests(piece)
             for begin, line in lines_forward(piece, start):
                 offset = begin + len(line) + 1
                 record = readable_record(line, whole.fill)
                 if record is not None and self.is_new(record.seq):
-                    found.append(record)
-            self._place = piece, offset
-        return found
+                    records.append(record)
+            self._position = piece, offset
+        return records
 
-    def _rest(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
+    def _unread_pieces(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
         """Return the pieces still to be read, each with the byte to begin at."""
-        if self._place is None:
+        if self._position is None:
             return self._from_seq(pieces)
-        told, offset = self._place
+        path, offset = self._position
         paths = [piece.path for piece in pieces]
-        index = paths.index(told.path) if told.path in paths else None
+        index = paths.index(path.path) if path.path in paths else None
         end = None if index is None else pieces[index].end
         if index is None or (end is not None and end < offset):
             self.resets += 1
@@ -59,16 +59,16 @@ class Follower(RecordNumbering):
         return [(pieces[index], offset), *((piece, piece.start) for piece in pieces[index + 1 :])]
 
     def _from_seq(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
-        found = locate_record(pieces, self.seq + 1) if self.seq else None
-        if found is None:
+        place = locate_record(pieces, self.seq + 1) if self.seq else None
+        if place is None:
             return [(piece, piece.start) for piece in pieces]
-        index = list(pieces).index(found[0])
-        return [found, *((piece, piece.start) for piece in pieces[index + 1 :])]
+        index = list(pieces).index(place[0])
+        return [place, *((piece, piece.start) for piece in pieces[index + 1 :])]
 
     async def records(self, poll_seconds: float = POLL_SECONDS) -> AsyncIterator[Sequence[Record]]:
         """Yield new records as they are written, without end."""
         while True:
-            found = await asyncio.to_thread(self.poll)
-            if found:
-                yield found
+            records = await asyncio.to_thread(self.poll)
+            if records:
+                yield records
             await asyncio.sleep(poll_seconds)

@@ -2,10 +2,10 @@
 
 Events are applied to the state at once, so that the engine sees its own changes; a writer thread
 collects them for a tick, writes them, and then calls the subscribers, so that no subscriber receives
-what could still be lost, and a slow disk never blocks the loop. A write that does not return is
+a record that could still be lost, and a slow disk never blocks the loop. A write that does not return is
 reported by another thread (``store/disk.py``), and ``stall`` describes it until it does. A delta of a
-streaming answer costs one list append; the tick joins them to one record per part and field. Text that
-looks like a secret, or is one that this kernel knows, is redacted before anything is applied.
+streaming answer costs one list append; the tick joins the deltas to one record per part and field. Text that
+looks like a secret, or is a secret that this kernel knows, is redacted before anything is applied.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from typing import Any, TypeVar
 
 from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
-from palimpsest.store.log.takeover import renumbered
-from palimpsest.store.log_lines import Known, Redaction, nothing_known
+from palimpsest.store.log.takeover import renumber_records
+from palimpsest.store.log_lines import Redaction, SecretValues, nothing_known
 from palimpsest.store.session_state.live_window import (
     is_wide,
     live_window,
-    narrow,
+    narrow_to_window,
     window_checkpoint,
 )
 from palimpsest.store.session_state.state import State
@@ -44,7 +44,7 @@ T = TypeVar("T")
 TICK_SECONDS = 0.04
 """25 updates a second look like continuous text, and 200 deltas a second become 25 lines."""
 
-WIDEN_TRIES = 3
+LOAD_TRIES = 3
 
 RETRY_SECONDS = 1.0
 """Interval at which a failed write is retried while nothing else is written."""
@@ -78,7 +78,7 @@ class Journal:
         *,
         clock: Callable[[], int],
         tick_seconds: float = TICK_SECONDS,
-        secrets: Known = nothing_known,
+        secrets: SecretValues = nothing_known,
     ) -> None:
         self.state = state
         self.lock = threading.RLock()
@@ -89,8 +89,8 @@ class Journal:
         """Describes a write that does not return; subscribers receive no records meanwhile."""
         self.moved: Callable[[], None] = lambda: None
         """Called on the writer thread after another kernel took the session over, and the log goes on in a fork."""
-        self.kept_reads: list[dict[Any, Any]] = []
-        """What readers keep of the state; cleared whenever it changes."""
+        self.cached_reads: list[dict[Any, Any]] = []
+        """Caches of readers of the state; cleared whenever it changes."""
         self._writer = writer
         self._clock = clock
         self._tick_seconds = tick_seconds
@@ -99,7 +99,7 @@ class Journal:
         self._deltas: deque[tuple[str, str, str, str]] = deque()
         self._queue: list[Record] = []
         self._unwritten: list[Record] = []
-        self._untold: list[Record] = []
+        self._unannounced: list[Record] = []
         self._opened_seq = state.seq
         self._written_seq = state.seq
         self._synced_seq = state.seq
@@ -107,14 +107,14 @@ class Journal:
         self._waiters: list[_Waiter] = []
         self._subscribers: list[Subscriber] = []
         self._checkpoints: list[str | None] = []
-        self._since: list[Record] | None = None
-        self._looking = False
-        self._moved: str | None = None
+        self._appended_meanwhile: list[Record] | None = None
+        self._is_check_due = False
+        self._takeover_sentence: str | None = None
         self._refused = ""
-        self._urgent = False
-        self._sleeping = False
-        self._closing = False
-        self._closed = False
+        self._is_urgent = False
+        self._is_sleeping = False
+        self._is_closing = False
+        self._is_closed = False
         self._thread = threading.Thread(
             target=self._run, name=f"palimpsest-journal-{writer.session_id[-6:]}", daemon=True
         )
@@ -125,13 +125,13 @@ class Journal:
         """The id of the session whose log is written; the fork's after another kernel took over."""
         return self._writer.session_id
 
-    def missing(self) -> str:
+    def missing_reason(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
-        return self._writer.missing()
+        return self._writer.missing_reason()
 
     @property
     def problem(self) -> str:
-        """One sentence while what happens is in memory only: a write hangs, or the disk refuses it; else empty."""
+        """One sentence while records are in memory only: a write hangs, or the disk refuses it; else empty."""
         return self.stall.words or self._refused
 
     # Appending
@@ -143,7 +143,7 @@ class Journal:
         ``flush`` to know that they are. Raises StorageFailed when the journal is closed.
         """
         with self._wake:
-            if self._closed or self._closing:
+            if self._is_closed or self._is_closing:
                 raise StorageFailed("This session's journal is closed; open the session again.")
             self._take_deltas()
             for event in events:
@@ -152,15 +152,17 @@ class Journal:
                     self._checkpoints.append(None)
             if sync:
                 self._sync_seq = self.state.seq
-                self._urgent = True
-            if self._sleeping or self._urgent:  # a writer that collects for a tick is left alone
+                self._is_urgent = True
+            if (
+                self._is_sleeping or self._is_urgent
+            ):  # a writer that collects for a tick is left alone
                 self._wake.notify()
             return self.state.seq
 
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
         """Append text to a string field of a part; ``field`` is a dotted path to it."""
         self._deltas.append((message_id, part_id, field, text))
-        if self._sleeping:
+        if self._is_sleeping:
             with self._wake:
                 self._wake.notify()
 
@@ -169,8 +171,8 @@ class Journal:
         record = Record(seq=self.state.seq + 1, ts=self._clock(), event=event)
         self.state.apply(record)
         self._queue.append(record)
-        if self._since is not None:
-            self._since.append(record)
+        if self._appended_meanwhile is not None:
+            self._appended_meanwhile.append(record)
 
     def _take_deltas(self) -> None:
         """Create records of the deltas that arrived, one per part and field."""
@@ -190,37 +192,37 @@ class Journal:
     def read_state(self, read: Callable[[State], T]) -> T:
         """Return the result of ``read`` on the state, which includes everything appended so far."""
         with self._wake:
-            if not self._closed:
+            if not self._is_closed:
                 self._take_deltas()
             return read(self.state)
 
-    def widen(self, load: Callable[[], State]) -> None:
+    def load_whole(self, load: Callable[[], State]) -> None:
         """Replace the live-window state by that of the whole session; not on the engine's thread.
 
-        ``load`` reads it from the store; what is appended meanwhile is included. Raises StorageFailed.
+        ``load`` reads it from the store; records that are appended meanwhile are included. Raises StorageFailed.
         """
         try:
-            for _ in range(WIDEN_TRIES):
-                if self._widened(load):
+            for _ in range(LOAD_TRIES):
+                if self._load_whole_state(load):
                     return
         finally:
-            self._since = None
+            self._appended_meanwhile = None
         raise StorageFailed(
             f"Session {self.session_id!r} could not be read whole, since other kernels keep taking it over."
         )
 
-    def _widened(self, load: Callable[[], State]) -> bool:
+    def _load_whole_state(self, load: Callable[[], State]) -> bool:
         """Load the whole state and use it; False when another kernel took the session over meanwhile."""
         with self._wake:
             self._take_deltas()
-            since = self._since = []
+            since = self._appended_meanwhile = []
             session_id = self.session_id
-        self._written_or_refused()
+        self._flush_or_raise()
         whole = load()
         with self._wake:
-            # A kernel that took over may have written already, and its records would be read as our own.
-            self._looking = True
-        self._written_or_refused()
+            # A kernel that took over may have written already, and its records would be read as this kernel's.
+            self._is_check_due = True
+        self._flush_or_raise()
         with self._wake:
             self._take_deltas()
             if self.session_id != session_id:
@@ -231,7 +233,7 @@ class Journal:
             self._forget_reads()
             return True
 
-    def _written_or_refused(self) -> None:
+    def _flush_or_raise(self) -> None:
         if not self.flush_sync():
             raise StorageFailed(
                 "The session cannot be read whole while the disk refuses to write; make room on it."
@@ -247,7 +249,7 @@ class Journal:
 
         def unsubscribe() -> None:
             with self.lock:
-                self._subscribers = [held for held in self._subscribers if held is not callback]
+                self._subscribers = [known for known in self._subscribers if known is not callback]
 
         return unsubscribe
 
@@ -261,8 +263,8 @@ class Journal:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bool] = loop.create_future()
 
-        def done(kept: bool) -> None:  # noqa: FBT001
-            loop.call_soon_threadsafe(_settle, future, kept)
+        def done(is_written: bool) -> None:  # noqa: FBT001
+            loop.call_soon_threadsafe(_set_result, future, is_written)
 
         self._await(sync, done)
         return await future
@@ -277,8 +279,8 @@ class Journal:
         event = threading.Event()
         answers: list[bool] = []
 
-        def done(kept: bool) -> None:  # noqa: FBT001
-            answers.append(kept)
+        def done(is_written: bool) -> None:  # noqa: FBT001
+            answers.append(is_written)
             event.set()
 
         self._await(sync, done)
@@ -286,12 +288,12 @@ class Journal:
 
     def _await(self, sync: bool, done: Callable[[bool], None]) -> None:  # noqa: FBT001
         with self._wake:
-            if self._closed:
+            if self._is_closed:
                 done(self.failed is None)
                 return
             self._take_deltas()
             self._waiters.append(_Waiter(self.state.seq, sync, done))
-            self._urgent = True
+            self._is_urgent = True
             self._wake.notify()
 
     # Ending
@@ -303,32 +305,32 @@ class Journal:
         """
         with self._wake:
             self._checkpoints.append(first_message_id)
-            self._urgent = True
+            self._is_urgent = True
             self._wake.notify()
 
     async def keep_narrow(self) -> None:
-        """Write a checkpoint where much from before the live window is in memory, which then is in the log alone.
+        """Write a checkpoint where many messages before the live window are in memory, to drop them from it.
 
-        So it is after opening a log without a checkpoint, and after ``widen``.
+        They are there after opening a log without a checkpoint, and after ``load_whole``.
         """
         with self._wake:
-            wide = bool(self.state.holders("compaction")) and is_wide(self.state)
-            if wide:
+            is_wide_state = bool(self.state.holders("compaction")) and is_wide(self.state)
+            if is_wide_state:
                 self.checkpoint()
-        if wide:
+        if is_wide_state:
             await self.flush()
 
     def close(self, timeout: float = 10.0) -> None:
-        """Write what is left, and a checkpoint if anything was appended; then release the session."""
+        """Write all records, and a checkpoint if anything was appended; then release the session."""
         with self._wake:
-            if self._closing:
+            if self._is_closing:
                 return
             self._take_deltas()
-            for end in self._redaction.ends():
-                self._number(end)
+            for delta in self._redaction.unfinished_deltas():
+                self._number(delta)
             if self.state.seq > self._opened_seq:
                 self._checkpoints.append(None)
-            self._closing = True
+            self._is_closing = True
             self._wake.notify()
         self._thread.join(timeout)
 
@@ -337,19 +339,19 @@ class Journal:
     def _run(self) -> None:
         while True:
             with self._wake:
-                self._rest()
-                self._gather()
-                closing, self._urgent = self._closing, False
+                self._sleep_until_work()
+                self._queue_deltas_and_checkpoint()
+                is_closing, self._is_urgent = self._is_closing, False
                 batch, self._queue = self._queue, []
                 waiters, self._waiters = self._waiters, []
                 self._sync_seq = max([self._sync_seq, *(w.seq for w in waiters if w.sync)])
             self._write(batch, sync=self._sync_seq > self._synced_seq)
-            self._answer(waiters)
-            if closing:
+            self._resolve_waiters(waiters)
+            if is_closing:
                 self._end()
                 return
 
-    def _gather(self) -> None:
+    def _queue_deltas_and_checkpoint(self) -> None:
         try:
             self._take_deltas()
             self._queue_checkpoint()
@@ -357,41 +359,46 @@ class Journal:
             # Such as a delta that is no text: a caller's mistake must not end the thread.
             LOG.exception("What was to be journaled is no record.")
 
-    def _rest(self) -> None:
+    def _sleep_until_work(self) -> None:
         """Sleep while nothing is pending, then collect for a tick unless a caller waits."""
-        self._sleeping = True
-        while not self._pending():
-            owes = bool(self._unwritten) or self._sync_seq > self._synced_seq
-            if not self._wake.wait(RETRY_SECONDS if owes else None) and owes:
+        self._is_sleeping = True
+        while not self._has_work():
+            is_write_pending = bool(self._unwritten) or self._sync_seq > self._synced_seq
+            if (
+                not self._wake.wait(RETRY_SECONDS if is_write_pending else None)
+                and is_write_pending
+            ):
                 break
-        self._sleeping = False
-        until = time.monotonic() + self._tick_seconds
-        while not (self._urgent or self._closing):
-            left = until - time.monotonic()
+        self._is_sleeping = False
+        deadline = time.monotonic() + self._tick_seconds
+        while not (self._is_urgent or self._is_closing):
+            left = deadline - time.monotonic()
             if left <= 0:
                 break
             self._wake.wait(left)
 
-    def _pending(self) -> bool:
-        return bool(self._queue or self._deltas or self._waiters or self._urgent or self._closing)
+    def _has_work(self) -> bool:
+        return bool(
+            self._queue or self._deltas or self._waiters or self._is_urgent or self._is_closing
+        )
 
     def _write(self, batch: Sequence[Record], *, sync: bool) -> None:
         self._unwritten.extend(batch)
-        self._untold.extend(batch)
-        looking, self._looking = self._looking, False
-        if not (self._unwritten or self._untold or sync or looking):
+        self._unannounced.extend(batch)
+        is_check_due, self._is_check_due = self._is_check_due, False
+        if not (self._unwritten or self._unannounced or sync or is_check_due):
             return
-        with self.stall.watched():
-            if self._unwritten or sync or looking:
+        with self.stall.watching():
+            if self._unwritten or sync or is_check_due:
                 self._try_to_write(sync=sync)
-            self._tell()
+            self._notify_listeners()
 
     def _try_to_write(self, *, sync: bool) -> None:
         last = self._unwritten[-1].seq if self._unwritten else self._written_seq
         try:
             self._writer.append(self._unwritten, sync=sync)
-        except TakenOver as taken:
-            self._go_on_in(taken)
+        except TakenOver as takeover:
+            self._continue_in_fork(takeover)
         except WriteFailed as refused:
             for record in self._unwritten[: refused.written]:
                 self._written_seq = record.seq
@@ -407,82 +414,82 @@ class Journal:
             self._unwritten.clear()
             self._written_seq = last
             self._synced_seq = last if sync else self._synced_seq
-            self.failed = self._moved
-            self._tell_refused("")
+            self.failed = self._takeover_sentence
+            self._set_refused("")
 
-    def _go_on_in(self, taken: TakenOver) -> None:
+    def _continue_in_fork(self, takeover: TakenOver) -> None:
         with self.lock:
-            self._moved = str(taken)
-            self._writer = taken.writer
-            self.state.move(taken.fork, taken.shift)
+            self._takeover_sentence = str(takeover)
+            self._writer = takeover.writer
+            self.state.move(takeover.fork, takeover.shift)
             self._forget_reads()
-            self._queue = renumbered(self._queue, taken.shift, taken.fork)
-            self._untold = renumbered(self._untold, taken.shift, taken.fork)
+            self._queue = renumber_records(self._queue, takeover.shift, takeover.fork)
+            self._unannounced = renumber_records(self._unannounced, takeover.shift, takeover.fork)
             last = self._unwritten[-1].seq if self._unwritten else self._written_seq
-            self._written_seq = self._synced_seq = last + taken.shift
+            self._written_seq = self._synced_seq = last + takeover.shift
             self._unwritten.clear()
             self.failed = None
-        self._fail(str(taken))
+        self._fail(str(takeover))
         self.moved()
 
-    def _tell_refused(self, sentence: str) -> None:
+    def _set_refused(self, sentence: str) -> None:
         if sentence != self._refused:
             self._refused = sentence
-            self.stall.tell()
+            self.stall.notify()
 
     def _fail(self, sentence: str) -> None:
-        self._tell_refused(sentence if self._unwritten else "")
-        if self.failed in {None, self._moved} and sentence != self.failed:
+        self._set_refused(sentence if self._unwritten else "")
+        if self.failed in {None, self._takeover_sentence} and sentence != self.failed:
             with self.lock:
                 self.failed = sentence
                 self._number(SessionError(error=UnknownError(message=sentence)))
 
-    def _tell(self) -> None:
-        told, self._untold = self._untold, []
-        if not told:
+    def _notify_listeners(self) -> None:
+        records, self._unannounced = self._unannounced, []
+        if not records:
             return
         self.stall.telling = True
         for subscriber in self._subscribers:
             try:
-                subscriber(told)
+                subscriber(records)
             except Exception:
                 LOG.exception("A listener of the journal failed; the others go on.")
         self.stall.telling = False
 
-    def _answer(self, waiters: Sequence[_Waiter]) -> None:
-        kept = not self._unwritten
+    def _resolve_waiters(self, waiters: Sequence[_Waiter]) -> None:
+        is_written = not self._unwritten
         for waiter in waiters:
             with suppress(RuntimeError):  # its event loop was closed, so no caller waits any more
-                waiter.done(kept and (not waiter.sync or waiter.seq <= self._synced_seq))
+                waiter.done(is_written and (not waiter.sync or waiter.seq <= self._synced_seq))
 
     def _queue_checkpoint(self) -> None:
-        """Queue a checkpoint after what is queued, if one was requested."""
+        """Queue a checkpoint after the queued records, if one was requested."""
         if not self._checkpoints or self._unwritten:
             return
-        asked, self._checkpoints = self._checkpoints[-1], []
+        first_message_id, self._checkpoints = self._checkpoints[-1], []
         if self.state.session is None:
             return
-        window = live_window(self.state, asked)
+        window = live_window(self.state, first_message_id)
         try:
             written = window.seq <= self._written_seq
             place = self._writer.locate(window.seq) if written else self._writer.position()
         except StorageFailed:
             return
         self._number(window_checkpoint(self.state, window, place, self._writer.written))
-        narrow(self.state, window)
+        narrow_to_window(self.state, window)
 
     def _forget_reads(self) -> None:
-        for kept in self.kept_reads:
-            kept.clear()
+        for is_written in self.cached_reads:
+            is_written.clear()
 
     def _end(self) -> None:
         with self._wake:
-            self._closed = True
+            self._is_closed = True
             waiters, self._waiters = self._waiters, []
-        self._answer(waiters)
+        self._resolve_waiters(waiters)
         self._writer.close()
 
 
-def _settle(future: asyncio.Future[bool], kept: bool) -> None:  # noqa: FBT001
+def _set_result(future: asyncio.Future[bool], is_written: bool) -> None:  # noqa: FBT001
     if not future.done():
-        future.set_result(kept)
+        future.set_result(is_written)

@@ -19,7 +19,7 @@ from palimpsest.store.blobs.blob_storage import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
 from palimpsest.store.disk import is_full, storage_errors, write_fully
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
-from palimpsest.store.log.kept_index import begun_fork, indexed_messages, keep_index
+from palimpsest.store.log.kept_index import fork_state_from_index, indexed_messages, keep_index
 from palimpsest.store.log.late_records import late_records
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
 from palimpsest.store.log.segment_writer import JsonlWriter, LayoutWatch
@@ -33,11 +33,16 @@ from palimpsest.store.log.segments import (
     locate_record,
     segment_epochs,
     segment_name,
-    unfinished,
+    unfinished_line_offset,
 )
 from palimpsest.store.log.session_index import Index
 from palimpsest.store.log.state_loader import live_state, whole_state
-from palimpsest.store.log.takeover import fork_of, late_fork_session, renumbered, takeover_refusal
+from palimpsest.store.log.takeover import (
+    fork_of,
+    late_fork_session,
+    renumber_records,
+    takeover_refusal,
+)
 from palimpsest.store.log_lines import (
     RecordNumbering,
     UnreadableLine,
@@ -47,10 +52,10 @@ from palimpsest.store.log_lines import (
     seq_of,
     type_of,
 )
-from palimpsest.store.project_folder.layout import REMADE, Layout, remade
+from palimpsest.store.project_folder.layout import REMADE, Layout, remake_folder
 from palimpsest.store.project_folder.lease import (
     HEARTBEAT_SECONDS,
-    PATIENCE,
+    RUNNING_HOLDER_FACTOR,
     WATCH_SECONDS,
     Heartbeat,
     Lease,
@@ -74,7 +79,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 
 LOG = logging.getLogger(__name__)
 
-PUT_BACK_SECONDS = 1.0
+RESTORE_SECONDS = 1.0
 """How long a deletion may take to find a new fork of the session and to restore its folder."""
 
 
@@ -97,9 +102,9 @@ class JsonlStore(BlobFolder):
         self._heartbeat = Heartbeat(heartbeat_seconds)
         self._watch_seconds = watch_seconds
         self._lock = threading.RLock()
-        self._held: dict[JsonlWriter, tuple[LeaseFile, Lease]] = {}
-        self._lister: threading.Thread | None = None
-        self._remade = False
+        self._leases: dict[JsonlWriter, tuple[LeaseFile, Lease]] = {}
+        self._list_thread: threading.Thread | None = None
+        self._is_remade = False
 
     # Writing
 
@@ -113,23 +118,25 @@ class JsonlStore(BlobFolder):
         with storage_errors(self.layout.session(session_id)):
             directory = self.layout.session(session_id)
             if create:
-                self._remade = remade(self.layout) or self._remade
+                self._is_remade = remake_folder(self.layout) or self._is_remade
                 directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
-                return self._begun(session_id, directory, owner, steal=steal)
+                return self._begin_writer(session_id, directory, owner, steal=steal)
             except OSError:
                 if create:
-                    with suppress(OSError):  # what another kernel wrote there stays
+                    with suppress(OSError):  # a folder in which another kernel wrote stays
                         directory.rmdir()
                 raise
 
-    def _begun(self, session_id: str, directory: Path, owner: Owner, *, steal: bool) -> JsonlWriter:
+    def _begin_writer(
+        self, session_id: str, directory: Path, owner: Owner, *, steal: bool
+    ) -> JsonlWriter:
         epoch = max(segment_epochs(directory), default=0) + 1
         lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, process_start_time(owner.pid))
         file = LeaseFile(directory)
-        polite = self._take_lease(file, lease, steal=steal)
-        if not file.lock() and polite:
-            raise _held(session_id, file.read())
+        is_first = self._take_lease(file, lease, steal=steal)
+        if not file.lock() and is_first:
+            raise _held_error(session_id, file.read())
         path: Path | None = None
         try:
             # After the lease: a migrating kernel records the migration first, and then checks leases.
@@ -140,25 +147,25 @@ class JsonlStore(BlobFolder):
                 file.remove(lease)
                 file.unlock()
         if path is None:
-            raise _held(session_id, file.read())
+            raise _held_error(session_id, file.read())
         lost = self._heartbeat.add(file, lease)
         writer = JsonlWriter(
             session_id,
             epoch,
             path,
             self.segments,
-            refuse=lambda writer, cut, records: self._fork_refused(writer, owner, cut, records),
+            refuse=lambda writer, last, records: self._fork_refused(writer, owner, last, records),
             release=self._release,
             lost=lost.is_set,
             allowed=self._layout_watch.check,
         )
         with self._lock:
-            self._held[writer] = file, lease
+            self._leases[writer] = file, lease
         return writer
 
     def take_notice(self) -> str:
-        """Return, once, that the project's folder was gone and was made anew; else empty."""
-        was_remade, self._remade = self._remade, False
+        """Return, once, a notice that the project's folder was gone and was made again; else empty."""
+        was_remade, self._is_remade = self._is_remade, False
         return REMADE.format(root=repr(str(self.layout.root))) if was_remade else ""
 
     def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
@@ -175,47 +182,47 @@ class JsonlStore(BlobFolder):
 
     def _watch(self, file: LeaseFile, held: Lease) -> None:
         """Raise SessionHeld unless the holder is gone, or its lease does not change while we watch."""
-        seconds = self._watch_seconds * (PATIENCE if is_running(held) else 1)
+        seconds = self._watch_seconds * (RUNNING_HOLDER_FACTOR if is_running(held) else 1)
         if not is_dead(held) and file.is_fresh(seconds):
-            raise _held(file.path.parent.name, held)
+            raise _held_error(file.path.parent.name, held)
 
     def _release(self, writer: JsonlWriter) -> None:
         with self._lock:
-            file, lease = self._held.pop(writer, (None, None))
+            file, lease = self._leases.pop(writer, (None, None))
         if file is not None and lease is not None:
             self._heartbeat.remove(file)
             file.remove(lease)
             file.unlock()
 
     def _fork_refused(
-        self, writer: JsonlWriter, owner: Owner, cut: int, records: Sequence[Record]
+        self, writer: JsonlWriter, owner: Owner, last: int, records: Sequence[Record]
     ) -> TakenOver:
-        """Save to a fork what a writer wrote after the cut and the records it still holds."""
-        place, session, late = late_records(self.segments, writer, cut, records)
+        """Save to a fork the records that a writer wrote after the cut, and those it still holds."""
+        place, session, late = late_records(self.segments, writer, last, records)
         if session is None:
-            raise _held(writer.session_id, None)
+            raise _held_error(writer.session_id, None)
         fork = fork_of(session)
-        kept: JsonlWriter | None = None
+        fork_writer: JsonlWriter | None = None
         try:
-            begun = self._begin_fork(fork, place)
-            kept = self.acquire(begun.id, owner)
-            kept.append(renumbered(late, 1, begun), sync=True)
+            fork = self._write_fork(fork, place)
+            fork_writer = self.acquire(fork.id, owner)
+            fork_writer.append(renumber_records(late, 1, fork), sync=True)
         except (OSError, StorageFailed) as refused:
             # Half a fork would be read as a whole one: it is deleted, and everything is retried later.
-            if kept is not None:
-                kept.close()
+            if fork_writer is not None:
+                fork_writer.close()
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
             why = disk_reason(refused) if isinstance(refused, OSError) else str(refused)
             raise StorageFailed(why) from refused
         return TakenOver(
-            takeover_refusal(writer.session_id, begun), fork=begun, writer=kept, shift=1
+            takeover_refusal(writer.session_id, fork), fork=fork, writer=fork_writer, shift=1
         )
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Create a session with the parent's records up to ``seq``, by reference."""
         with storage_errors(self.layout.session(session.id)):
             self._layout_watch.check()
-            return self._begin_fork(session, self._place(parent_id, seq))
+            return self._write_fork(session, self._place(parent_id, seq))
 
     def _place(self, parent_id: str, seq: int | None) -> ForkedFrom:
         pieces = self.segments.pieces(parent_id)
@@ -227,11 +234,11 @@ class JsonlStore(BlobFolder):
         if stop is None:
             stop = pieces[-1], pieces[-1].size()
         last_piece, end = stop
-        until = pieces[: pieces.index(last_piece)]
-        cut = SegmentRange(
+        earlier = pieces[: pieces.index(last_piece)]
+        last = SegmentRange(
             last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
         )
-        for piece in reversed([*until, cut]):
+        for piece in reversed([*earlier, last]):
             for offset, line in lines_backward(piece):
                 number = seq_of(line)
                 if number is not None:
@@ -245,13 +252,13 @@ class JsonlStore(BlobFolder):
                     )
         raise NotFound(f"Session {parent_id!r} has no record to fork from.")
 
-    def _begin_fork(self, session: SessionInfo, place: ForkedFrom) -> SessionInfo:
-        begun = late_fork_session(session, place.session_id, place.seq, place.segment, place.offset)
+    def _write_fork(self, session: SessionInfo, place: ForkedFrom) -> SessionInfo:
+        fork = late_fork_session(session, place.session_id, place.seq, place.segment, place.offset)
         directory = self.layout.session(session.id)
         directory.mkdir(mode=0o700, parents=True)
         owner = this_owner("fork")
-        created = SessionCreated(session=begun)
-        record = Record(seq=place.seq + 1, ts=begun.time.created, event=created)
+        created = SessionCreated(session=fork)
+        record = Record(seq=place.seq + 1, ts=fork.time.created, event=created)
         header = header_line(
             session.id, 1, None, None, {"host": owner.host, "pid": owner.pid, "kernel_id": ""}
         )
@@ -265,21 +272,21 @@ class JsonlStore(BlobFolder):
             raise
         finally:
             os.close(fd)
-        until = time.monotonic() + PUT_BACK_SECONDS
+        earlier = time.monotonic() + RESTORE_SECONDS
         while not self.layout.session(place.session_id).exists():
-            if time.monotonic() > until:
+            if time.monotonic() > earlier:
                 shutil.rmtree(self.layout.session(session.id), ignore_errors=True)
                 raise NotFound(f"Session {place.session_id!r} was deleted a moment ago.")
             time.sleep(POLL_SECONDS)
-        return begun
+        return fork
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden instead.
 
-        On a full disk, which takes no record of it, one that no fork needs goes all the same. Raises SessionHeld
-        while another kernel writes it.
+        On a full disk, which takes no record of it, a session that no fork needs is deleted all the same. Raises
+        SessionHeld while another kernel writes it.
         """
-        self.segments.own(session_id)
+        self.segments.own_ranges(session_id)
         for child in self._index.summaries().values():
             if child.parent_id == session_id and not child.deleted:
                 self.delete(child.id)
@@ -289,8 +296,8 @@ class JsonlStore(BlobFolder):
         with storage_errors(self.layout.session(session_id)):
             try:
                 with self._lock:
-                    held = [writer for writer in self._held if writer.session_id == session_id]
-                    owners = [self._held[writer][1] for writer in held]
+                    held = [writer for writer in self._leases if writer.session_id == session_id]
+                    owners = [self._leases[writer][1] for writer in held]
                 for writer in held:
                     writer.close()
                 kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
@@ -307,11 +314,11 @@ class JsonlStore(BlobFolder):
                 else:
                     writer.close()
             except StorageFailed as refused:
-                if not is_full(refused) or self._needed(session_id):
+                if not is_full(refused) or self._is_needed_by_fork(session_id):
                     raise
                 self._remove_unwritten(session_id, refused)
                 return
-            if not self._needed(session_id):
+            if not self._is_needed_by_fork(session_id):
                 self._remove(session_id)
 
     def _remove_unwritten(self, session_id: str, refused: StorageFailed) -> None:
@@ -335,7 +342,7 @@ class JsonlStore(BlobFolder):
                     return seq
         return 0
 
-    def _needed(self, session_id: str) -> bool:
+    def _is_needed_by_fork(self, session_id: str) -> bool:
         places = (summary.forked_from for summary in self._index.summaries().values())
         return any(
             session_id in {place.session_id, place.segment.rpartition("/")[0]}
@@ -345,18 +352,22 @@ class JsonlStore(BlobFolder):
 
     def _remove(self, session_id: str) -> None:
         directory = self.layout.session(session_id)
-        place = self.segments.forked_from(session_id, self.segments.own(session_id))
+        place = self.segments.forked_from(session_id, self.segments.own_ranges(session_id))
         note_unneeded(self.layout, directory, time.time())
-        grave = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
-        directory.rename(grave)
-        if self._needed(session_id):  # it was forked meanwhile
-            grave.rename(directory)
+        tombstone = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
+        directory.rename(tombstone)
+        if self._is_needed_by_fork(session_id):  # it was forked meanwhile
+            tombstone.rename(directory)
             return
-        shutil.rmtree(grave, ignore_errors=True)
+        shutil.rmtree(tombstone, ignore_errors=True)
         self.segments.forget(session_id)
         if place is not None:
             summary = self._index.summaries().get(place.session_id)
-            if summary is not None and summary.deleted and not self._needed(place.session_id):
+            if (
+                summary is not None
+                and summary.deleted
+                and not self._is_needed_by_fork(place.session_id)
+            ):
                 self._remove(place.session_id)
 
     # Reading
@@ -364,18 +375,18 @@ class JsonlStore(BlobFolder):
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
         pieces = self.segments.pieces(session_id)
-        found = locate_record(pieces, after + 1) if after > 0 else None
-        if after > 0 and found is None:
+        place = locate_record(pieces, after + 1) if after > 0 else None
+        if after > 0 and place is None:
             return iter(())
         start: int | None = None
-        if found is not None:
-            pieces, start = pieces[pieces.index(found[0]) :], found[1]
+        if place is not None:
+            pieces, start = pieces[pieces.index(place[0]) :], place[1]
         return _records(pieces, start, after, only)
 
     def stream(self, session_id: str) -> Iterator[Record]:
         """Yield the records newest first, reading the log lazily."""
         pieces = self.segments.pieces(session_id)
-        return chain.from_iterable(_backward(piece) for piece in reversed(pieces))
+        return chain.from_iterable(_records_backward(piece) for piece in reversed(pieces))
 
     def load(self, session_id: str) -> State:
         """Return the state after all records of the session."""
@@ -383,10 +394,10 @@ class JsonlStore(BlobFolder):
 
     def open_live(self, session_id: str) -> State:
         """Return the state built from the last checkpoint and the records after it."""
-        return live_state(self.segments.pieces(session_id), self._begun_fork)
+        return live_state(self.segments.pieces(session_id), self._fork_from_index)
 
     def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
-        """Return a state with all messages, or those that are asked for; where no index is kept, one is from now on."""
+        """Return a state with all messages, or the requested ones; an index that is missing is stored."""
         pieces, folder = self.segments.pieces(session_id), self.layout.session(session_id)
         with suppress(OSError):
             state = indexed_messages(folder, pieces, before, count)
@@ -398,20 +409,23 @@ class JsonlStore(BlobFolder):
         return state
 
     def keep_index(self, session_id: str, state: State) -> None:
-        """Keep where the messages of a long session are; ``state`` is that of its whole log."""
+        """Store an index of a long session's messages; ``state`` is of the whole log."""
         with suppress(OSError):
             pieces = self.segments.pieces(session_id)
             keep_index(self.layout.session(session_id), pieces, state, read=True)
 
-    def _begun_fork(self, taken: Sequence[SegmentRange]) -> State | None:
-        """Return the state of a fork where it leaves its parent, of which it has these ranges; None without an index."""
+    def _fork_from_index(self, taken: Sequence[SegmentRange]) -> State | None:
+        """Return the state of a fork at its fork point, by the parent's index; None without an index.
+
+        ``taken`` are the ranges of the parent's log that the fork shares.
+        """
         parent_id = taken[-1].session_id
         with suppress(NotFound, OSError):
             parent = self.segments.pieces(parent_id)
-            return begun_fork(self.layout.session(parent_id), parent, taken)
+            return fork_state_from_index(self.layout.session(parent_id), parent, taken)
         return None
 
-    def says(self, session_id: str, *words: bytes) -> bool:
+    def may_contain(self, session_id: str, *words: bytes) -> bool:
         """Return whether any line of a session, its fork's parents included, contains any of these bytes."""
         return any(
             word in line
@@ -422,27 +436,27 @@ class JsonlStore(BlobFolder):
 
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions, newest first."""
-        return _listed(self._index.summaries())
+        return _newest_first(self._index.summaries())
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
-        """Return at least the newest sessions and how many are missing; a thread reads those meanwhile."""
-        found, missing = self._index.recent(count)
+        """Return at least the newest sessions and how many are missing; a thread reads the missing ones meanwhile."""
+        summaries, missing = self._index.recent(count)
         with self._lock:
-            if missing and (self._lister is None or not self._lister.is_alive()):
-                self._lister = threading.Thread(
-                    target=self._list_the_rest, name="palimpsest-list", daemon=True
+            if missing and (self._list_thread is None or not self._list_thread.is_alive()):
+                self._list_thread = threading.Thread(
+                    target=self._list_all, name="palimpsest-list", daemon=True
                 )
-                self._lister.start()
-        return _listed(found), missing
+                self._list_thread.start()
+        return _newest_first(summaries), missing
 
-    def _list_the_rest(self) -> None:
+    def _list_all(self) -> None:
         try:
             self._index.summaries()
         except Exception:
             LOG.exception("The list of sessions could not be made.")
 
     def problems(self, session_id: str) -> Sequence[Problem]:
-        """Read every record of a session and return what is unreadable in its log."""
+        """Read every record of a session and return the problems of its log."""
         found = []
         pieces = self.segments.pieces(session_id)
         numbers = RecordNumbering()
@@ -453,25 +467,25 @@ class JsonlStore(BlobFolder):
                 found.append(Problem(f"{where}, byte 0", "The first line is no header."))
             whole = full_requests(piece)
             for offset, line in lines_forward(piece):
-                what = _what_is_wrong(line, whole, numbers)
-                if what is not None:
-                    found.append(Problem(f"{where}, byte {offset}", what))
-            torn = unfinished(piece)
-            if torn is not None and not self._is_written(piece):
+                problem = _line_problem(line, whole, numbers)
+                if problem is not None:
+                    found.append(Problem(f"{where}, byte {offset}", problem))
+            torn = unfinished_line_offset(piece)
+            if torn is not None and not self._has_writer(piece):
                 found.append(Problem(f"{where}, byte {torn}", "The last line was never finished."))
         return found
 
-    def _is_written(self, piece: SegmentRange) -> bool:
+    def _has_writer(self, piece: SegmentRange) -> bool:
         return piece.end is None and LeaseFile(piece.path.parent).read() is not None
 
 
-def _listed(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
+def _newest_first(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
     """Return the sessions that are not deleted, newest first."""
-    found = [summary for summary in summaries.values() if not summary.deleted]
-    return sorted(found, key=lambda summary: summary.updated, reverse=True)
+    existing = [summary for summary in summaries.values() if not summary.deleted]
+    return sorted(existing, key=lambda summary: summary.updated, reverse=True)
 
 
-def _held(session_id: str, lease: Lease | None) -> SessionHeld:
+def _held_error(session_id: str, lease: Lease | None) -> SessionHeld:
     by = "" if lease is None else f" (process {lease.pid} on {lease.host.partition(':')[0]})"
     return SessionHeld(
         f"Another kernel{by} writes session {session_id!r}. Here it can be read, followed and forked;"
@@ -479,7 +493,7 @@ def _held(session_id: str, lease: Lease | None) -> SessionHeld:
     )
 
 
-def _what_is_wrong(line: bytes, whole: FullRequests, numbers: RecordNumbering) -> str | None:
+def _line_problem(line: bytes, whole: FullRequests, numbers: RecordNumbering) -> str | None:
     """Return one sentence about why a line is not read, or None."""
     try:
         record = record_of(line, whole.fill)
@@ -495,7 +509,7 @@ def _what_is_wrong(line: bytes, whole: FullRequests, numbers: RecordNumbering) -
     return None
 
 
-def _backward(piece: SegmentRange) -> Iterator[Record]:
+def _records_backward(piece: SegmentRange) -> Iterator[Record]:
     whole = full_requests(piece)
     for _, line in lines_backward(piece):
         record = readable_record(line, whole.fill)
@@ -507,11 +521,11 @@ def _records(
     pieces: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
 ) -> Iterator[Record]:
     numbers = RecordNumbering(after)
-    wanted = frozenset(only)
+    types = frozenset(only)
     for piece in pieces:
         whole = full_requests(piece)
         for _, line in lines_forward(piece, start):
-            if wanted and type_of(line) not in wanted:
+            if types and type_of(line) not in types:
                 numbers.is_new(seq_of(line) or 0)
                 continue
             record = readable_record(line, whole.fill)

@@ -1,8 +1,8 @@
-"""Keep where the lines of all messages of a long session are, in a file beside its log.
+"""Store an index of the lines of all messages of a long session, in a file beside its log.
 
 A page of older messages, and a fork at a message, then read only their own lines. The file is derived, as the session
-list is: it counts only while the log begins with the bytes that it was made of, and where it does not, or is not
-there, everything is read.
+list is: it is valid only while the log begins with the bytes that it was made from; without a valid index, everything
+is read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,12 +24,12 @@ from palimpsest.store.session_state.state import State
 from palimpsest.transcript.values import Value
 
 INDEX_FILE = "messages.json"
-LARGEST_BYTES = 64 << 20
-"""About a million messages; a larger file was not written by us."""
-NEW_BYTES = 1 << 20
-"""So much of a log may follow what is indexed: placing its lines takes 10 ms. Beyond, the file is written anew."""
-BLOCK = 256 << 10
-"""Bytes that are read at once for the checksum, into the same memory: fresh memory costs more than the reading."""
+MAX_BYTES = 64 << 20
+"""About a million messages; a larger file was not written by this module."""
+MAX_UNINDEXED_BYTES = 1 << 20
+"""Bytes of a log that may follow the indexed ones: placing their lines takes 10 ms. Beyond, the index is rewritten."""
+BLOCK_BYTES = 256 << 10
+"""Bytes that are read at once for the checksum, into the same memory: new memory costs more than the read."""
 
 
 class KeptIndex(Value):
@@ -41,127 +41,133 @@ class KeptIndex(Value):
     last: tuple[int, ...]
     """The numbers of the last two records that are indexed."""
     others: tuple[int, ...] = ()
-    """Where lines that are about no message begin in the log."""
+    """Offsets in the log of the lines that concern no message."""
 
 
 def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, read: bool) -> None:
     """Write the index of a session's log, where it is long; raises OSError.
 
-    With ``read`` all messages are read, to note those in which something has not ended: forks need that.
+    With ``read`` all messages are read, to mark those with unfinished work, which forks need to know.
     """
     log = _Log(pieces)
     if len(state.slots()) < INDEXED_MESSAGES or not log.is_finished:
         return
     content = log.read(0, log.size)
-    messages = {one.id: one for one in state.messages()} if read else {}
+    messages = {message.id: message for message in state.messages()} if read else {}
     index = (
         message_index(content, 0, messages, is_settled, least=1)
         if read
         else line_index(content, least=1)
     )
-    # What follows may have ended something in the messages, which a fork may be without.
-    if index is None or len(content) - index.size > (0 if read else NEW_BYTES):
+    # Later lines may have ended work in the messages, and a fork may not have these lines.
+    if index is None or len(content) - index.size > (0 if read else MAX_UNINDEXED_BYTES):
         return
     before, whole = index.part(slice(None))
     whole = whole.model_copy(update={"crc": crc32(content[before : index.size])})
     lines = content[: index.size].split(b"\n")[:-1]
     starts = accumulate((len(line) + 1 for line in lines), initial=0)
     heads = zip(starts, map(head_of, lines), strict=False)
-    kept = KeptIndex(
+    stored = KeptIndex(
         before=before,
         index=whole,
-        last=_last(content[: index.size]),
-        others=tuple(at for at, head in heads if head is None or head.lastindex == OTHER),
+        last=_last_numbers(content[: index.size]),
+        others=tuple(offset for offset, head in heads if head is None or head.lastindex == OTHER),
     )
-    write_atomically(folder / INDEX_FILE, kept.model_dump_json(exclude_none=True).encode())
+    write_atomically(folder / INDEX_FILE, stored.model_dump_json(exclude_none=True).encode())
 
 
 def indexed_messages(
     folder: Path, pieces: Sequence[SegmentRange], before: str = "", count: int = 0
 ) -> State | None:
-    """Return a state with the messages of a session, none of them read, and with nothing else; None without an index.
+    """Return a state with the messages of a session, not parsed yet, and nothing else; None without a valid index.
 
-    With ``before`` it may have that message only, and so many before it. Raises OSError.
+    With ``before`` it may have only that message and ``count`` before it. Raises OSError.
     """
-    log, kept = _Log(pieces), _kept(folder)
-    if kept is None or not log.holds(kept) or log.size - kept.before - kept.index.size > NEW_BYTES:
-        return None
-    rest = log.read(kept.before + kept.index.size, log.size)
+    log, stored = _Log(pieces), _read_kept_index(folder)
     if (
-        before in kept.index.ids and b"message.removed" not in rest
+        stored is None
+        or not log.matches(stored)
+        or log.size - stored.before - stored.index.size > MAX_UNINDEXED_BYTES
+    ):
+        return None
+    rest = log.read(stored.before + stored.index.size, log.size)
+    if (
+        before in stored.index.ids and b"message.removed" not in rest
     ):  # one may come again, at the end
-        at = kept.index.ids.index(before)
-        some = slice(max(0, at - 2 * count), at + 1)
-        state = _opened(kept, log, some, rest)
-        if some.start == 0 or len(state.page(count, before) or ()) == count:
+        offset = stored.index.ids.index(before)
+        wanted = slice(max(0, offset - 2 * count), offset + 1)
+        state = _state_of_index(stored, log, wanted, rest)
+        if wanted.start == 0 or len(state.page(count, before) or ()) == count:
             return state
-    return _opened(kept, log, slice(None), rest)
+    return _state_of_index(stored, log, slice(None), rest)
 
 
-def begun_fork(
+def fork_state_from_index(
     folder: Path, parent: Sequence[SegmentRange], taken: Sequence[SegmentRange]
 ) -> State | None:
-    """Return the state of a fork where it leaves its parent, by the parent's index; None where that does not help.
+    """Return the state of a fork at its fork point, by the parent's index; None where the index cannot be used.
 
-    ``folder`` is the parent's, ``parent`` are its ranges, and ``taken`` those that the fork has of them. Raises OSError.
+    ``folder`` is the parent's, ``parent`` are its ranges, and ``taken`` those that the fork shares. Raises OSError.
     """
-    log, kept = _Log(taken), _kept(folder)
-    if kept is None or not kept.index.holders or log.size < kept.before:
+    log, stored = _Log(taken), _read_kept_index(folder)
+    if stored is None or not stored.index.holders or log.size < stored.before:
         return None
-    # What a fork took before another kernel cut the parent's log is not all the parent's.
-    same = [(one.path, one.start) for one in taken] == [(one.path, one.start) for one in parent[:1]]
-    if not same or log.size > parent[0].size() - parent[0].start:
+    # If another kernel cut the parent's log after the fork, the fork has records that the parent lacks.
+    is_whole_parent = [(segment.path, segment.start) for segment in taken] == [
+        (segment.path, segment.start) for segment in parent[:1]
+    ]
+    if not is_whole_parent or log.size > parent[0].size() - parent[0].start:
         return None
-    if not log.is_finished or not _Log(parent).holds(kept):
+    if not log.is_finished or not _Log(parent).matches(stored):
         return None
-    start, index = kept.index.part(slice(None), log.size - kept.before)
+    start, index = stored.index.part(slice(None), log.size - stored.before)
     if start or not index.ids:
         return None
     content = log.read(0, log.size)
-    state, end = State(), kept.before + index.size
-    _open_with(state, index, content[kept.before : end])
-    for at in takewhile(lambda at: at < end, kept.others):
-        state.apply_line(content[at : content.find(b"\n", at)])
-    _continue(state, _last(content[:end]), content[end:])
+    state, end = State(), stored.before + index.size
+    _open_messages(state, index, content[stored.before : end])
+    for offset in takewhile(lambda offset: offset < end, stored.others):
+        state.apply_line(content[offset : content.find(b"\n", offset)])
+    _apply_rest(state, _last_numbers(content[:end]), content[end:])
     return state
 
 
-def _kept(folder: Path) -> KeptIndex | None:
+def _read_kept_index(folder: Path) -> KeptIndex | None:
     try:
-        return KeptIndex.model_validate_json(read_small(folder / INDEX_FILE, LARGEST_BYTES))
+        return KeptIndex.model_validate_json(read_small(folder / INDEX_FILE, MAX_BYTES))
     except (OSError, ValueError):
         return None
 
 
-def _opened(kept: KeptIndex, log: "_Log", some: slice, rest: bytes) -> State:
-    """Return a state with some messages of the index, and with what the log says after it."""
-    state, (start, index) = State(), kept.index.part(some)
-    start += kept.before
-    _open_with(state, index, log.read(start, start + index.size))
-    _continue(state, kept.last, rest)
+def _state_of_index(stored: KeptIndex, log: "_Log", wanted: slice, rest: bytes) -> State:
+    """Return a state with some messages of the index, and with the lines of the log after it applied."""
+    state, (start, index) = State(), stored.index.part(wanted)
+    start += stored.before
+    _open_messages(state, index, log.read(start, start + index.size))
+    _apply_rest(state, stored.last, rest)
     return state
 
 
-def _open_with(state: State, index: MessageIndex, content: bytes) -> None:
-    """Begin a state with the messages of a part of an index, all of whose bytes were checked."""
+def _open_messages(state: State, index: MessageIndex, content: bytes) -> None:
+    """Begin a state with the messages of a part of an index, whose bytes were checked."""
     if not state.open_with(index.model_copy(update={"crc": crc32(content)}), content, 0):
         raise OSError("The log was shortened while it was read.")
 
 
-def _continue(state: State, last: Sequence[int], content: bytes) -> None:
+def _apply_rest(state: State, last: Sequence[int], content: bytes) -> None:
     """Apply lines after those with the last two numbers, as if these had been applied."""
     for number in last:
         state.is_new(number)
     state.apply_lines(content.split(b"\n"))
 
 
-def _last(content: bytes) -> tuple[int, ...]:
+def _last_numbers(content: bytes) -> tuple[int, ...]:
     """Return the numbers of the last two records of finished lines."""
     return tuple(seq_of(line) or 0 for line in content.rsplit(b"\n", 3)[-3:-1])
 
 
 class _Log:
-    """The lines of a session's log, as one row of bytes."""
+    """The bytes of a session's log, over all its segments."""
 
     def __init__(self, pieces: Sequence[SegmentRange]) -> None:
         self._pieces = [(piece, max(0, piece.size() - piece.start)) for piece in pieces]
@@ -170,20 +176,20 @@ class _Log:
     @property
     def is_finished(self) -> bool:
         """Whether the last line of each piece was finished."""
-        ends, at = [], 0
+        ends, offset = [], 0
         for _, size in self._pieces:
-            at += size
-            ends.append(self.read(at - 1, at) if size else b"\n")
+            offset += size
+            ends.append(self.read(offset - 1, offset) if size else b"\n")
         return all(end == b"\n" for end in ends)
 
-    def holds(self, kept: KeptIndex) -> bool:
-        """Return whether an index was made of these bytes, and is whole."""
-        index = kept.index
-        end = kept.before + index.size
-        if not 0 <= kept.before < end <= self.size or not self.is_finished:
+    def matches(self, stored: KeptIndex) -> bool:
+        """Return whether an index was made from these bytes, and is undamaged."""
+        index = stored.index
+        end = stored.before + index.size
+        if not 0 <= stored.before < end <= self.size or not self.is_finished:
             return False
-        crc, memory = 0, memoryview(bytearray(BLOCK))
-        for piece, start, stop in self._ranges(kept.before, end):
+        crc, memory = 0, memoryview(bytearray(BLOCK_BYTES))
+        for piece, start, stop in self._ranges(stored.before, end):
             with open_regular(piece.path) as file:
                 file.seek(start)
                 while start < stop and (read := file.readinto(memory[: stop - start])):
@@ -192,18 +198,18 @@ class _Log:
 
     def read(self, start: int, end: int) -> bytes:
         """Return bytes; fewer where a file was shortened meanwhile."""
-        found = []
+        pieces_read = []
         for piece, first, stop in self._ranges(start, end):
             with open_regular(piece.path) as file:
                 file.seek(first)
-                found.append(file.read(stop - first))
-        return b"".join(found)
+                pieces_read.append(file.read(stop - first))
+        return b"".join(pieces_read)
 
     def _ranges(self, start: int, end: int) -> Iterator[tuple[SegmentRange, int, int]]:
         """Yield the pieces that hold bytes, and where these begin and end in their files."""
-        at = 0
+        offset = 0
         for piece, size in self._pieces:
-            first, stop = max(start, at), min(end, at + size)
+            first, stop = max(start, offset), min(end, offset + size)
             if first < stop:
-                yield piece, piece.start + first - at, piece.start + stop - at
-            at += size
+                yield piece, piece.start + first - offset, piece.start + stop - offset
+            offset += size

@@ -1,8 +1,8 @@
 """Collect the records that a writer wrote after another kernel took its session over, for a fork.
 
-The segments that this writer continues count, which are not those read as the session if its segment
+The segments that this writer continues count, which differ from those read as the session if its segment
 was skipped. The cut may be in the middle of a line, since the new writer may see the file while a long
-line is written; that record is included, since it is not kept anywhere else.
+line is written; that record is included, since no other file holds it.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from palimpsest.store.log.segment_writer import JsonlWriter
-from palimpsest.store.log.segments import Segments, full_requests, lines_forward, unfinished
+from palimpsest.store.log.segments import (
+    Segments,
+    full_requests,
+    lines_forward,
+    unfinished_line_offset,
+)
 from palimpsest.store.log_lines import UnreadableLine, record_of
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.session_record.events import Record
@@ -26,26 +31,26 @@ def late_records(
     """
     place = ForkedFrom(session_id=writer.session_id, seq=0, segment=writer.path.name, offset=cut)
     state = State()
-    for piece in segments.until(place):
+    for piece in segments.parent_ranges(place):
         for _, line in lines_forward(piece):
             state.apply_line(line)
-    late = [record for record in _after(writer, cut) if record.seq > state.seq]
-    newest = late[-1].seq if late else state.seq
-    late += [record for record in records if record.seq > newest]
-    session = state.session or fold(late).session
-    return place.model_copy(update={"seq": state.seq}), session, late
+    missed = [record for record in _records_after(writer, cut) if record.seq > state.seq]
+    newest = missed[-1].seq if missed else state.seq
+    missed += [record for record in records if record.seq > newest]
+    session = state.session or fold(missed).session
+    return place.model_copy(update={"seq": state.seq}), session, missed
 
 
-def _after(writer: JsonlWriter, cut: int) -> list[Record]:
+def _records_after(writer: JsonlWriter, cut: int) -> list[Record]:
     """Return the records of a writer's segment that extend beyond the cut."""
     piece = writer.piece()
     whole = full_requests(piece)
     end = max(cut, piece.start)
-    torn = unfinished(replace(piece, end=end))
-    found: list[Record] = []
+    torn = unfinished_line_offset(replace(piece, end=end))
+    records: list[Record] = []
     for _, line in lines_forward(piece, start=end if torn is None else torn):
         with suppress(UnreadableLine):
             record = record_of(line, whole.fill)
             if record is not None:
-                found.append(record)
-    return found
+                records.append(record)
+    return records

@@ -15,7 +15,12 @@ from palimpsest.store.interface import (
     SessionSummary,
     TakenOver,
 )
-from palimpsest.store.log.takeover import fork_of, late_fork_session, renumbered, takeover_refusal
+from palimpsest.store.log.takeover import (
+    fork_of,
+    late_fork_session,
+    renumber_records,
+    takeover_refusal,
+)
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.session_record.events import Record, SessionCreated, SessionDeleted
@@ -53,8 +58,8 @@ class MemoryWriter:
                 return
             raise self._store.fork_refused(self.session_id, self._log, records)
 
-    def missing(self) -> str:
-        """Return nothing: memory is not removed."""
+    def missing_reason(self) -> str:
+        """Return an empty text: memory is never removed."""
         return ""
 
     def position(self) -> tuple[str, int]:
@@ -93,8 +98,8 @@ class MemoryStore:
             if create and session_id not in self._logs:
                 self._logs[session_id] = MemoryLog()
             log = self._log(session_id)
-            held = log.owner is not None and log.owner.kernel_id != owner.kernel_id
-            if held and not steal:
+            is_held = log.owner is not None and log.owner.kernel_id != owner.kernel_id
+            if is_held and not steal:
                 raise SessionHeld(
                     f"Another kernel writes session {session_id!r}. It can be read and forked."
                 )
@@ -106,7 +111,11 @@ class MemoryStore:
         with self.lock:
             records = self._records(session_id)
         return iter(
-            [one for one in records if one.seq > after and (not only or one.event.type in only)]
+            [
+                record
+                for record in records
+                if record.seq > after and (not only or record.event.type in only)
+            ]
         )
 
     def stream(self, session_id: str) -> Iterator[Record]:
@@ -127,17 +136,17 @@ class MemoryStore:
         return self.load(session_id)
 
     def keep_index(self, session_id: str, state: State) -> None:
-        """Keep nothing: what is in memory needs no index."""
+        """Do nothing: messages in memory need no index."""
 
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions, newest first."""
         with self.lock:
-            found = [
+            summaries = [
                 _summary(session_id, self.load(session_id))
                 for session_id, log in self._logs.items()
                 if not log.hidden
             ]
-        listed = [summary for summary in found if summary is not None and not summary.deleted]
+        listed = [summary for summary in summaries if summary is not None and not summary.deleted]
         return sorted(listed, key=lambda summary: summary.updated, reverse=True)
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:  # noqa: ARG002
@@ -148,14 +157,14 @@ class MemoryStore:
         """Create a session with the parent's records up to ``seq``."""
         with self.lock:
             records = self._records(parent_id)
-            kept = [record for record in records if seq is None or record.seq <= seq]
-            last = kept[-1].seq if kept else 0
-            begun = late_fork_session(session, parent_id, last, SEGMENT, len(kept))
-            log = MemoryLog(parent=begun.forked_from)
-            created = SessionCreated(session=begun)
-            log.records.append(Record(seq=last + 1, ts=begun.time.created, event=created))
+            shared = [record for record in records if seq is None or record.seq <= seq]
+            last = shared[-1].seq if shared else 0
+            fork_info = late_fork_session(session, parent_id, last, SEGMENT, len(shared))
+            log = MemoryLog(parent=fork_info.forked_from)
+            created = SessionCreated(session=fork_info)
+            log.records.append(Record(seq=last + 1, ts=fork_info.time.created, event=created))
             self._logs[session.id] = log
-            return begun
+            return fork_info
 
     def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
         """Save records that came after a takeover to a fork; returns the error that reports it."""
@@ -163,13 +172,13 @@ class MemoryStore:
         state = fold(record for record in self._records(session_id) if record.seq < first)
         if state.session is None:
             raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
-        begun = self.fork(session_id, fork_of(state.session), seq=state.seq)
-        owner = log.owner or Owner(host="", pid=0, kernel_id=begun.id)
-        writer = self.acquire(begun.id, owner)
+        fork_info = self.fork(session_id, fork_of(state.session), seq=state.seq)
+        owner = log.owner or Owner(host="", pid=0, kernel_id=fork_info.id)
+        writer = self.acquire(fork_info.id, owner)
         shift = state.seq + 2 - first
-        writer.append(renumbered(records, shift, begun))
+        writer.append(renumber_records(records, shift, fork_info))
         return TakenOver(
-            takeover_refusal(session_id, begun), fork=begun, writer=writer, shift=shift
+            takeover_refusal(session_id, fork_info), fork=fork_info, writer=writer, shift=shift
         )
 
     def delete(self, session_id: str) -> None:
@@ -179,7 +188,7 @@ class MemoryStore:
             children = [child.id for child in self.list() if child.parent_id == session_id]
             for child_id in children:
                 self.delete(child_id)
-            if self._needed(session_id):
+            if self._is_needed_by_fork(session_id):
                 last = log.records[-1] if log.records else None
                 seq, ts = (1, 0) if last is None else (last.seq + 1, last.ts)
                 if last is None or not isinstance(last.event, SessionDeleted):
@@ -195,7 +204,12 @@ class MemoryStore:
         parent_id = None if log.parent is None else log.parent.session_id
         parent = None if parent_id is None else self._logs.get(parent_id)
         hidden = parent is not None and parent.hidden
-        if parent_id is not None and parent is not None and hidden and not self._needed(parent_id):
+        if (
+            parent_id is not None
+            and parent is not None
+            and hidden
+            and not self._is_needed_by_fork(parent_id)
+        ):
             self._remove(parent_id, parent)
 
     def problems(self, session_id: str) -> Sequence[Problem]:
@@ -222,7 +236,7 @@ class MemoryStore:
         except KeyError:
             raise NotFound(f"There is no session {session_id!r} in this store.") from None
 
-    def _needed(self, session_id: str) -> bool:
+    def _is_needed_by_fork(self, session_id: str) -> bool:
         parents = (log.parent for log in self._logs.values())
         return any(parent is not None and parent.session_id == session_id for parent in parents)
 

@@ -1,11 +1,11 @@
 """Create a segment such that every segment with records stays linked to the ones before it.
 
-A segment exists as soon as its file is created, but its header, which names the segment before it and
-where it cuts that one, is written a moment later. In between, records could be lost in two ways: a third
-kernel skips a segment without a header while its writer continues, or two writers cut the same segment
-at two places. So the earlier segments are settled before our header is written: their writers are given
-time, and we write the header for one that was killed or stopped before it did. The first line of a file
-counts, whichever process wrote it, so all readers agree.
+A segment exists as soon as its file is created, but its header, which names the previous segment and
+the place where it cuts that segment, is written a moment later. In between, records could be lost in two ways: a
+third kernel skips a segment without a header while its writer continues, or two writers cut the same segment
+at two places. So the earlier segments are settled before the new header is written: their writers are given
+time, and a missing header is written for a writer that was killed or stopped. The first line of a file counts,
+whichever process wrote it, so all readers agree.
 """
 
 import os
@@ -34,7 +34,7 @@ def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner)
     except FileExistsError:
         return None
     try:
-        # After our segment exists: the writer of an earlier one looks for it after each write.
+        # After the new segment exists: the writer of an earlier one looks for it after each write.
         settle_segments(segments, directory, below=epoch)
         write_fully(fd, _header(segments, directory, epoch, owner))
     finally:
@@ -48,35 +48,35 @@ def settle_segments(segments: Segments, directory: Path, *, below: int | None = 
     Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it,
     is skipped: its writer gave up.
     """
-    until = time.monotonic() + HEADER_WAIT_SECONDS
-    while silent := _silent(segments, directory, below):
-        if time.monotonic() > until:
-            for epoch in silent:
-                _help(segments, directory, epoch)
+    deadline = time.monotonic() + HEADER_WAIT_SECONDS
+    while missing := _epochs_without_header(segments, directory, below):
+        if time.monotonic() > deadline:
+            for epoch in missing:
+                _write_missing_header(segments, directory, epoch)
             return
         time.sleep(POLL_SECONDS)
 
 
-def _silent(segments: Segments, directory: Path, below: int | None) -> list[int]:
+def _epochs_without_header(segments: Segments, directory: Path, below: int | None) -> list[int]:
     """Return the epochs without a header above the newest that has one, lowest first."""
-    found: list[int] = []
+    epochs: list[int] = []
     for epoch in segment_epochs(directory):
         path = directory / segment_name(epoch)
         if (below is None or epoch < below) and is_regular(path):
             if segments.header(path) is not None:
                 break
-            found.append(epoch)
-    return found[::-1]
+            epochs.append(epoch)
+    return epochs[::-1]
 
 
-def _help(segments: Segments, directory: Path, epoch: int) -> None:
+def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> None:
     """Write a segment's header for its writer, unless the file has content by now."""
     with suppress(OSError):
         fd = os.open(directory / segment_name(epoch), os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         try:
-            found = os.fstat(fd)
+            file_stat = os.fstat(fd)
             if (
-                found.st_size == 0 and found.st_nlink == 1
+                file_stat.st_size == 0 and file_stat.st_nlink == 1
             ):  # otherwise it is a hard link to another file
                 write_fully(fd, _header(segments, directory, epoch, None))
         finally:
@@ -84,7 +84,7 @@ def _help(segments: Segments, directory: Path, epoch: int) -> None:
 
 
 def _header(segments: Segments, directory: Path, epoch: int, owner: Owner | None) -> bytes:
-    before = segments.own(directory.name, below=epoch)
+    before = segments.own_ranges(directory.name, below=epoch)
     previous, cut = (before[-1].segment, before[-1].size()) if before else (None, None)
     writer = {"host": "", "pid": 0, "kernel_id": ""}
     if owner is not None:

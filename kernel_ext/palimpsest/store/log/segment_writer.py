@@ -2,11 +2,11 @@
 
 Each record is one line and one ``os.write`` on a file opened for appending, so a killed process
 leaves at most one unfinished line. A higher segment in the directory means that the session has a
-new writer: its header says up to which byte our segment counts. What we wrote after that byte,
-and the records we still hold, are saved to a fork.
+new writer: its header names the byte up to which this writer's segment counts. Records after that byte,
+and records not written yet, are saved to a fork.
 
-A person may remove, rename or replace the project's folder meanwhile. An open file goes on under another name, so that
-nothing is lost of a folder that was renamed; ``missing`` says that the log is not where it was opened.
+The user may remove, rename or replace the project's folder meanwhile. An open file can still be written after its
+folder was renamed, so nothing is lost then; ``missing_reason`` reports that the log is not where it was opened.
 """
 
 import json
@@ -33,13 +33,13 @@ from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
 from palimpsest.transcript.strings.disk_words import disk_reason
 
-GONE = "{why}. What happens now is kept in this kernel's memory, and is written once the folder is put back."
+NOT_WRITTEN = "{why}. What happens now is kept in this kernel's memory, and is written once the folder is put back."
 
 Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
 
 @dataclass(frozen=True, slots=True)
-class _Base:
+class _BaseRequest:
     """A request record that was written in full, and how many later ones refer to it."""
 
     seq: int
@@ -55,24 +55,24 @@ class LayoutWatch:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._seen: tuple[int, int, int] | None = None
+        self._checked_stamp: tuple[int, int, int] | None = None
 
     def check(self) -> None:
         """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
         stamp = self._stamp()
-        if stamp is None or stamp == self._seen:
+        if stamp is None or stamp == self._checked_stamp:
             return
         refuse_newer(self._layout.root, self._layout.version)
         if problem := being_migrated(self._layout.root):
             raise StorageFailed(f"{problem}.")
-        self._seen = stamp
+        self._checked_stamp = stamp
 
     def _stamp(self) -> tuple[int, int, int] | None:
         try:
-            found = (self._layout.root / LAYOUT_FILE).lstat()
+            file_stat = (self._layout.root / LAYOUT_FILE).lstat()
         except OSError:  # a missing folder, or a file that the next opening creates again
             return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
 
 
 class JsonlWriter:
@@ -95,45 +95,45 @@ class JsonlWriter:
         self.path = path
         self.closed = False
         self._segments = segments
-        self._next = path.parent / segment_name(epoch + 1)
+        self._next_segment = path.parent / segment_name(epoch + 1)
         self._refuse = refuse
         self._release = release
-        self._lost = lost
-        self._allowed = allowed
+        self._is_lease_lost = lost
+        self._check_layout = allowed
         """Raises UserError if the folder has another layout by now."""
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         self._size = os.fstat(self._fd).st_size
-        self._torn = False
-        self._folder_synced = False
-        self._base: _Base | None = None
-        """The full request to which later ones of this segment may refer."""
+        self._is_torn = False
+        self._is_folder_synced = False
+        self._base: _BaseRequest | None = None
+        """The full request to which later requests of this segment may refer."""
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
         """Append records in order; with ``sync`` they are on the disk when it returns."""
         if self.closed:
             raise StorageFailed(f"The log of session {self.session_id!r} was closed.")
-        self._allowed()
-        if self._next.exists() or self._lost():
+        self._check_layout()
+        if self._next_segment.exists() or self._is_lease_lost():
             raise self._stop(records)
         self._check_place()
         for index, line in enumerate([record.encoded() for record in records]):
             base = self._base
             if isinstance(records[index].event, Checkpoint | StepRequested):
-                line, base = self._short(records[index], line)
-            # A space before the newline: a torn line can never look like one in our own format.
-            content = (b" \n" if self._torn else b"") + line
+                line, base = self._shortened_line(records[index], line)
+            # A space before the newline: a torn line can never look like a complete line of this format.
+            content = (b" \n" if self._is_torn else b"") + line
             try:
                 write_fully(self._fd, content)
             except OSError as error:
-                raise self._refused(error, index) from error
-            self._torn, self._base = False, base
+                raise self._write_failed(error, index) from error
+            self._is_torn, self._base = False, base
             self._size += len(content)
         if sync:
             self._sync(written=len(records))
-        if self._next.exists() and self._cut() < os.fstat(self._fd).st_size:
+        if self._next_segment.exists() and self._cut() < os.fstat(self._fd).st_size:
             raise self._stop(())
 
-    def missing(self) -> str:
+    def missing_reason(self) -> str:
         """Return why the log is no longer found where it was opened, as a clause; empty where it is."""
         try:
             return "" if self.closed else missing_reason(self.path, self._fd, self._size)
@@ -147,19 +147,19 @@ class JsonlWriter:
     def locate(self, seq: int) -> tuple[str, int]:
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
         try:
-            found = locate_record(self._segments.pieces(self.session_id), seq)
+            place = locate_record(self._segments.pieces(self.session_id), seq)
         except OSError as error:
             raise StorageFailed(self._sentence(error)) from error
-        if found is None:
+        if place is None:
             return self.position()
-        piece, offset = found
-        foreign = piece.session_id != self.session_id
-        return (f"{piece.session_id}/{piece.segment}" if foreign else piece.segment), offset
+        piece, offset = place
+        is_foreign = piece.session_id != self.session_id
+        return (f"{piece.session_id}/{piece.segment}" if is_foreign else piece.segment), offset
 
     def written(self, segment: str, offset: int) -> bytes:
-        """Return the session's bytes of one of its own segments from an offset on; nothing for any other."""
+        """Return the bytes of one of the session's own segments from an offset on; empty for any other segment."""
         try:
-            own = {one.segment: one for one in self._segments.own(self.session_id)}
+            own = {piece.segment: piece for piece in self._segments.own_ranges(self.session_id)}
             if segment not in own:
                 return b""
             with open_regular(own[segment].path) as file:
@@ -184,7 +184,7 @@ class JsonlWriter:
         start = 0 if header is None else header.length
         return SegmentRange(self.session_id, self.path.name, self.path, start, end)
 
-    def _short(self, record: Record, line: bytes) -> tuple[bytes, "_Base | None"]:
+    def _shortened_line(self, record: Record, line: bytes) -> tuple[bytes, "_BaseRequest | None"]:
         """Return the line of a record, shortened if it is a request like the base, and the base for the next.
 
         The first request after a checkpoint is written in full, since a reader may begin there.
@@ -202,33 +202,33 @@ class JsonlWriter:
                 data = {**whole, "request": short}
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
                 return text.encode() + b"\n", replace(base, uses=base.uses + 1)
-        return line, _Base(record.seq, request)
+        return line, _BaseRequest(record.seq, request)
 
-    def _refused(self, error: OSError, written: int) -> WriteFailed:
-        """Note how much of a line the disk took that it refused, and return what is raised."""
+    def _write_failed(self, error: OSError, written: int) -> WriteFailed:
+        """Record how much of a line was written before the disk refused it, and return the error to raise."""
         with suppress(OSError):
             size = os.fstat(self._fd).st_size
-            self._torn = self._torn or size != self._size
+            self._is_torn = self._is_torn or size != self._size
             self._size = size
         return WriteFailed(self._sentence(error), written=written)
 
     def _sync(self, *, written: int) -> None:
         try:
             getattr(os, "fdatasync", os.fsync)(self._fd)
-            if not self._folder_synced:
+            if not self._is_folder_synced:
                 folder = os.open(self.path.parent, os.O_RDONLY)
                 try:
                     os.fsync(folder)
                 finally:
                     os.close(folder)
-                self._folder_synced = True
+                self._is_folder_synced = True
         except OSError as error:
             raise WriteFailed(self._sentence(error), written=written) from error
 
     def _check_place(self) -> None:
         """Raise WriteFailed if the open file was deleted; reopen it if it was put back unchanged."""
         try:
-            fd = reopened(self.path, self._fd, self._size)
+            fd = reopen(self.path, self._fd, self._size)
         except FileExistsError as error:
             raise WriteFailed(
                 f"Another file lies where the log of session {self.session_id!r} was"
@@ -236,24 +236,26 @@ class JsonlWriter:
                 written=0,
             ) from error
         except OSError as error:
-            why = self.missing()
+            why = self.missing_reason()
             raise WriteFailed(
-                GONE.format(why=why) if why else self._sentence(error), written=0
+                NOT_WRITTEN.format(why=why) if why else self._sentence(error), written=0
             ) from error
         if fd != self._fd:
             os.close(self._fd)
             self._fd = fd
 
     def _cut(self) -> int:
-        """Return the byte up to which our segment counts; waits for the new writer's header."""
-        until = time.monotonic() + HEADER_WAIT_SECONDS
-        while not self._next.exists():  # a lease was lost, and its new holder is about to begin
-            if time.monotonic() > until:
+        """Return the byte up to which this writer's segment counts; waits for the new writer's header."""
+        deadline = time.monotonic() + HEADER_WAIT_SECONDS
+        while (
+            not self._next_segment.exists()
+        ):  # a lease was lost, and its new holder is about to begin
+            if time.monotonic() > deadline:
                 return self._size
             time.sleep(POLL_SECONDS)
         with suppress(NotFound):
             settle_segments(self._segments, self.path.parent)
-            pieces = self._segments.own(self.session_id)
+            pieces = self._segments.own_ranges(self.session_id)
             end = {piece.segment: piece.end for piece in pieces}.get(self.path.name, 0)
             if end is not None:
                 return end
@@ -261,12 +263,12 @@ class JsonlWriter:
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
         """Save late records to a fork and release the session; if saving fails, it can be retried."""
-        taken = self._refuse(self, self._cut(), records)
+        takeover = self._refuse(self, self._cut(), records)
         self.closed = True
         with suppress(OSError):
             os.close(self._fd)
         self._release(self)
-        return taken
+        return takeover
 
     def _sentence(self, error: OSError) -> str:
         return (
@@ -278,27 +280,26 @@ class JsonlWriter:
 def missing_reason(path: Path, fd: int, size: int) -> str:
     """Return why a log is no longer found at its path, as a clause; empty where it is.
 
-    ``fd`` is our open file of it and ``size`` what we know to be in it: a file of that size at the path is the log that
-    was put back.
+    ``fd`` is the open file and ``size`` its known size: a file of that size at the path is the log that was put back.
     """
     root = path.parents[2]
     try:
-        found = path.stat(follow_symlinks=False)
+        file_stat = path.stat(follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
-        return _gone(root, path.parent)
+        return _missing_folder(root, path.parent)
     except PermissionError:
         return f"The folder {str(root)!r} may not be read any more"
     except OSError as error:
         return f"{disk_reason(error)} ({str(root)!r})"
-    ours = os.fstat(fd)
-    if (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino):
+    own_stat = os.fstat(fd)
+    if (file_stat.st_dev, file_stat.st_ino) == (own_stat.st_dev, own_stat.st_ino):
         return ""
-    if stat.S_ISREG(found.st_mode) and found.st_size == size:
+    if stat.S_ISREG(file_stat.st_mode) and file_stat.st_size == size:
         return ""
     return f"Another file lies where the log of this session was ({str(path)!r})"
 
 
-def _gone(root: Path, folder: Path) -> str:
+def _missing_folder(root: Path, folder: Path) -> str:
     if not os.path.lexists(root):
         return f"The folder {str(root)!r} was removed or renamed"
     if not root.is_dir():
@@ -306,20 +307,20 @@ def _gone(root: Path, folder: Path) -> str:
     return f"The log of this session was removed ({str(folder)!r})"
 
 
-def reopened(path: Path, fd: int, size: int) -> int:
-    """Return the descriptor to write to: the open one, or one of the file that was put back unchanged in its place.
+def reopen(path: Path, fd: int, size: int) -> int:
+    """Return the descriptor to write to: the open one, or a new one of the file that was put back unchanged.
 
-    The caller closes the other one. Raises OSError where the file was removed and is not back.
+    The caller closes the old descriptor then. Raises OSError where the file was removed and is not back.
     """
-    ours = os.fstat(fd)
+    own_stat = os.fstat(fd)
     try:
-        found = path.stat(follow_symlinks=False)
+        file_stat = path.stat(follow_symlinks=False)
     except OSError:
-        if ours.st_nlink > 0:  # the folder was renamed: nothing is lost, so it goes on there
+        if own_stat.st_nlink > 0:  # the folder was renamed: the open file is still the log
             return fd
         raise
-    is_same = (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
-    if is_same or (found.st_size != size and ours.st_nlink > 0):
+    is_same = (file_stat.st_dev, file_stat.st_ino) == (own_stat.st_dev, own_stat.st_ino)
+    if is_same or (file_stat.st_size != size and own_stat.st_nlink > 0):
         return fd
     other = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
     if os.fstat(other).st_size == size:

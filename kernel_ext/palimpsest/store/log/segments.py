@@ -1,7 +1,7 @@
 """Read the segments that make up a session's log.
 
-A segment is written by one writer and begins with a header that names the segment before it and
-the byte at which it cuts that one: what an old writer appended after the cut is not part of the
+A segment is written by one writer and begins with a header that names the previous segment and
+the byte at which it cuts that segment: records that an old writer appended after the cut are not part of the
 session. A fork's first record names the place in its parent's segments up to which the parent's records
 belong to it. Reading never changes a file.
 """
@@ -24,19 +24,19 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.sessions import ForkedFrom
 
 SEGMENT_NAME = re.compile(r"log-(\d+)\.jsonl")
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 """Bytes read at once; more is slower, since it does not fit the processor's cache."""
 
 HEAD_BYTES = 512
 """Bytes read to identify a segment or a record: a segment's header is shorter."""
 
-NARROW = 64 << 10
+SCAN_BYTES = 64 << 10
 """Below this many bytes a linear scan is faster than another bisection."""
 
-NEAR_END = 128 << 10
+TAIL_SEARCH_BYTES = 128 << 10
 """A search begins that many bytes before the end."""
 
-PROBES = 3
+PROBED_RECORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ NO_FOLDER = "The folder {root!r} was removed or renamed, so session {name!r} can
 def segment_epochs(directory: Path) -> list[int]:
     """Return the epochs of a session, highest first; raises NotFound without a directory."""
     try:
-        found = (SEGMENT_NAME.fullmatch(path.name) for path in directory.iterdir())
-        return sorted((int(match[1]) for match in found if match), reverse=True)
+        matches = (SEGMENT_NAME.fullmatch(path.name) for path in directory.iterdir())
+        return sorted((int(match[1]) for match in matches if match), reverse=True)
     except (FileNotFoundError, NotADirectoryError):
         root = directory.parents[1]
         words = NO_SESSION if root.is_dir() else NO_FOLDER
@@ -118,7 +118,7 @@ class Segments:
         self._headers: dict[str, dict[Path, Header]] = {}
         """By the name of the session's folder, then by path."""
         self._forks: dict[str, ForkedFrom | None] = {}
-        self._first: dict[str, bytes] = {}
+        self._first_lines: dict[str, bytes] = {}
         """The first line of each session's first segment: an import may reuse the id of a deleted session."""
 
     def header(self, path: Path) -> Header | None:
@@ -134,7 +134,7 @@ class Segments:
             return None
         data = load_line(line)
         if data is None or data.get("type") != "segment" or not is_intact(line):
-            return _guessed(path, 0 if data is not None and "seq" in data else len(line) + 1)
+            return _guess_header(path, 0 if data is not None and "seq" in data else len(line) + 1)
         with suppress(KeyError, TypeError, ValueError, OverflowError):
             previous, cut = data.get("previous"), data.get("cut")
             header = Header(
@@ -147,43 +147,43 @@ class Segments:
             header = _checked_cut(path, header)
             headers[path] = header
             return header
-        return _guessed(path, len(line) + 1)
+        return _guess_header(path, len(line) + 1)
 
     def forget(self, session_id: str) -> None:
         """Drop the cached values of a session that was deleted."""
         self._headers.pop(session_id, None)
         self._forks.pop(session_id, None)
 
-    def _recognise(self, session_id: str, directory: Path) -> None:
+    def _drop_if_replaced(self, session_id: str, directory: Path) -> None:
         """Drop the cached values of a session whose folder was replaced by another."""
         with suppress(OSError), open_regular(directory / segment_name(1)) as file:
             first = file.read(HEAD_BYTES).partition(b"\n")[0]
-            if self._first.get(session_id) != first:
+            if self._first_lines.get(session_id) != first:
                 self.forget(session_id)
-                self._first[session_id] = first
+                self._first_lines[session_id] = first
 
-    def own(self, session_id: str, *, below: int | None = None) -> list[SegmentRange]:
+    def own_ranges(self, session_id: str, *, below: int | None = None) -> list[SegmentRange]:
         """Return the segment ranges in the session's own directory, oldest first.
 
         With ``below``, only segments of lower epochs are included.
         """
         directory = self._layout.session(session_id)
-        self._recognise(session_id, directory)
+        self._drop_if_replaced(session_id, directory)
         for epoch in segment_epochs(directory):
             name = segment_name(epoch)
             if below is not None and epoch >= below:
                 continue
             if self.header(directory / name) is not None:
-                return self._back(session_id, name, None)
+                return self._ranges_back_from(session_id, name, None)
         return []
 
     def pieces(self, session_id: str) -> list[SegmentRange]:
         """Return all segment ranges of a session, oldest first, beginning with its fork parents'."""
-        own = self.own(session_id)
+        own = self.own_ranges(session_id)
         place = self.forked_from(session_id, own)
         if place is None:
             return own
-        return [*self.until(place, seen={session_id}), *own]
+        return [*self.parent_ranges(place, seen={session_id}), *own]
 
     def forked_from(self, session_id: str, own: Sequence[SegmentRange]) -> ForkedFrom | None:
         """Return the fork point in a session's first record; None if it is not a fork."""
@@ -196,7 +196,7 @@ class Segments:
             self._forks[session_id] = _fork_place(line)
         return self._forks[session_id]
 
-    def until(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[SegmentRange]:
+    def parent_ranges(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[SegmentRange]:
         """Return the segment ranges that a fork at ``place`` has from its parents, oldest first.
 
         ``seen`` are session ids that are not followed again.
@@ -208,35 +208,41 @@ class Segments:
         parent_id = holder or place.session_id
         with suppress(NotFound):
             path = self._layout.session(parent_id) / name
-            parents = self._back(parent_id, name, noted_place(path, place.offset, place.seq + 1))
-            above = self.forked_from(parent_id, parents)
-            return parents if above is None else [*self.until(above, seen), *parents]
+            parents = self._ranges_back_from(
+                parent_id, name, noted_place(path, place.offset, place.seq + 1)
+            )
+            parent_place = self.forked_from(parent_id, parents)
+            return (
+                parents
+                if parent_place is None
+                else [*self.parent_ranges(parent_place, seen), *parents]
+            )
         return []
 
-    def _back(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
+    def _ranges_back_from(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
         """Return the ranges up to a segment, oldest first, following the headers backwards."""
         directory = self._layout.session(session_id)
-        found: list[SegmentRange] = []
+        ranges: list[SegmentRange] = []
         current: str | None = name
         while current is not None and SEGMENT_NAME.fullmatch(current):
             header = self.header(directory / current)
-            if header is None or any(piece.segment == current for piece in found):
+            if header is None or any(piece.segment == current for piece in ranges):
                 break
             start = header.length
             stop = None if end is None else max(end, start)
-            found.append(SegmentRange(session_id, current, directory / current, start, stop))
+            ranges.append(SegmentRange(session_id, current, directory / current, start, stop))
             current, end = header.previous, header.cut
-        return found[::-1]
+        return ranges[::-1]
 
 
 def locate_record(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
     """Return the range and byte offset of the first record numbered ``seq`` or more, or None."""
     best: tuple[SegmentRange, int] | None = None
     for piece in reversed(pieces):
-        offset = bisect(piece, seq)
+        offset = find_record_offset(piece, seq)
         if offset is not None:
             best = piece, offset
-        first = next(_numbered(piece, piece.start, None), None)
+        first = next(_record_offsets(piece, piece.start, None), None)
         if first is not None and first[1] <= seq:
             break
     return best
@@ -247,7 +253,7 @@ def full_requests(piece: SegmentRange) -> FullRequests:
     segment = SegmentRange(piece.session_id, piece.segment, piece.path, piece.start, None)
 
     def find(seq: int) -> dict[str, Any] | None:
-        offset = bisect(segment, seq)
+        offset = find_record_offset(segment, seq)
         line = None if offset is None else read_line(piece.path, offset, segment.size())
         data = None if line is None else load_line(line)
         return data if data is not None and data.get("seq") == seq else None
@@ -265,7 +271,7 @@ def _fork_place(line: bytes) -> ForkedFrom | None:
         return None
 
 
-def _guessed(path: Path, length: int) -> Header | None:
+def _guess_header(path: Path, length: int) -> Header | None:
     """Return a replacement for a segment's damaged header line.
 
     Its cut is where the previous segment's record numbers reach the first of its own.
@@ -274,23 +280,27 @@ def _guessed(path: Path, length: int) -> Header | None:
     if match is None:
         return None
     epoch = int(match[1])
-    below = (path.parent / segment_name(one) for one in segment_epochs(path.parent) if one < epoch)
-    previous = next((one for one in below if is_regular(one)), None)
+    below = (
+        path.parent / segment_name(number)
+        for number in segment_epochs(path.parent)
+        if number < epoch
+    )
+    previous = next((segment for segment in below if is_regular(segment)), None)
     cut = (
         None
         if previous is None
-        else _cut_of(previous, SegmentRange("", path.name, path, length, None))
+        else _find_cut(previous, SegmentRange("", path.name, path, length, None))
     )
     name = None if previous is None else previous.name
     return Header(path.parent.name, epoch, name, cut, length, damaged=True)
 
 
-def _cut_of(previous: Path, own: SegmentRange) -> int:
+def _find_cut(previous: Path, own: SegmentRange) -> int:
     """Return the byte offset at which a segment's record numbers reach those of the one after it."""
-    first = next(_numbered(own, own.start, None), None)
+    first = next(_record_offsets(own, own.start, None), None)
     whole = SegmentRange("", previous.name, previous, 0, None)
-    found = None if first is None else bisect(whole, first[1])
-    return whole.size() if found is None else found
+    offset = None if first is None else find_record_offset(whole, first[1])
+    return whole.size() if offset is None else offset
 
 
 def _checked_cut(path: Path, header: Header) -> Header:
@@ -315,8 +325,8 @@ def noted_place(path: Path, offset: int, seq: int) -> int:
         number = _number_at(path, offset)
         if number is None or number >= seq:
             return offset
-    found = bisect(SegmentRange("", path.name, path, 0, None), seq)
-    return size if found is None else found
+    record_offset = find_record_offset(SegmentRange("", path.name, path, 0, None), seq)
+    return size if record_offset is None else record_offset
 
 
 def _begins_line(path: Path, offset: int) -> bool:
@@ -325,33 +335,33 @@ def _begins_line(path: Path, offset: int) -> bool:
             file.seek(max(0, offset - 1))
             return offset == 0 or file.read(1) == b"\n"
     except OSError:
-        return True  # the file is gone, so the recorded offset is all there is
+        return True  # the file is gone, so there is only the recorded offset
 
 
 def _number_at(path: Path, offset: int) -> int | None:
-    """Return the number of the record that begins at a byte offset; None if the line is not in our format."""
+    """Return the number of the record that begins at a byte offset; None if the line has another format."""
     try:
         with open_regular(path) as file:
             file.seek(offset)
-            found = HEAD.match(file.read(HEAD_BYTES))
+            head = HEAD.match(file.read(HEAD_BYTES))
     except OSError:
         return None
-    return None if found is None else int(found[1])
+    return None if head is None else int(head[1])
 
 
 def read_line(path: Path, start: int, end: int) -> bytes | None:
     """Return the line that begins at ``start``, without its newline; None while unfinished."""
-    found = bytearray()
+    line = bytearray()
     with open_regular(path) as file:
         file.seek(start)
-        while start + len(found) < end:
-            block = file.read(min(NARROW, end - start - len(found)))
+        while start + len(line) < end:
+            block = file.read(min(SCAN_BYTES, end - start - len(line)))
             if not block:
                 return None
             stop = block.find(b"\n")
             if stop >= 0:
-                return bytes(found + block[:stop])
-            found += block
+                return bytes(line + block[:stop])
+            line += block
     return None
 
 
@@ -371,7 +381,7 @@ def line_blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[
     with file:
         file.seek(position)
         while position < end:
-            chunk = file.read(min(CHUNK, end - position))
+            chunk = file.read(min(CHUNK_BYTES, end - position))
             if not chunk:
                 break
             position += len(chunk)
@@ -393,21 +403,21 @@ def lines_forward(piece: SegmentRange, start: int | None = None) -> Iterator[tup
             offset += len(line) + 1
 
 
-def unfinished(piece: SegmentRange) -> int | None:
+def unfinished_line_offset(piece: SegmentRange) -> int | None:
     """Return the byte offset of a last line without a newline, or None."""
     end = piece.size()
-    position, kept = end, 0
+    position, line_start = end, 0
     if not piece.path.exists():
         return None
     with open_regular(piece.path) as file:
         while position > piece.start:
-            size = min(NARROW, position - piece.start)
+            size = min(SCAN_BYTES, position - piece.start)
             position -= size
             file.seek(position)
             newline = file.read(size).rfind(b"\n")
             if newline >= 0:
-                kept = position + newline + 1
-                return None if kept == end else kept
+                line_start = position + newline + 1
+                return None if line_start == end else line_start
     return None if end <= piece.start else piece.start
 
 
@@ -418,12 +428,12 @@ def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
     except FileNotFoundError:
         return
     with file:
-        position, block = piece.size(), NARROW
+        position, block = piece.size(), SCAN_BYTES
         carry: list[bytes] = []
         """Later pieces of the line whose beginning was not read yet, last one first."""
         while position > piece.start:
             size = min(block, position - piece.start)
-            position, block = position - size, min(block * 2, CHUNK)
+            position, block = position - size, min(block * 2, CHUNK_BYTES)
             file.seek(position)
             data = file.read(size)
             if b"\n" not in data and position > piece.start:
@@ -435,51 +445,51 @@ def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
                 # The first line may lack its beginning, which is in the next block.
                 carry = [lines.pop(0) + b"\n"]
                 offset += len(carry[0])
-            yield from reversed([entry for entry in _placed(offset, lines) if entry[1]])
+            yield from reversed([entry for entry in _with_offsets(offset, lines) if entry[1]])
 
 
-def _placed(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
+def _with_offsets(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
     for line in lines:
         yield offset, line
         offset += len(line) + 1
 
 
-def bisect(piece: SegmentRange, seq: int) -> int | None:
+def find_record_offset(piece: SegmentRange, seq: int) -> int | None:
     """Return the byte offset of the first record numbered ``seq`` or more, or None.
 
-    A single wrong number does not mislead the search: it compares the median of three. It begins near the end,
-    where who follows a session reads on.
+    A single wrong number does not mislead the search: it compares the median of three. It begins near the end, since
+    followers of a session read there.
     """
     low, high = piece.start, piece.size()
-    back = NEAR_END
-    while high - low > NARROW:
-        middle = max((low + high) // 2, high - back)
-        probes = list(islice(_numbered(piece, middle, high), PROBES))
+    from_end = TAIL_SEARCH_BYTES
+    while high - low > SCAN_BYTES:
+        middle = max((low + high) // 2, high - from_end)
+        probes = list(islice(_record_offsets(piece, middle, high), PROBED_RECORDS))
         if not probes or sorted(number for _, number in probes)[len(probes) // 2] >= seq:
-            high, back = middle, back * 16
+            high, from_end = middle, from_end * 16
         else:
-            low, back = probes[0][0], high
-    found: int | None = None
-    for offset, number in _numbered(piece, low, None):
+            low, from_end = probes[0][0], high
+    offset_found: int | None = None
+    for offset, number in _record_offsets(piece, low, None):
         if number < seq:
-            found = None
-        elif found is not None:
-            return found
+            offset_found = None
+        elif offset_found is not None:
+            return offset_found
         else:
-            found = offset
-    return found
+            offset_found = offset
+    return offset_found
 
 
-def _numbered(piece: SegmentRange, start: int, end: int | None) -> Iterator[tuple[int, int]]:
+def _record_offsets(piece: SegmentRange, start: int, end: int | None) -> Iterator[tuple[int, int]]:
     """Yield byte offset and sequence number of the records that begin at or after a byte."""
     stop = piece.size()
-    until = stop if end is None else end
-    with BufferedReader(open_regular(piece.path), NARROW) as file:
+    stop_before = stop if end is None else end
+    with BufferedReader(open_regular(piece.path), SCAN_BYTES) as file:
         # A record begins where the line that holds the byte before it has ended.
         position = max(start - 1, piece.start)
         is_record = start <= piece.start
         file.seek(position)
-        while position < until or not is_record:
+        while position < stop_before or not is_record:
             line = file.readline()
             if not line.endswith(b"\n") or position + len(line) > stop:
                 return

@@ -3,7 +3,7 @@
 An entry is valid while the newest segment of its session has the name, size and time that it had
 when the entry was made; otherwise the head and the tail of the log are read again. If many must be
 read, the newest sessions are first, and the cache is written at intervals, so that after a kill the
-next kernel only reads the rest.
+next kernel only reads the remaining ones.
 """
 
 import json
@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -37,11 +38,11 @@ INDEX_VERSION = 5
 TAIL_BYTES = 4 << 20
 """Maximum bytes read backwards for a session's newest info; beyond them its first record is used."""
 
-PASS_SECONDS = 1.0
+SAVE_SECONDS = 1.0
 """Interval at which the cache is written while many sessions are read."""
 
-LARGEST_BYTES = 256 << 20
-"""About half a million sessions; a larger file was not written by us and is rebuilt."""
+MAX_BYTES = 256 << 20
+"""About half a million sessions; a larger file was not written by this module and is rebuilt."""
 
 Stamp = tuple[str, int, int]
 
@@ -55,7 +56,7 @@ class IndexEntry:
 
 
 _ENTRIES: TypeAdapter[dict[str, IndexEntry]] = TypeAdapter(dict[str, IndexEntry])
-_MARK = b',"sessions":'
+_SESSIONS_KEY = b',"sessions":'
 
 
 class Index:
@@ -66,20 +67,20 @@ class Index:
         self._segments = segments
         self._entries: dict[str, IndexEntry] = {}
         self._changed = False
-        self._file: tuple[int, int, int] | None = None
+        self._file_stamp: tuple[int, int, int] | None = None
         """Inode, size and modification time of the cache file when it was last read or written."""
-        self._building = threading.Lock()
-        self._filing = threading.Lock()
+        self._build_lock = threading.Lock()
+        self._file_lock = threading.Lock()
 
     def summaries(self) -> dict[str, SessionSummary]:
         """Return the summary of every session by id, including deleted ones that a fork needs."""
-        with self._building:
+        with self._build_lock:
             self._load()
             stamps = self._stamps()
             self._fill(stamps)
-            self._drop(stamps)
+            self._drop_deleted(stamps)
             self._save()
-            return self._told(stamps)
+            return self._cached_summaries(stamps)
 
     def recent(self, count: int) -> tuple[dict[str, SessionSummary], int]:
         """Return the summaries that are cached and those of the newest sessions, and how many are missing.
@@ -89,39 +90,41 @@ class Index:
         self._load()
         stamps = self._stamps()
         self._fill(stamps[:count])
-        if not self._building.locked():
+        if not self._build_lock.locked():
             self._save()
-        return self._told(stamps), sum(1 for one in stamps if not self._is_known(*one))
+        return self._cached_summaries(stamps), sum(
+            1 for entry in stamps if not self._is_known(*entry)
+        )
 
     def _fill(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
         """Read the summaries that are not cached, and write the cache at intervals."""
-        kept = time.monotonic()
+        saved_at = time.monotonic()
         for session_id, stamp in stamps:
             if self._is_known(session_id, stamp):
                 continue
             with suppress(NotFound, OSError):  # it was deleted meanwhile
                 self._entries[session_id] = IndexEntry(stamp, self._summarise(session_id))
                 self._changed = True
-            if time.monotonic() - kept > PASS_SECONDS:
+            if time.monotonic() - saved_at > SAVE_SECONDS:
                 self._save()
-                kept = time.monotonic()
+                saved_at = time.monotonic()
 
     def _is_known(self, session_id: str, stamp: Stamp) -> bool:
         entry = self._entries.get(session_id)
         return entry is not None and entry.stamp == stamp
 
-    def _told(self, stamps: Sequence[tuple[str, Stamp]]) -> dict[str, SessionSummary]:
-        found = ((name, self._entries.get(name), stamp) for name, stamp in stamps)
+    def _cached_summaries(self, stamps: Sequence[tuple[str, Stamp]]) -> dict[str, SessionSummary]:
+        cached = ((name, self._entries.get(name), stamp) for name, stamp in stamps)
         return {
             name: entry.summary
-            for name, entry, stamp in found
+            for name, entry, stamp in cached
             if entry is not None and entry.stamp == stamp and entry.summary is not None
         }
 
-    def _drop(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
+    def _drop_deleted(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
         """Remove the entries of sessions that are gone."""
-        there = {name for name, _ in stamps}
-        for name in self._entries.keys() - there:
+        session_ids = {name for name, _ in stamps}
+        for name in self._entries.keys() - session_ids:
             del self._entries[name]
             self._changed = True
 
@@ -129,31 +132,31 @@ class Index:
 
     def _load(self) -> None:
         """Add the entries of the cache file that another kernel wrote; a damaged file is rewritten."""
-        with self._filing:
-            now = self._stat()
-            if now is not None and now == self._file:
+        with self._file_lock:
+            stamp = self._stat()
+            if stamp is not None and stamp == self._file_stamp:
                 return
-            self._file = now
+            self._file_stamp = stamp
             try:
-                found = _entries(read_small(self._layout.index, LARGEST_BYTES))
+                entries = _entries(read_small(self._layout.index, MAX_BYTES))
             except (OSError, ValueError, RecursionError):
                 self._changed = True
                 return
-            for name, entry in found.items():
+            for name, entry in entries.items():
                 if entry.summary is None or _is_possible(name, entry.summary):
                     self._entries.setdefault(name, entry)
 
     def _save(self) -> None:
-        with self._filing:
+        with self._file_lock:
             if not self._changed:
                 return
             self._changed = False
             # Copied, since other threads add to it.
-            rest = _MARK + _ENTRIES.dump_json(dict(self._entries)) + b"}"
+            rest = _SESSIONS_KEY + _ENTRIES.dump_json(dict(self._entries)) + b"}"
             head = json.dumps({"version": INDEX_VERSION, "check": zlib.crc32(rest)}).encode()
             with suppress(OSError):
                 write_atomically(self._layout.index, head[:-1] + rest)
-                self._file = self._stat()
+                self._file_stamp = self._stat()
 
     def _stat(self) -> tuple[int, int, int] | None:
         try:
@@ -167,30 +170,30 @@ class Index:
     def _stamps(self) -> list[tuple[str, Stamp]]:
         """Return each session with the stamp of its newest segment, newest first."""
         # Without Path: creating a thousand of them takes longer than all the rest.
-        found: list[tuple[str, Stamp]] = []
+        stamps: list[tuple[str, Stamp]] = []
         with suppress(OSError), os.scandir(self._layout.sessions) as directories:
             for directory in directories:
                 if SAFE_NAME.fullmatch(directory.name) and not directory.is_symlink():
                     with suppress(OSError, ValueError):
-                        found.append((directory.name, _stamp(directory.path)))
-        return sorted(found, key=_time, reverse=True)
+                        stamps.append((directory.name, _stamp(directory.path)))
+        return sorted(stamps, key=_time, reverse=True)
 
     def _summarise(self, session_id: str) -> SessionSummary | None:
-        own = self._segments.own(session_id)
+        ranges = self._segments.own_ranges(session_id)
         tail = _Tail()
-        left = tail.read(own, TAIL_BYTES)
-        session, deleted = tail.session or _first_session(own), tail.deleted
+        budget = tail.read(ranges, TAIL_BYTES)
+        session, deleted = tail.session or _first_session(ranges), tail.deleted
         if session is None:
             return None
-        if session.forked_from is not None and not tail.done:
-            tail.read(self._segments.until(session.forked_from, {session_id}), left)
-        messages = tail.messages + len(tail.seen)
+        if session.forked_from is not None and not tail.is_done:
+            tail.read(self._segments.parent_ranges(session.forked_from, {session_id}), budget)
+        messages = tail.messages + len(tail.written_ids)
         return SessionSummary.of(session_id, session, messages=messages, deleted=deleted)
 
 
 def _entries(content: bytes) -> dict[str, IndexEntry]:
     """Parse the cache file; raises ValueError when its checksum or version does not match."""
-    head, mark, sessions = content.partition(_MARK)
+    head, mark, sessions = content.partition(_SESSIONS_KEY)
     if json.loads(head + b"}") != {"version": INDEX_VERSION, "check": zlib.crc32(mark + sessions)}:
         raise ValueError("It is not as it was written.")
     return _ENTRIES.validate_json(sessions[:-1])
@@ -198,11 +201,11 @@ def _entries(content: bytes) -> dict[str, IndexEntry]:
 
 def _is_possible(name: str, summary: SessionSummary) -> bool:
     moments = (summary.created, summary.updated, summary.archived or 0)
-    return summary.id == name and all(one == possible_time(one) for one in moments)
+    return summary.id == name and all(moment == possible_time(moment) for moment in moments)
 
 
-def _time(one: tuple[str, Stamp]) -> tuple[int, str]:
-    return one[1][2], one[0]
+def _time(stamped: tuple[str, Stamp]) -> tuple[int, str]:
+    return stamped[1][2], stamped[0]
 
 
 class _Tail:
@@ -212,8 +215,8 @@ class _Tail:
         self.session: SessionInfo | None = None
         self.deleted = False
         self.messages = 0
-        self.seen: set[bytes] = set()
-        self.done = False
+        self.written_ids: set[bytes] = set()
+        self.is_done = False
         self._removed: set[bytes] = set()
         self._written: set[bytes] = set()
         """Ids of the messages in ``_removed`` that were written after the checkpoint."""
@@ -221,7 +224,7 @@ class _Tail:
     def read(self, pieces: Sequence[SegmentRange], budget: int) -> int:
         """Process lines backwards until done or the budget in bytes is spent; returns the budget left."""
         for piece in reversed(pieces):
-            if self.done or budget < 0:
+            if self.is_done or budget < 0:
                 break
             for _, line in lines_backward(piece):
                 budget -= len(line)
@@ -230,23 +233,23 @@ class _Tail:
         return budget
 
     def take(self, line: bytes) -> bool:
-        """Process one line; True when nothing older matters."""
+        """Process one line; True when no older line is needed."""
         head = head_of(line)
         kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
-            (self._written if head[INFO] in self._removed else self.seen).add(head[INFO])
+            (self._written if head[INFO] in self._removed else self.written_ids).add(head[INFO])
         elif kind == b"message.removed":
-            gone = str((load_line(line) or {}).get("message_id")).encode()
-            self._removed |= {gone} - self.seen
+            removed = str((load_line(line) or {}).get("message_id")).encode()
+            self._removed |= {removed} - self.written_ids
         elif kind == b"session.deleted":
             self.deleted = True
         elif kind in {b"session.updated", b"session.created"} and self.session is None:
             self.session = _session((load_line(line) or {}).get("session"))
         elif kind == b"session.checkpoint" and is_intact(line):
-            self._checkpoint(line)
-        return self.done
+            self._take_checkpoint(line)
+        return self.is_done
 
-    def _checkpoint(self, line: bytes) -> None:
+    def _take_checkpoint(self, line: bytes) -> None:
         state = (load_line(line) or {}).get("state")
         if isinstance(state, dict):
             self.session = self.session or _session(state.get("session"))
@@ -254,27 +257,25 @@ class _Tail:
             self.messages = int(state.get("messages") or 0)
             window = state.get("window") or {}
             known = {str(name).encode() for name in window.get("ids") or ()}
-            self.seen -= known
+            self.written_ids -= known
             self.messages -= len(self._removed & known | self._removed - self._written)
-            self.done = True
+            self.is_done = True
 
 
 def _stamp(directory: str) -> Stamp:
     """Return name, size and modification time of a session's newest segment; ValueError without one."""
     with os.scandir(directory) as files:
-        regular = (one for one in files if one.is_file(follow_symlinks=False))
-        matched = ((SEGMENT_NAME.fullmatch(one.name), one) for one in regular)
-        epoch, newest = max(((int(match[1]), one) for match, one in matched if match), key=_first)
+        regular = (file for file in files if file.is_file(follow_symlinks=False))
+        matched = ((SEGMENT_NAME.fullmatch(file.name), file) for file in regular)
+        epoch, newest = max(
+            ((int(match[1]), file) for match, file in matched if match), key=itemgetter(0)
+        )
     stat = newest.stat()
     return segment_name(epoch), stat.st_size, stat.st_mtime_ns
 
 
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]
-
-
-def _first_session(own: list[SegmentRange]) -> SessionInfo | None:
-    for piece in own[:1]:
+def _first_session(ranges: list[SegmentRange]) -> SessionInfo | None:
+    for piece in ranges[:1]:
         for _, line in lines_forward(piece):
             return _session((load_line(line) or {}).get("session"))
     return None

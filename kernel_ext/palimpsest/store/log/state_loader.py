@@ -2,7 +2,7 @@
 
 The log is read backwards to the last checkpoint, so that the cost of opening grows with the window,
 not with the session. Messages before the window stay in the log; an old message that was changed
-recently is distinguished from a new one by its time, and if clocks leave a doubt by searching for it.
+recently is distinguished from a new message by its time, and by a search of the log if clocks disagree.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,32 +23,34 @@ from palimpsest.transcript.session_record.events import Checkpoint
 Place = tuple[int, int]
 """Index of a piece and a byte offset in it."""
 
-Begun = Callable[[Sequence[SegmentRange]], State | None]
+ForkState = Callable[[Sequence[SegmentRange]], State | None]
 
 
 @collection_paused()
-def live_state(pieces: Sequence[SegmentRange], begun: Begun = lambda _pieces: None) -> State:
-    """Return the state built from the last checkpoint's window and what follows; from all without one.
+def live_state(
+    pieces: Sequence[SegmentRange], fork_state: ForkState = lambda _pieces: None
+) -> State:
+    """Return the state built from the last checkpoint's window and later lines; from all lines without one.
 
-    Where a fork has no checkpoint of its own, ``begun`` may know its state at the end of its parent's ranges.
+    Where a fork has no checkpoint of its own, ``fork_state`` may return its state at the end of its parent's ranges.
     """
     later: list[bytes] = []
     own = pieces[-1].session_id if pieces else ""
     for index in range(len(pieces) - 1, -1, -1):
         if pieces[index].session_id != own:
             own = pieces[index].session_id
-            state = begun(pieces[: index + 1])
+            state = fork_state(pieces[: index + 1])
             if state is not None:
                 state.apply_lines(reversed(later))
                 return state
         for offset, line in lines_backward(pieces[index]):
             head = head_of(line)
             if head is not None and head[OTHER] == b"session.checkpoint" and is_intact(line):
-                state = _open(pieces, (index, offset), line, later[::-1])
+                state = _state_at_checkpoint(pieces, (index, offset), line, later[::-1])
                 if state is not None:
                     return whole_state(pieces) if is_too_short(state) else state
             later.append(line)
-    return _folded(reversed(later))
+    return _fold_lines(reversed(later))
 
 
 @collection_paused()
@@ -61,17 +63,17 @@ def whole_state(pieces: Sequence[SegmentRange]) -> State:
     return state
 
 
-def _folded(lines: Iterable[bytes]) -> State:
+def _fold_lines(lines: Iterable[bytes]) -> State:
     state = State()
     for line in lines:
         state.apply_line(line)
     return state
 
 
-def _open(
+def _state_at_checkpoint(
     pieces: Sequence[SegmentRange], place: Place, line: bytes, later: Sequence[bytes]
 ) -> State | None:
-    """Build the state at a checkpoint and apply what follows; None if the checkpoint cannot be used."""
+    """Build the state at a checkpoint and apply later lines; None if the checkpoint cannot be used."""
     try:
         data = load_line(line) or {}
         checkpoint = Checkpoint.model_validate({**data, "type": "session.checkpoint"})
@@ -84,7 +86,7 @@ def _open(
     state = State()
     state.restore(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
-    rest = _indexed(state, pieces, begin, place, checkpoint.window_seq, summary.index)
+    rest = _apply_index(state, pieces, begin, place, checkpoint.window_seq, summary.index)
     _read_window(state, pieces, rest, place, checkpoint.window_seq)
     window = summary.window
     inside = {slot.id for slot in state.slots()}
@@ -96,7 +98,7 @@ def _open(
         state.apply_line(entry)
     if window is not None:
         new = [slot.id for slot in state.slots() if slot.id not in inside]
-        state.drop(_older(state, new, pieces, begin))
+        state.drop(_older_messages(state, new, pieces, begin))
     return state
 
 
@@ -105,12 +107,12 @@ def _begin(pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: s
     wanted = (holder or session_id, segment)
     for index, piece in enumerate(pieces):
         if (piece.session_id, piece.segment) == wanted:
-            noted = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
-            return index, max(noted, piece.start)
+            offset = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
+            return index, max(offset, piece.start)
     return None
 
 
-def _indexed(
+def _apply_index(
     state: State,
     pieces: Sequence[SegmentRange],
     begin: Place,
@@ -118,16 +120,16 @@ def _indexed(
     window_seq: int,
     index: MessageIndex | None,
 ) -> Place:
-    """Begin the window with what an index names of it; returns where the rest begins: at ``begin`` where it does not fit."""
+    """Begin the window with the messages of an index; returns where the other lines begin, ``begin`` if it is unusable."""
     piece = pieces[begin[0]]
-    until = end[1] if begin[0] == end[0] else piece.size()
-    if index is None or begin[1] + index.size > until:
+    end_offset = end[1] if begin[0] == end[0] else piece.size()
+    if index is None or begin[1] + index.size > end_offset:
         return begin
     with open_regular(piece.path) as file:
         file.seek(begin[1])
         content = file.read(index.size)
-    fits = state.open_with(index, content, window_seq)
-    return (begin[0], begin[1] + index.size) if fits else begin
+    is_used = state.open_with(index, content, window_seq)
+    return (begin[0], begin[1] + index.size) if is_used else begin
 
 
 def _read_window(
@@ -144,18 +146,18 @@ def _read_window(
                     state.apply_window_line(line, head)
 
 
-def _older(
+def _older_messages(
     state: State, message_ids: Iterable[str], pieces: Sequence[SegmentRange], begin: Place
 ) -> set[str]:
-    """Return which of the messages appeared before the window; searches only if times leave a doubt."""
+    """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
     newest = state.older_created or 0
     read = (state.message(name) for name in message_ids)
-    doubtful = {m.id for m in read if m is not None and m.info.time.created <= newest}
-    found: set[str] = set()
+    ambiguous = {m.id for m in read if m is not None and m.info.time.created <= newest}
+    older: set[str] = set()
     for index, piece in enumerate(pieces[: begin[0] + 1]):
-        stretch = replace(piece, end=begin[1]) if index == begin[0] else piece
-        for lines in line_blocks(stretch) if doubtful else ():
+        earlier = replace(piece, end=begin[1]) if index == begin[0] else piece
+        for lines in line_blocks(earlier) if ambiguous else ():
             heads = (head_of(line) for line in lines)
             known = {head[INFO].decode() for head in heads if head and head.lastindex == INFO}
-            found |= doubtful & known
-    return found
+            older |= ambiguous & known
+    return older

@@ -23,7 +23,7 @@ IN_MEMORY = "this kernel keeps its sessions in memory only, and they end with it
 def open_store(
     project: Path, steps: Sequence[LayoutStep] | None = None
 ) -> tuple[Store, str | None]:
-    """Open the project's store; the sentence is None, or tells the user why the store is in memory.
+    """Open the project's store; the sentence is None, or explains to the user why the store is in memory.
 
     A folder of an older layout is migrated to the newest one, which the layout's ``notice`` reports.
     Raises LayoutTooNew when a newer version wrote the folder.

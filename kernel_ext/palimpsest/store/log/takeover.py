@@ -1,4 +1,4 @@
-"""Build the fork that keeps what a writer wrote after another kernel took its session over.
+"""Build the fork for the records that a writer wrote after another kernel took its session over.
 
 Shared by every store: the records of the first kernel continue in a session of their own, numbered
 after the last record that both have.
@@ -38,7 +38,7 @@ def takeover_refusal(session_id: str, fork: SessionInfo) -> str:
 def late_fork_session(
     session: SessionInfo, parent_id: str, seq: int, segment: str, offset: int
 ) -> SessionInfo:
-    """Return a fork's session info with its fork point: where it leaves its parent."""
+    """Return a fork's session info with its fork point in the parent's log."""
     message_id = None if session.forked_from is None else session.forked_from.message_id
     place = ForkedFrom(
         session_id=parent_id, seq=seq, segment=segment, offset=offset, message_id=message_id
@@ -46,19 +46,21 @@ def late_fork_session(
     return session.model_copy(update={"forked_from": place})
 
 
-def renumbered(records: Sequence[Record], shift: int, fork: SessionInfo) -> list[Record]:
+def renumber_records(records: Sequence[Record], shift: int, fork: SessionInfo) -> list[Record]:
     """Return the records as the fork's: sequence numbers shifted, and session records with its id.
 
     Checkpoints are omitted, since they name places in the parent's log.
     """
     return [
-        record.model_copy(update={"seq": record.seq + shift, "event": _renamed(record.event, fork)})
+        record.model_copy(
+            update={"seq": record.seq + shift, "event": _fork_event(record.event, fork)}
+        )
         for record in records
         if not isinstance(record.event, Checkpoint)
     ]
 
 
-def _renamed(event: Event, fork: SessionInfo) -> Event:
+def _fork_event(event: Event, fork: SessionInfo) -> Event:
     if not isinstance(event, SessionCreated | SessionUpdated):
         return event
     place = {"id": fork.id, "forked_from": fork.forked_from}

@@ -1,8 +1,8 @@
-"""Find, create and check the project folder ``.palimpsest``, and name the paths in it and the project's number.
+"""Find, create and check the project folder ``.palimpsest``, and define its paths and the project's number.
 
 ``.palimpsest`` lies in the project's directory, can be read by its user only, and ignores itself in
 git, since the log contains tool output verbatim. A folder of a newer layout version is refused. The
-project's number is random and identifies it after it was moved. It grants nothing by itself: the user's stored
+project's number is random and identifies it after it was moved. It grants nothing alone: the user's stored
 approvals include it, so that they do not apply to another project that is later put at the same path.
 """
 
@@ -42,7 +42,7 @@ REMADE = "The folder {root} was gone, so a new one was made; the sessions that w
 
 NUMBER_FILE = "project.json"
 _NUMBER = re.compile(r"[0-9a-f]{32}")
-_LONGEST = 10_000
+_MAX_BYTES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Layout:
         return self.root / "index.json"
 
     def review(self, session_id: str) -> Path:
-        """Return the folder of what was derived of a session for its review; raises NotFound for an unsafe id."""
+        """Return the folder of a session's derived review files; raises NotFound for an unsafe id."""
         return self.root / "review" / self.session(session_id).name
 
     def session(self, session_id: str) -> Path:
@@ -117,30 +117,30 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
     if problem := foreign_folder_reason(project):
         raise ForeignFolder(problem)
     version = newest_version(steps)
-    found = refuse_newer(root, version)
+    layout_file = refuse_newer(root, version)
     notice = ""
-    if found == LayoutFile() and not _holds_sessions(root):
-        _make(root, version)
+    if layout_file == LayoutFile() and not _holds_sessions(root):
+        _create_folder(root, version)
     elif is_older(root, steps):
         notice = migrate(root, steps)
         _make_folders(root)
         if problem := foreign_folder_reason(project):
             raise ForeignFolder(problem)
-    _probe(root)
+    _check_writable(root)
     return Layout(root, read_layout(root).project_id, version, notice)
 
 
-def remade(layout: Layout) -> bool:
-    """Make a folder that was removed since it was opened, for the same project; returns whether all of it was gone.
+def remake_folder(layout: Layout) -> bool:
+    """Make a folder again that was removed since it was opened; returns whether all of it was gone.
 
-    Raises StorageFailed where something else lies there, and OSError.
+    Raises StorageFailed where something else is in its place, and OSError.
     """
     root = layout.root
     if problem := foreign_folder_reason(root.parent):
         raise StorageFailed(f"{problem}.")
     was_gone = not root.exists()
     if was_gone or not os.path.lexists(root / FILE):
-        _make(root, layout.version, layout.project_id)
+        _create_folder(root, layout.version, layout.project_id)
     return was_gone
 
 
@@ -156,34 +156,34 @@ def foreign_folder_reason(project: Path) -> str | None:
     root = project / FOLDER
     for path in (root, *(root / name for name in FOLDERS)):
         try:
-            found = path.lstat()
+            file_stat = path.lstat()
         except FileNotFoundError:
             continue
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(file_stat.st_mode):
             return f"{str(path)!r} is a link; put a folder in its place to keep sessions there"
-        if not stat.S_ISDIR(found.st_mode):
+        if not stat.S_ISDIR(file_stat.st_mode):
             return f"{str(path)!r} is no folder; put it away to keep sessions there"
-        if path == root and not _is_own(found.st_uid, project):
+        if path == root and not _is_own(file_stat.st_uid, project):
             return f"{str(path)!r} belongs to another user"
     return None
 
 
 def _is_own(owner: int, project: Path) -> bool:
-    """Return whether files of this owner are ours: by user id, or because our new files get the same id."""
+    """Return whether this user owns such files: by user id, or because new files of this process get the same id."""
     if not hasattr(os, "getuid") or os.getuid() in (0, owner):
         return True
     try:  # a mounted disk may give every file to one owner
         scratch = scratch_file(project, b"")
-        made = scratch.lstat().st_uid
+        made_by = scratch.lstat().st_uid
         scratch.unlink()
     except OSError:
         return False
-    return made == owner
+    return made_by == owner
 
 
 def _holds_sessions(root: Path) -> bool:
     with suppress(OSError), os.scandir(root / "sessions") as found:
-        return any(one.is_dir(follow_symlinks=False) for one in found)
+        return any(entry.is_dir(follow_symlinks=False) for entry in found)
     return False
 
 
@@ -196,22 +196,22 @@ def _make_folders(root: Path) -> None:
         fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             write_fully(fd, b"*\n")
-        except OSError:  # an empty one would stay, and the sessions would go into the repository
+        except OSError:  # an empty file would stay, and git would include the sessions
             (root / ".gitignore").unlink(missing_ok=True)
             raise
         finally:
             os.close(fd)
 
 
-def _make(root: Path, version: int, project_id: str = "") -> None:
+def _create_folder(root: Path, version: int, project_id: str = "") -> None:
     """Create the folder; two kernels that do it at once end up with the same ``layout`` file."""
     _make_folders(root)
-    made = LayoutFile(version, project_id or new_project_id(root.parent))
+    layout = LayoutFile(version, project_id or new_project_id(root.parent))
     target = root / FILE
     if os.path.lexists(target):  # it is damaged
-        write_layout(root, made)
+        write_layout(root, layout)
         return
-    scratch = scratch_file(root, layout_content(made))
+    scratch = scratch_file(root, layout_content(layout))
     try:
         with suppress(FileExistsError):
             os.link(scratch, target)
@@ -220,7 +220,7 @@ def _make(root: Path, version: int, project_id: str = "") -> None:
     scratch.unlink(missing_ok=True)
 
 
-def _probe(root: Path) -> None:
+def _check_writable(root: Path) -> None:
     """Raise OSError unless a file can be created in the folder."""
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
@@ -239,7 +239,7 @@ class ProjectNumber:
         if not self._known:
             with suppress(OSError, ValueError, RecursionError, AttributeError):
                 with open_regular(self._path) as file:
-                    number = json.loads(file.read(_LONGEST)).get("number")
+                    number = json.loads(file.read(_MAX_BYTES)).get("number")
                 if isinstance(number, str) and _NUMBER.fullmatch(number):
                     self._known = number
         return self._known

@@ -60,8 +60,8 @@ def read_layout(root: Path) -> LayoutFile:
         return LayoutFile()
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, TooLarge):
         return LayoutFile()
-    named = project_id if isinstance(project_id, str) else ""
-    return LayoutFile(max(version, 0), named, _progress(data.get("migration")))
+    known_id = project_id if isinstance(project_id, str) else ""
+    return LayoutFile(max(version, 0), known_id, _progress(data.get("migration")))
 
 
 def write_layout(root: Path, layout: LayoutFile) -> None:
@@ -77,7 +77,7 @@ def layout_content(layout: LayoutFile) -> bytes:
     return json.dumps(data).encode() + b"\n"
 
 
-def ended(layout: LayoutFile) -> LayoutFile:
+def without_migration(layout: LayoutFile) -> LayoutFile:
     """Return the layout without its migration."""
     return replace(layout, migration=None)
 
@@ -92,8 +92,8 @@ def _progress(data: Any) -> MigrationProgress | None:
     if not isinstance(data, dict):
         return None
     to, stage, copy, entries = (data.get(name) for name in ("to", "stage", "copy", "entries"))
-    stages = [one for one in STAGES if one == stage]
-    known = isinstance(copy, str) and _COPY_NAME.fullmatch(copy) is not None
-    if type(to) is not int or not stages or not known or not isinstance(entries, list):
+    stages = [name for name in STAGES if name == stage]
+    is_valid = isinstance(copy, str) and _COPY_NAME.fullmatch(copy) is not None
+    if type(to) is not int or not stages or not is_valid or not isinstance(entries, list):
         return None
     return MigrationProgress(to, stages[0], str(copy), entry_names(entries))

@@ -30,14 +30,14 @@ HEARTBEAT_SECONDS = 1.0
 WATCH_SECONDS = 3.5
 """Three and a half missed heartbeats, so that a kernel stalled by garbage collection keeps its lease."""
 
-PATIENCE = 4
+RUNNING_HOLDER_FACTOR = 4
 """Factor on the watch time for a holder that certainly runs on this host: its heartbeats are late when
 the disk is busy."""
 
 POLL_SECONDS = 0.05
 
 LEASE_BYTES = 64 << 10
-"""A larger lease file was not written by us and is ignored."""
+"""A larger lease file was not written by this module and is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ def _host() -> str:
     boot = ""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()[:8]
-    space = ""
+    namespace = ""
     with suppress(OSError):
-        space = str(Path("/proc/self/ns/pid").readlink())[5:-1]
-    return ":".join(name for name in (socket.gethostname(), boot, space) if name)
+        namespace = str(Path("/proc/self/ns/pid").readlink())[5:-1]
+    return ":".join(name for name in (socket.gethostname(), boot, namespace) if name)
 
 
 def process_start_time(pid: int) -> str | None:
@@ -123,9 +123,11 @@ class LeaseFile:
         except (OSError, ValueError, AttributeError, TypeError):
             return None
         numbers = (lease.pid, lease.epoch, lease.counter)
-        whole = all(type(one) is int and 0 <= one < 1 << 53 for one in numbers)
-        said = all(isinstance(one, str) for one in (lease.host, lease.kernel_id))
-        return lease if whole and said and isinstance(lease.started, str | None) else None
+        has_numbers = all(type(number) is int and 0 <= number < 1 << 53 for number in numbers)
+        has_texts = all(isinstance(text, str) for text in (lease.host, lease.kernel_id))
+        return (
+            lease if has_numbers and has_texts and isinstance(lease.started, str | None) else None
+        )
 
     def create(self, lease: Lease) -> bool:
         """Create the lease of a free session; False when another process created it first."""
@@ -135,12 +137,12 @@ class LeaseFile:
         except FileExistsError:
             return False
         except OSError:  # a file system without hard links
-            return self._created(lease)
+            return self._create(lease)
         finally:
             scratch.unlink(missing_ok=True)
         return True
 
-    def _created(self, lease: Lease) -> bool:
+    def _create(self, lease: Lease) -> bool:
         try:
             fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError:
@@ -161,16 +163,19 @@ class LeaseFile:
 
     def remove(self, lease: Lease) -> None:
         """Delete the lease, unless another kernel holds it by now."""
-        held = self.read()
-        if held is not None and (held.kernel_id, held.epoch) == (lease.kernel_id, lease.epoch):
+        leases = self.read()
+        if leases is not None and (leases.kernel_id, leases.epoch) == (
+            lease.kernel_id,
+            lease.epoch,
+        ):
             with suppress(OSError):
                 self.path.unlink()
 
     def is_fresh(self, watch_seconds: float) -> bool:
         """Watch the lease: True as soon as it changes, False when it is removed or the time is over."""
         before = self.read()
-        until = time.monotonic() + watch_seconds
-        while time.monotonic() < until:
+        deadline = time.monotonic() + watch_seconds
+        while time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
             now = self.read()
             if now is None:
@@ -213,16 +218,16 @@ class Heartbeat:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._held: dict[LeaseFile, tuple[Lease, threading.Event]] = {}
+        self._leases: dict[LeaseFile, tuple[Lease, threading.Event]] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
     def add(self, file: LeaseFile, lease: Lease) -> threading.Event:
-        """Keep a lease fresh; returns what is set once another holder was detected, or the lease was removed."""
+        """Keep a lease fresh; returns an event that is set once another kernel holds it, or it was removed."""
         with self._lock:
             lost = threading.Event()
-            self._held[file] = lease, lost
+            self._leases[file] = lease, lost
             self._wake.clear()
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -234,37 +239,37 @@ class Heartbeat:
     def remove(self, file: LeaseFile) -> None:
         """Stop keeping a lease fresh; the thread ends with the last one."""
         with self._lock:
-            self._lose(file)
-            if not self._held:
+            self._mark_lost(file)
+            if not self._leases:
                 self._wake.set()
 
-    def _lose(self, file: LeaseFile) -> None:
-        if file in self._held:
-            self._held.pop(file)[1].set()
+    def _mark_lost(self, file: LeaseFile) -> None:
+        if file in self._leases:
+            self._leases.pop(file)[1].set()
 
     def _run(self) -> None:
         while True:
             self._wake.wait(self._seconds)
             with self._lock:
-                if not self._held:
+                if not self._leases:
                     self._wake.clear()
                     self._thread = None
                     return
-                held = list(self._held.items())
-            for file, (lease, _) in held:
+                leases = list(self._leases.items())
+            for file, (lease, _) in leases:
                 self._beat(file, lease)
 
     def _beat(self, file: LeaseFile, lease: Lease) -> None:
-        seen = file.read()
+        found = file.read()
         # An earlier holder may write its lease once more just after it lost it.
-        stolen = seen is not None and (seen.epoch or 0) > lease.epoch
-        bumped = replace(lease, counter=lease.counter + 1)
+        is_stolen = found is not None and (found.epoch or 0) > lease.epoch
+        renewed = replace(lease, counter=lease.counter + 1)
         with self._lock:
-            if file not in self._held:
+            if file not in self._leases:
                 return
-            if stolen:
-                self._lose(file)
+            if is_stolen:
+                self._mark_lost(file)
                 return
-            self._held[file] = bumped, self._held[file][1]
+            self._leases[file] = renewed, self._leases[file][1]
             with suppress(OSError):  # a full disk: the session is guarded by its segments
-                file.write(bumped)
+                file.write(renewed)

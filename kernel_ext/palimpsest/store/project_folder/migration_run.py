@@ -18,16 +18,16 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk import open_regular, sync, write_atomically
+from palimpsest.store.disk import open_regular, sync_to_disk, write_atomically
 from palimpsest.store.project_folder.layout_file import (
     COPY,
     FILE,
     LayoutFile,
     MigrationProgress,
-    ended,
     entry_names,
     layout_content,
     read_layout,
+    without_migration,
     write_layout,
 )
 from palimpsest.store.project_folder.lease import (
@@ -57,24 +57,24 @@ WAIT_SECONDS = 30.0
 
 DONE = "The sessions of this project were brought to a newer layout ({said})."
 COPY_KEPT = " What was changed is kept as it was in {copies}: delete it when all is well."
-BUSY = (
+BEING_MIGRATED = (
     "{root!r} is being brought to another layout by process {pid} on {host}; start this kernel again when "
     "that is done"
 )
-HELD = (
+SESSION_OPEN = (
     "{root!r} has layout {old} and cannot be brought to layout {new} while process {pid} on {host} writes a "
     "session in it; close that kernel, and start this one again"
 )
 FAILED = "{root!r} has layout {old} and could not be brought to layout {new}: {why}"
-AS_IT_WAS = "; nothing was changed; {advice}"
-HALF = "; what it held is whole, in it and in {copy!r}; {advice}"
+UNCHANGED = "; nothing was changed; {advice}"
+HALF_MOVED = "; what it held is whole, in it and in {copy!r}; {advice}"
 ADVICE = "mend that, and start the kernel again, which goes on with it"
 TOO_NEW = (
     "{root!r} was written by a newer Palimpsest (layout {found}, this one knows {known}); update Palimpsest to "
     "open it."
 )
 
-_ONE_AT_A_TIME = threading.Lock()
+_THREAD_LOCK = threading.Lock()
 """A file lock excludes other processes, but not other threads of this one."""
 
 
@@ -84,10 +84,10 @@ class LayoutNotReady(OSError):
 
 def refuse_newer(root: Path, known: int) -> LayoutFile:
     """Return a folder's layout; raises LayoutTooNew if its version is above ``known``."""
-    found = read_layout(root)
-    if found.version > known:
-        raise LayoutTooNew(TOO_NEW.format(root=str(root), found=found.version, known=known))
-    return found
+    layout = read_layout(root)
+    if layout.version > known:
+        raise LayoutTooNew(TOO_NEW.format(root=str(root), found=layout.version, known=known))
+    return layout
 
 
 def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
@@ -97,23 +97,23 @@ def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
     """
     old = refuse_newer(root, newest_version(steps)).version
     try:
-        with _holding(root):
+        with _folder_lock(root):
             return _Migration(root, steps).run()
     except (LayoutNotReady, LayoutTooNew):
         raise
     except OSError as error:
         raise LayoutNotReady(
-            _failed(root, old, newest_version(steps), disk_reason(error))
+            _failure_message(root, old, newest_version(steps), disk_reason(error))
         ) from error
 
 
 def being_migrated(root: Path) -> str:
     """Return a sentence if another kernel migrates the folder now, else the empty string."""
     file = LeaseFile(root)
-    held = file.read() if read_layout(root).migration is not None else None
-    if held is None or is_dead(held) or not file.is_fresh(WATCH_SECONDS):
+    holder = file.read() if read_layout(root).migration is not None else None
+    if holder is None or is_dead(holder) or not file.is_fresh(WATCH_SECONDS):
         return ""
-    return _busy(root, held)
+    return _busy_message(root, holder)
 
 
 class _Migration:
@@ -122,42 +122,48 @@ class _Migration:
     def __init__(self, root: Path, steps: Sequence[LayoutStep]) -> None:
         self._root = root
         self._steps = steps
-        self._said: list[str] = []
+        self._sentences: list[str] = []
         self._copies: list[str] = []
 
     def run(self) -> str:
         """Continue an unfinished migration and run each step that is due; returns the message for the user."""
-        found = refuse_newer(self._root, newest_version(self._steps))
-        if found.migration is not None and found.migration.stage != "copying":
-            self._move(found, found.migration)
+        layout = refuse_newer(self._root, newest_version(self._steps))
+        if layout.migration is not None and layout.migration.stage != "copying":
+            self._move(layout, layout.migration)
         for step in self._steps:
-            found = read_layout(self._root)
-            if step.number > found.version:
-                self._take(step, found)
-        found = read_layout(self._root)
-        if found.migration is not None:  # a newer version was interrupted while copying
-            left = found.migration
-            self._give_up(ended(found), _work(self._root, left.to), left.copy)
-        if not found.project_id:
-            named = replace(ended(found), project_id=find_project_id(self._root))
-            write_layout(self._root, named)
-        if not self._said:
+            layout = read_layout(self._root)
+            if step.number > layout.version:
+                self._run_step(step, layout)
+        layout = read_layout(self._root)
+        if layout.migration is not None:  # a newer version was interrupted while copying
+            interrupted = layout.migration
+            self._restore(
+                without_migration(layout),
+                _work_folder(self._root, interrupted.to),
+                interrupted.copy,
+            )
+        if not layout.project_id:
+            with_id = replace(without_migration(layout), project_id=find_project_id(self._root))
+            write_layout(self._root, with_id)
+        if not self._sentences:
             return ""
-        kept = " and ".join(repr(str(self._root / one)) for one in self._copies)
-        told = DONE.format(said="; ".join(self._said))
-        return told + (COPY_KEPT.format(copies=kept) if kept else "")
+        copies = " and ".join(repr(str(self._root / copy)) for copy in self._copies)
+        notice = DONE.format(said="; ".join(self._sentences))
+        return notice + (COPY_KEPT.format(copies=copies) if copies else "")
 
-    def _take(self, step: LayoutStep, found: LayoutFile) -> None:
-        """Run one step: copy and change the copies, which can still be aborted, then swap old and new."""
+    def _run_step(self, step: LayoutStep, layout: LayoutFile) -> None:
+        """Run one step: copy the files and change the copies, which can still be aborted, then swap old and new."""
         root = self._root
-        old = ended(found)
-        begun = found.migration
-        mine = begun is not None and begun.to == step.number
-        copy = begun.copy if begun and mine else _free(root, f"{COPY}{step.number}")
-        going = MigrationProgress(step.number, "copying", copy)
-        work = _work(root, step.number)
+        old = without_migration(layout)
+        earlier = layout.migration
+        is_same_step = earlier is not None and earlier.to == step.number
+        copy = (
+            earlier.copy if earlier and is_same_step else _free_name(root, f"{COPY}{step.number}")
+        )
+        progress = MigrationProgress(step.number, "copying", copy)
+        work = _work_folder(root, step.number)
         try:
-            write_layout(root, replace(old, migration=going))
+            write_layout(root, replace(old, migration=progress))
             if step.alone:
                 self._refuse_writers(old.version, step)
             entries = entry_names(step.entries(root))
@@ -169,64 +175,72 @@ class _Migration:
             for name in entries:
                 _copy(root / name, work / name)
             step.change(work)
-            entries = entry_names((*entries, *sorted(one.name for one in work.iterdir())))
+            entries = entry_names((*entries, *sorted(entry.name for entry in work.iterdir())))
             _sync_all(work)
-            folder = _folder(self._root / copy)
+            folder = _make_folder(self._root / copy)
             if old != LayoutFile():
                 write_atomically(folder / FILE, layout_content(old), durable=True)
             project_id = old.project_id or find_project_id(root)
         except Exception as error:
-            self._give_up(old, work, copy)
+            self._restore(old, work, copy)
             if isinstance(error, LayoutNotReady):
                 raise
-            raise LayoutNotReady(_failed(root, old.version, step.number, _why(error))) from error
-        going = replace(going, stage="moving out", entries=entries)
+            raise LayoutNotReady(
+                _failure_message(root, old.version, step.number, _error_text(error))
+            ) from error
+        progress = replace(progress, stage="moving out", entries=entries)
         # From here on an older program refuses the folder, and the next opening continues the migration.
-        moving = LayoutFile(step.number, project_id, going)
+        moving = LayoutFile(step.number, project_id, progress)
         write_layout(root, moving)
-        self._move(moving, going)
+        self._move(moving, progress)
 
-    def _move(self, found: LayoutFile, going: MigrationProgress) -> None:
+    def _move(self, layout: LayoutFile, progress: MigrationProgress) -> None:
         """Move the old files into ``copy`` and the new ones to their places, from the recorded stage on."""
-        root, work = self._root, _work(self._root, going.to)
+        root, work = self._root, _work_folder(self._root, progress.to)
         try:
-            copy = _folder(root / going.copy)
+            copy = _make_folder(root / progress.copy)
             _refuse_link(work)
-            if going.stage == "moving out":
-                for name in going.entries:
-                    _set_aside(root / name, copy)
-                sync(copy)
-                sync(root)
-                going = replace(going, stage="moving in")
-                write_layout(root, replace(found, migration=going))
-            for name in going.entries:
+            if progress.stage == "moving out":
+                for name in progress.entries:
+                    _move_into_copy(root / name, copy)
+                sync_to_disk(copy)
+                sync_to_disk(root)
+                progress = replace(progress, stage="moving in")
+                write_layout(root, replace(layout, migration=progress))
+            for name in progress.entries:
                 if os.path.lexists(work / name):
-                    _set_aside(root / name, copy)
+                    _move_into_copy(root / name, copy)
                     (work / name).rename(root / name)
-            sync(root)
+            sync_to_disk(root)
             shutil.rmtree(work, ignore_errors=True)
-            write_layout(root, ended(found))
+            write_layout(root, without_migration(layout))
         except OSError as error:
-            old = f"{going.to - 1}"
-            told = FAILED.format(root=str(root), old=old, new=going.to, why=disk_reason(error))
-            half = HALF.format(copy=str(root / going.copy), advice=ADVICE)
-            raise LayoutNotReady(told + half) from error
-        self._note(going)
+            old = f"{progress.to - 1}"
+            failure = FAILED.format(
+                root=str(root), old=old, new=progress.to, why=disk_reason(error)
+            )
+            half = HALF_MOVED.format(copy=str(root / progress.copy), advice=ADVICE)
+            raise LayoutNotReady(failure + half) from error
+        self._report_step(progress)
 
-    def _note(self, going: MigrationProgress) -> None:
-        step = next((one for one in self._steps if one.number == going.to), None)
-        self._said.append(f"layout {going.to}: {step.sentence if step else 'it is complete'}")
-        copy = self._root / going.copy
+    def _report_step(self, progress: MigrationProgress) -> None:
+        step = next(
+            (known_step for known_step in self._steps if known_step.number == progress.to), None
+        )
+        self._sentences.append(
+            f"layout {progress.to}: {step.sentence if step else 'it is complete'}"
+        )
+        copy = self._root / progress.copy
         with suppress(OSError):
             copy.rmdir()  # only succeeds when it is empty
         if copy.exists():
-            self._copies.append(going.copy)
+            self._copies.append(progress.copy)
 
-    def _give_up(self, old: LayoutFile, work: Path, copy: str) -> None:
+    def _restore(self, old: LayoutFile, work: Path, copy: str) -> None:
         """Restore the folder as it was, as far as a failing disk allows."""
         shutil.rmtree(work, ignore_errors=True)
         with suppress(OSError):
-            if [one.name for one in (self._root / copy).iterdir()] == [FILE]:
+            if [entry.name for entry in (self._root / copy).iterdir()] == [FILE]:
                 (self._root / copy / FILE).unlink()
             (self._root / copy).rmdir()
         with suppress(OSError):
@@ -237,50 +251,52 @@ class _Migration:
 
     def _refuse_writers(self, old: int, step: LayoutStep) -> None:
         """Raise LayoutNotReady while a kernel writes a session; a new writer checks ``layout`` first."""
-        held = _writing(self._root)
-        if held is not None:
-            words = HELD.format(root=str(self._root), old=old, new=step.number, **_by(held))
+        holder = _lease_of_writer(self._root)
+        if holder is not None:
+            words = SESSION_OPEN.format(
+                root=str(self._root), old=old, new=step.number, **_holder_fields(holder)
+            )
             raise LayoutNotReady(words)
 
 
-def _failed(root: Path, old: int, new: int, why: str) -> str:
-    told = FAILED.format(root=str(root), old=old, new=new, why=why)
-    return told + AS_IT_WAS.format(advice=ADVICE)
+def _failure_message(root: Path, old: int, new: int, why: str) -> str:
+    failure = FAILED.format(root=str(root), old=old, new=new, why=why)
+    return failure + UNCHANGED.format(advice=ADVICE)
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, StepRefused):
         return str(error)
     return disk_reason(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
 
 
-def _busy(root: Path, held: Lease) -> str:
-    return BUSY.format(root=str(root), **_by(held))
+def _busy_message(root: Path, holder: Lease) -> str:
+    return BEING_MIGRATED.format(root=str(root), **_holder_fields(holder))
 
 
-def _by(held: Lease) -> dict[str, object]:
-    return {"pid": held.pid, "host": held.host.partition(":")[0]}
+def _holder_fields(holder: Lease) -> dict[str, object]:
+    return {"pid": holder.pid, "host": holder.host.partition(":")[0]}
 
 
 # Lock and lease
 
 
 @contextmanager
-def _holding(root: Path) -> Iterator[None]:
+def _folder_lock(root: Path) -> Iterator[None]:
     """Hold the folder's lock and lease against other migrating kernels; waits for one that migrates."""
-    file, until = LeaseFile(root), time.monotonic() + WAIT_SECONDS
-    with _ONE_AT_A_TIME:
+    file, deadline = LeaseFile(root), time.monotonic() + WAIT_SECONDS
+    with _THREAD_LOCK:
         while not file.lock():
-            _wait(root, file, until)
+            _wait(root, file, deadline)
         try:
             owner = this_owner(f"migration-{uuid4().hex[:8]}")
             lease = Lease(owner.host, owner.pid, owner.kernel_id, 1, process_start_time(owner.pid))
             while not file.create(lease):
-                held = file.read()
-                if held is None or is_dead(held) or not file.is_fresh(WATCH_SECONDS):
+                holder = file.read()
+                if holder is None or is_dead(holder) or not file.is_fresh(WATCH_SECONDS):
                     file.write(lease)
                     break
-                _wait(root, file, until)
+                _wait(root, file, deadline)
             beat = Heartbeat(HEARTBEAT_SECONDS)
             beat.add(file, lease)
             try:
@@ -292,20 +308,20 @@ def _holding(root: Path) -> Iterator[None]:
             file.unlock()
 
 
-def _wait(root: Path, file: LeaseFile, until: float) -> None:
-    if time.monotonic() > until:
-        held = file.read()
-        if held is not None:
-            raise LayoutNotReady(_busy(root, held))
+def _wait(root: Path, file: LeaseFile, deadline: float) -> None:
+    if time.monotonic() > deadline:
+        holder = file.read()
+        if holder is not None:
+            raise LayoutNotReady(_busy_message(root, holder))
         raise LayoutNotReady(
             f"Another kernel brings {str(root)!r} to another layout; start this kernel again when that is done"
         )
     time.sleep(POLL_SECONDS)
 
 
-def _writing(root: Path) -> Lease | None:
+def _lease_of_writer(root: Path) -> Lease | None:
     """Return the lease of a kernel that writes a session, or None; watches leases that may be stale."""
-    unsure: dict[LeaseFile, Lease] = {}
+    uncertain: dict[LeaseFile, Lease] = {}
     for directory in _folders(root / SESSIONS):
         file = LeaseFile(directory)
         lease = file.read()
@@ -313,11 +329,11 @@ def _writing(root: Path) -> Lease | None:
             continue
         if is_running(lease):
             return lease
-        unsure[file] = lease
-    until = time.monotonic() + WATCH_SECONDS
-    while unsure and time.monotonic() < until:
+        uncertain[file] = lease
+    deadline = time.monotonic() + WATCH_SECONDS
+    while uncertain and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
-        for file, before in unsure.items():
+        for file, before in uncertain.items():
             if (now := file.read()) not in (None, before):
                 return now
     return None
@@ -325,29 +341,31 @@ def _writing(root: Path) -> Lease | None:
 
 def _folders(folder: Path) -> list[Path]:
     with suppress(OSError):
-        return sorted(one for one in folder.iterdir() if one.is_dir() and not one.is_symlink())
+        return sorted(
+            entry for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink()
+        )
     return []
 
 
 # Files
 
 
-def _work(root: Path, number: int) -> Path:
+def _work_folder(root: Path, number: int) -> Path:
     """Return the path of the folder in which copies are changed."""
     return root / f".layout-{number}"
 
 
-def _free(root: Path, name: str) -> str:
+def _free_name(root: Path, name: str) -> str:
     """Return the name, numbered if it is taken: after a return to an older layout a migration runs again."""
     number = 1
-    found = name
-    while os.path.lexists(root / found):
+    free = name
+    while os.path.lexists(root / free):
         number += 1
-        found = f"{name}-{number}"
-    return found
+        free = f"{name}-{number}"
+    return free
 
 
-def _folder(path: Path) -> Path:
+def _make_folder(path: Path) -> Path:
     """Create a folder unless it exists; raises OSError for a link in its place."""
     path.mkdir(mode=0o700, exist_ok=True)
     _refuse_link(path)
@@ -359,34 +377,34 @@ def _refuse_link(path: Path) -> None:
         raise OSError(errno.ELOOP, f"{str(path)!r} is a link")
 
 
-def _set_aside(path: Path, copy: Path) -> None:
+def _move_into_copy(path: Path, copy: Path) -> None:
     """Move a path into the copy folder if it exists; overwrites nothing there."""
     if os.path.lexists(path):
-        path.rename(copy / _free(copy, path.name))
+        path.rename(copy / _free_name(copy, path.name))
 
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a file, a link as a link, or a folder with its content; pipes and devices are skipped."""
-    found = source.lstat()
-    if stat.S_ISLNK(found.st_mode):
+    file_stat = source.lstat()
+    if stat.S_ISLNK(file_stat.st_mode):
         target.symlink_to(source.readlink())
         return
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(file_stat.st_mode):
         target.mkdir(mode=0o700)
-        for one in source.iterdir():
-            _copy(one, target / one.name)
-    elif stat.S_ISREG(found.st_mode):
+        for entry in source.iterdir():
+            _copy(entry, target / entry.name)
+    elif stat.S_ISREG(file_stat.st_mode):
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open_regular(source) as read, open(fd, "wb") as write:  # noqa: PTH123  a descriptor has no path
             shutil.copyfileobj(read, write, 1 << 20)
     else:
         return
-    os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+    os.utime(target, ns=(file_stat.st_atime_ns, file_stat.st_mtime_ns))
 
 
 def _sync_all(folder: Path) -> None:
     """Sync everything below a folder to the disk."""
     for place, _, names in os.walk(folder):
         for name in names:
-            sync(Path(place, name))
-        sync(Path(place))
+            sync_to_disk(Path(place, name))
+        sync_to_disk(Path(place))

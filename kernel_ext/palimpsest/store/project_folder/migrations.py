@@ -26,7 +26,7 @@ class LayoutStep:
 
     Contract: ``entries`` returns the names in the folder that will be changed, changes nothing, and
     may raise StepRefused. ``change`` gets another folder with copies of these entries, and changes, renames,
-    adds or removes files in it. It leaves alone what has the new form already, since a folder whose
+    adds or removes files in it. It leaves files that have the new form unchanged, since a folder whose
     ``layout`` was lost goes through all steps again.
     """
 
@@ -44,26 +44,26 @@ class StepRefused(Exception):
     """The folder is not what the step expects; the message says what to do, as the end of a sentence."""
 
 
-def _list_of_sessions(root: Path) -> Sequence[str]:
+def _index_to_rebuild(root: Path) -> Sequence[str]:
     """Return the session list file for rebuilding; raises StepRefused if a log is of a newer version."""
     for log in (root / SESSIONS).glob("*/log-*.jsonl"):
-        if _version_of(log) > LOG_VERSION:
+        if _log_version(log) > LOG_VERSION:
             raise StepRefused(f"{str(log)!r} was written by a newer Palimpsest: update Palimpsest")
     return [INDEX] if (root / INDEX).exists() else []
 
 
-def _version_of(log: Path) -> int:
+def _log_version(log: Path) -> int:
     """Return the version in the first line of a log; 0 if there is no intact one."""
     try:
         with open_regular(log) as file:
             line = file.read(HEAD_BYTES).partition(b"\n")[0]
     except OSError:
         return 0
-    said = (load_line(line) or {}).get("v")
-    return said if type(said) is int and is_intact(line) else 0
+    version = (load_line(line) or {}).get("v")
+    return version if type(version) is int and is_intact(line) else 0
 
 
-def _forget_the_list(copies: Path) -> None:
+def _remove_index(copies: Path) -> None:
     (copies / INDEX).unlink(missing_ok=True)
 
 
@@ -71,8 +71,8 @@ STEPS: Sequence[LayoutStep] = (
     LayoutStep(
         number=1,
         sentence="its layout and its project are written down, and the list of sessions is made again",
-        entries=_list_of_sessions,
-        change=_forget_the_list,
+        entries=_index_to_rebuild,
+        change=_remove_index,
         alone=False,
     ),
 )
@@ -86,7 +86,9 @@ def newest_version(steps: Sequence[LayoutStep]) -> int:
 
 def is_older(root: Path, steps: Sequence[LayoutStep]) -> bool:
     """Return whether a folder has an older layout, an unfinished migration, or no project id."""
-    found = read_layout(root)
+    layout = read_layout(root)
     return (
-        found.version < newest_version(steps) or found.migration is not None or not found.project_id
+        layout.version < newest_version(steps)
+        or layout.migration is not None
+        or not layout.project_id
     )

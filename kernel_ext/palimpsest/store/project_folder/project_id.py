@@ -1,4 +1,4 @@
-"""Determine the id of a project: the one its sessions name, its first git commit, or a new random one.
+"""Determine the id of a project: from its sessions, its first git commit, or at random.
 
 Border: reads logs and runs git; the caller stores the result.
 """
@@ -23,18 +23,18 @@ GIT_ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""These settings stop git from running programs that a repository configures: hooks, a file monitor, and
-the fetching of what a partial clone lacks."""
+"""These settings stop git from running programs that a repository configures: hooks, a file monitor, and fetches
+of objects that a partial clone lacks."""
 
-LOOKED_AT = 100
+MOST_SESSIONS = 100
 """Maximum sessions read for the project's id; all sessions of a project name the same."""
 HEAD_BYTES = 64 << 10
-LONGEST = 200
+MAX_ID_CHARS = 200
 
 
 def find_project_id(root: Path) -> str:
     """Return the id that most sessions of a folder name, else a new one for its project."""
-    return _named_by_sessions(root) or new_project_id(root.parent)
+    return _most_common_id(root) or new_project_id(root.parent)
 
 
 def new_project_id(project: Path) -> str:
@@ -42,21 +42,21 @@ def new_project_id(project: Path) -> str:
     return _git_root_commit(project) or uuid4().hex
 
 
-def _named_by_sessions(root: Path) -> str:
-    named = Counter(name for name in _names(root) if name)
-    return min(named, key=lambda name: (-named[name], name)) if named else ""
+def _most_common_id(root: Path) -> str:
+    counts = Counter(name for name in _session_project_ids(root) if name)
+    return min(counts, key=lambda name: (-counts[name], name)) if counts else ""
 
 
-def _names(root: Path) -> Iterator[str]:
+def _session_project_ids(root: Path) -> Iterator[str]:
     with suppress(OSError):
-        for directory in sorted((root / "sessions").iterdir())[:LOOKED_AT]:
+        for directory in sorted((root / "sessions").iterdir())[:MOST_SESSIONS]:
             with suppress(OSError), open_regular(directory / "log-1.jsonl") as file:
                 head = file.read(HEAD_BYTES)
                 for line in head.split(b"\n")[:2]:
                     session = (load_line(line) or {}).get("session")
-                    said = session.get("project_id") if isinstance(session, dict) else None
-                    if isinstance(said, str) and len(said) <= LONGEST:
-                        yield said
+                    project_id = session.get("project_id") if isinstance(session, dict) else None
+                    if isinstance(project_id, str) and len(project_id) <= MAX_ID_CHARS:
+                        yield project_id
 
 
 def _git_root_commit(directory: Path) -> str | None:

@@ -1,7 +1,7 @@
 """Close the work that was left open when the kernel that wrote a session died.
 
 Pure: reads a state and returns the events that close open messages, tool calls, asks and questions.
-Nothing that was written is removed; partial outputs and answers stay, marked as interrupted.
+Nothing is removed from the log; partial outputs and answers stay, marked as interrupted.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ from palimpsest.transcript.session_record.sessions import Idle
 from palimpsest.transcript.values import Reply
 
 INTERRUPTED = "Interrupted: the kernel ended before the answer did."
-ENDED = (
+CALL_ENDED = (
     "The kernel ended while this code ran, and every variable is gone. Whether the code ended it is not known; "
     "do not run it again unchanged before that is clear."
 )
@@ -53,20 +53,22 @@ ENDED_AFTER = (
 )
 LINE_CHARS = 80
 MOST_LINES = 3
-"""How much of the code the sentence for the user quotes; the whole stands in the call."""
-MOST_LEFT = 3
-"""Calls that left something running which the sentence names, the newest."""
+"""Lines of the code that the sentence for the user quotes; the call holds all of it."""
+MOST_LEFT_CALLS = 3
+"""Maximum number of the newest calls that left something running, which the sentence names."""
 
 
 def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[Event]:
-    """Return the events that close what a dead writer left open; empty when nothing was open.
+    """Return the events that close the work a dead writer left open; empty when nothing was open.
 
     ``ended`` is False for a new fork, whose parent's kernel may go on.
     """
     events: list[Event] = []
-    for message in state.unsettled():
+    for message in state.unsettled_messages():
         if isinstance(message.info, AssistantMessage):
-            events.extend(_close_message(message, message.info, now_ms, _waiting(state), ended))
+            events.extend(
+                _close_message(message, message.info, now_ms, _waiting_calls(state), ended)
+            )
     for ask_id in state.asks:
         reply = Reply(answer="reject", by="restart")
         events.append(PermissionReplied(ask_id=ask_id, reply=reply))
@@ -82,10 +84,10 @@ def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[
 
 
 def is_settled(message: Message) -> bool:
-    """Return whether all of a message has ended, so that ``close_interrupted`` leaves it as it is."""
+    """Return whether all work in a message has ended, so that ``close_interrupted`` does not change it."""
     if isinstance(message.info, AssistantMessage) and message.info.time.completed is None:
         return False
-    return all(_closed(part, 0, ran=True, ended=True) is part for part in message.parts)
+    return all(_close_part(part, 0, ran=True, ended=True) is part for part in message.parts)
 
 
 def code_at_the_end(state: State) -> str:
@@ -93,38 +95,38 @@ def code_at_the_end(state: State) -> str:
 
     They name the call that ran, and else the calls that had left something running.
     """
-    left: list[str] = []
-    for message in reversed(state.unsettled()):
+    sentences: list[str] = []
+    for message in reversed(state.unsettled_messages()):
         for part in reversed(message.parts):
-            if _ran_python(part, _waiting(state)):
-                return ENDED_FOR_USER.format(line=_quoted(part))
-            if isinstance(part, ToolPart) and (words := left_running(part)):
-                left.append(ENDED_AFTER.format(what=", ".join(words), line=_quoted(part)))
-    return "\n".join(left[:MOST_LEFT])
+            if _ran_python(part, _waiting_calls(state)):
+                return ENDED_FOR_USER.format(line=_quote_code(part))
+            if isinstance(part, ToolPart) and (names := left_running(part)):
+                sentences.append(ENDED_AFTER.format(what=", ".join(names), line=_quote_code(part)))
+    return "\n".join(sentences[:MOST_LEFT_CALLS])
 
 
 def left_running(part: ToolPart) -> tuple[str, ...]:
-    """Return what a call's code left running, by its record; empty where nothing runs any more."""
-    found = (getattr(part.state, "metadata", None) or {}).get(LEFT_RUNNING)
-    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+    """Return the names of the work that a call's code left running, by its record; empty where it has ended."""
+    names = (getattr(part.state, "metadata", None) or {}).get(LEFT_RUNNING)
+    return tuple(map(str, names)) if isinstance(names, list | tuple) else ()
 
 
 def without_left_running(part: ToolPart, **more: Any) -> ToolPart:
-    """Return a call's record without what it left running, and with further metadata."""
+    """Return a call's record without the work that it left running, and with further metadata."""
     metadata = {**getattr(part.state, "metadata", {}), **more}
     metadata.pop(LEFT_RUNNING, None)
     return part.model_copy(update={"state": part.state.model_copy(update={"metadata": metadata})})
 
 
-def _quoted(part: ToolPart) -> str:
+def _quote_code(part: ToolPart) -> str:
     """Return the first lines of a call's code, for the user."""
     code = str(part.state.input.get("code", "")).strip()
     lines = [line.strip() for line in code.splitlines() if line.strip()]
-    shown = [line[:LINE_CHARS] for line in lines[:MOST_LINES]]
-    return f"{' / '.join(shown)}{' / ...' if len(lines) > MOST_LINES else ''}"
+    quoted = [line[:LINE_CHARS] for line in lines[:MOST_LINES]]
+    return f"{' / '.join(quoted)}{' / ...' if len(lines) > MOST_LINES else ''}"
 
 
-def _waiting(state: State) -> frozenset[str | None]:
+def _waiting_calls(state: State) -> frozenset[str | None]:
     """Return the ids of the calls that waited for an answer, which had not begun to run."""
     return frozenset(ask.call_id for ask in state.asks.values())
 
@@ -147,7 +149,7 @@ def _close_message(
     ended: bool,  # noqa: FBT001  # passed on
 ) -> Iterator[Event]:
     for part in message.parts:
-        closed = _closed(part, now_ms, ran=_ran_python(part, waiting), ended=ended)
+        closed = _close_part(part, now_ms, ran=_ran_python(part, waiting), ended=ended)
         if closed is not part:
             yield PartUpdated(part=closed)
     if info.time.completed is None:
@@ -164,22 +166,24 @@ def _end_turn(newest: Message | None) -> Iterator[Event]:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
 
-def _closed(part: Part, now_ms: int, *, ran: bool, ended: bool) -> Part:
+def _close_part(part: Part, now_ms: int, *, ran: bool, ended: bool) -> Part:
     match part:
         case ToolPart(state=ToolRunning()) if ran and ended:
-            failed = _failed(part.state, now_ms)
+            failed = _aborted_state(part.state, now_ms)
             printed = failed.metadata.get("output")
-            # What was printed is what the model is shown of a call that was interrupted.
-            told = {"output": f"{printed}\n\n[interrupted]\n{ENDED}"} if printed else {}
-            metadata = {**failed.metadata, **told}
+            # The model is shown the printed output of an interrupted call.
+            output_note = {"output": f"{printed}\n\n[interrupted]\n{CALL_ENDED}"} if printed else {}
+            metadata = {**failed.metadata, **output_note}
             return part.model_copy(
-                update={"state": failed.model_copy(update={"error": ENDED, "metadata": metadata})}
+                update={
+                    "state": failed.model_copy(update={"error": CALL_ENDED, "metadata": metadata})
+                }
             )
         case ToolPart(state=ToolPending() | ToolRunning()):
-            return part.model_copy(update={"state": _failed(part.state, now_ms)})
-        case ToolPart() if words := left_running(part):
-            marks = {RUNNING_AT_THE_END: list(words)} if ended else {}
-            return without_left_running(part, **marks)
+            return part.model_copy(update={"state": _aborted_state(part.state, now_ms)})
+        case ToolPart() if names := left_running(part):
+            metadata = {RUNNING_AT_THE_END: list(names)} if ended else {}
+            return without_left_running(part, **metadata)
         case TextPart() | ReasoningPart() if part.time is not None and part.time.end is None:
             time = part.time.model_copy(update={"end": now_ms})
             return part.model_copy(update={"time": time})
@@ -187,7 +191,7 @@ def _closed(part: Part, now_ms: int, *, ran: bool, ended: bool) -> Part:
             return part
 
 
-def _failed(state: object, now_ms: int) -> ToolFailed:
+def _aborted_state(state: object, now_ms: int) -> ToolFailed:
     if isinstance(state, ToolRunning):
         return ToolFailed(
             input=state.input,

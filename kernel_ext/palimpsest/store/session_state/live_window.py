@@ -1,8 +1,8 @@
 """Determine the live window of a session: the messages that the next request may need.
 
-These are the messages from the last completed compaction on, with the tail it kept, and pinned ones.
-The live window of a session that was never compacted begins at its first message, since the model still
-sees all of it; so does that of one whose compactions the user has undone.
+These are the messages from the last completed compaction on, with the tail it kept, and pinned messages.
+The live window of a session that was never compacted, or whose compactions the user has undone, begins at its
+first message, since the model still sees all of it.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,25 +11,25 @@ from typing import Any
 
 from palimpsest.store.session_state.interrupted_work import is_settled
 from palimpsest.store.session_state.message_index import INDEXED_MESSAGES, message_index
-from palimpsest.store.session_state.message_list import KEPT, MessageSlot
+from palimpsest.store.session_state.message_list import RESTORED, MessageSlot
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import undone
+from palimpsest.transcript.context_values.decisions import undone_compactions
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.session_record.events import Checkpoint
 
-HELD_MESSAGES = 300
+MAX_EARLIER_MESSAGES = 300
 """Maximum messages before the window that a running session keeps in memory, for pages and the user.
 Without a limit a session of 1,000 turns grew by 26 kB a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveWindow:
-    """Where the live window begins, and the values that are kept of the messages before it."""
+    """The beginning of the live window, and the values to keep from the messages before it."""
 
     seq: int
     messages: int
-    """How many messages are in it."""
+    """Number of messages in the window."""
     extra: dict[str, Any]
     """Fields for the checkpoint's state: see ``WindowFields``."""
 
@@ -40,7 +40,7 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
     Decisions about messages before it are not included, like these messages.
     """
     slots = state.slots()
-    inside = [slot for slot in slots if slot.first_seq != KEPT]
+    inside = [slot for slot in slots if slot.first_seq != RESTORED]
     start = _start(state, inside, first_message_id)
     before = inside[:start]
     window = inside[start:]
@@ -51,9 +51,9 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
         extra["index"] = index.model_dump(mode="json", exclude_none=True)
     if not before and not state.partial:
         return LiveWindow(seq, len(window), {"messages": len(slots), **extra})
-    created = [message.info.time.created for message in _read(state, before)]
+    created = [message.info.time.created for message in _read_slots(state, before)]
     pinned = _pinned_parts(state)
-    kept = [slot for slot in slots if slot.first_seq == KEPT] + before
+    kept = [slot for slot in slots if slot.first_seq == RESTORED] + before
     older = state.older + len(before)
     fields: dict[str, Any] = {
         "ids": [slot.id for slot in window],
@@ -61,7 +61,9 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
         "older_created": max([*created, state.older_created or 0]),
         "kept": [
             message.model_dump(mode="json", exclude_none=True)
-            for message in _read(state, [slot for slot in kept if _may_be_pinned(slot, pinned)])
+            for message in _read_slots(
+                state, [slot for slot in kept if _may_be_pinned(slot, pinned)]
+            )
             if _is_pinned(message, pinned)
         ],
     }
@@ -86,8 +88,8 @@ def window_checkpoint(
 ) -> Checkpoint:
     """Return the checkpoint of a state whose window begins at a place: a segment, and a byte offset in it.
 
-    ``written`` returns the segment's bytes from an offset on. An index with which the session was opened is kept as
-    long as few messages came since.
+    ``written`` returns the segment's bytes from an offset on. The index with which the session was opened is kept
+    while few messages were added since.
     """
     segment, offset = place
     fields = state.summary() | window.extra
@@ -107,12 +109,12 @@ def is_wide(state: State) -> bool:
     session = state.session
     if session is not None and session.revert is not None:
         return False
-    inside = [slot for slot in state.slots() if slot.first_seq != KEPT]
-    return _start(state, inside, None) > HELD_MESSAGES
+    inside = [slot for slot in state.slots() if slot.first_seq != RESTORED]
+    return _start(state, inside, None) > MAX_EARLIER_MESSAGES
 
 
-def narrow(state: State, window: LiveWindow) -> None:
-    """Drop the oldest messages before a window from memory, as opening the session there would.
+def narrow_to_window(state: State, window: LiveWindow) -> None:
+    """Drop the oldest messages before a window from memory, as if the session had been opened there.
 
     Nothing is dropped while a revert is in effect, since it may be undone.
     """
@@ -120,28 +122,34 @@ def narrow(state: State, window: LiveWindow) -> None:
     if fields is None or (session is not None and session.revert is not None):
         return
     inside = set(fields["ids"])
-    before = [one for one in state.slots() if one.id not in inside and one.first_seq != KEPT]
-    gone = before[: max(0, len(before) - HELD_MESSAGES)]
+    before = [
+        earlier
+        for earlier in state.slots()
+        if earlier.id not in inside and earlier.first_seq != RESTORED
+    ]
+    dropped = before[: max(0, len(before) - MAX_EARLIER_MESSAGES)]
     kept = {message["info"]["id"] for message in fields["kept"]}
-    created = [message.info.time.created for message in _read(state, gone)]
-    for slot in gone:
+    created = [message.info.time.created for message in _read_slots(state, dropped)]
+    for slot in dropped:
         if slot.id in kept:
-            slot.first_seq = KEPT
-    if gone:
-        state.leave({slot.id for slot in gone} - kept, len(gone), max(created, default=0))
+            slot.first_seq = RESTORED
+    if dropped:
+        state.drop_messages(
+            {slot.id for slot in dropped} - kept, len(dropped), max(created, default=0)
+        )
 
 
-def _read(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
-    found = (state.message(slot.id) for slot in slots)
-    return [message for message in found if message is not None]
+def _read_slots(state: State, slots: Sequence[MessageSlot]) -> list[Message]:
+    messages = (state.message(slot.id) for slot in slots)
+    return [message for message in messages if message is not None]
 
 
 def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | None) -> int:
     if first_message_id is not None:
         places = {slot.id: index for index, slot in enumerate(slots)}
         return places.get(first_message_id, 0)
-    found = _compacted(state, slots)
-    return 0 if found is None else found
+    start = _window_start(state, slots)
+    return 0 if start is None else start
 
 
 def is_too_short(state: State) -> bool:
@@ -153,20 +161,20 @@ def is_too_short(state: State) -> bool:
     if revert is not None and state.message(str(revert.get("message_id"))) is None:
         return True
     removed = state.compacted is not None and state.message(state.compacted) is None
-    gone = removed or bool(undone(state.decisions))
-    return gone and _compacted(state, state.slots()) is None
+    dropped = removed or bool(undone_compactions(state.decisions))
+    return dropped and _window_start(state, state.slots()) is None
 
 
-def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
+def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
     """Return the index at which the window of the newest completed, not undone compaction begins."""
-    marked = state.holders("compaction")
-    if not marked:
+    markers = state.holders("compaction")
+    if not markers:
         return None
     places = {slot.id: index for index, slot in enumerate(slots)}
-    gone = undone(state.decisions)
-    for index in sorted((places[slot.id] for slot in marked if slot.id in places), reverse=True):
+    dropped = undone_compactions(state.decisions)
+    for index in sorted((places[slot.id] for slot in markers if slot.id in places), reverse=True):
         marker = _marker(state, slots[index])
-        if marker is not None and _is_completed(state, slots, index, gone):
+        if marker is not None and _is_completed(state, slots, index, dropped):
             return min(index, places.get(marker.tail_start_id or "", index))
     return None
 
@@ -178,14 +186,14 @@ def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
 
 
 def _is_completed(
-    state: State, slots: Sequence[MessageSlot], marker: int, gone: frozenset[str]
+    state: State, slots: Sequence[MessageSlot], marker: int, dropped: frozenset[str]
 ) -> bool:
     for slot in slots[marker + 1 :]:
         message = state.message(slot.id)
         info = None if message is None else message.info
         if isinstance(info, AssistantMessage) and info.parent_id == slots[marker].id:
-            done = info.summary and info.error is None and info.time.completed is not None
-            return done and info.id not in gone
+            is_done = info.summary and info.error is None and info.time.completed is not None
+            return is_done and info.id not in dropped
     return False
 
 

@@ -1,8 +1,8 @@
-"""Index the messages of a live window by the bytes of their lines, so that opening places no line and reads no message.
+"""Index the messages of a live window by the bytes of their lines, so that opening a session reads none of them.
 
-A checkpoint may hold the index of the lines from its window on. It counts only where these bytes have the checksum that
-it names: then every message begins as a place in them, and its lines are placed when it is first read or changed. Where
-the bytes are others, or lines of two messages are not apart, the lines are placed one by one, as without an index.
+A checkpoint may hold the index of the lines from its window on. It is valid only where these bytes have the checksum
+in it: then every message is a range of bytes, and its lines are assigned to its parts when it is first read or changed.
+Where the bytes differ, or lines of two messages are mixed, the lines are assigned one by one, as without an index.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,20 +17,20 @@ from palimpsest.transcript.session_record.spending import recorded_spending
 from palimpsest.transcript.values import Value
 
 INDEXED_MESSAGES = 500
-"""A shorter window is not indexed: placing the lines of so many messages takes 10 ms."""
+"""A shorter window is not indexed: assigning the lines of this many messages takes 10 ms."""
 
-SOUGHT = ("compaction", "notebook", "subtask")
-"""Types of parts that few messages hold, and that are looked for in all of them."""
+INDEXED_PART_TYPES = ("compaction", "notebook", "subtask")
+"""Types of parts that few messages hold, and that are searched for in all messages."""
 
 _MESSAGE_GROUP = {PART: 3, DELTA: 5, INFO: 7}
 """The group of a line's head that names the message."""
 
 
 class MessageIndex(Value):
-    """Where the lines of each message are, in the bytes that follow the beginning of the window."""
+    """The positions of each message's lines, in the bytes from the beginning of the window on."""
 
     size: int
-    """Bytes that are indexed, from ``window_offset`` of the checkpoint on."""
+    """Number of indexed bytes, from ``window_offset`` of the checkpoint on."""
     crc: int
     """The CRC-32 of these bytes."""
     ids: tuple[str, ...]
@@ -38,29 +38,29 @@ class MessageIndex(Value):
     seqs: tuple[int, ...]
     """The number of the record in which each message appeared."""
     starts: tuple[int, ...]
-    """The first byte of each message's lines; messages whose lines are mixed have the same one."""
+    """The first byte of each message's lines; messages whose lines are mixed have the same first byte."""
     unsettled: tuple[str, ...] = ()
-    """Messages in which something had not ended."""
+    """Messages with unfinished work."""
     holders: dict[str, tuple[str, ...]] = {}
-    """Messages that hold parts of the types in ``SOUGHT``, by type; a type that an older version did not seek is missing."""
+    """Messages that hold parts of the types in ``INDEXED_PART_TYPES``, by type; older versions indexed fewer types."""
     spent: Spent | None = None
-    """What the answers among them report to have cost; None where that was not counted."""
+    """Spending reported by the answers among them; None where it was not counted."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether each of its messages has its places, in order."""
+        """Whether it has one position for each message, in order."""
         counts = {len(self.ids), len(self.seqs), len(self.starts), len(set(self.ids))}
         places = [0, *self.starts, self.size]
         return len(counts) == 1 and len(self.ids) > 0 and places == sorted(places)
 
     def fits(self, content: bytes) -> bool:
-        """Return whether the index was made of these bytes and is whole."""
+        """Return whether the index was made from these bytes and is complete."""
         return self.is_whole and len(content) == self.size and crc32(content) == self.crc
 
     def part(self, only: slice, end: int | None = None) -> "tuple[int, MessageIndex]":
-        """Return where the lines of some messages begin, up to a byte, and the index of these lines.
+        """Return where the lines of some messages begin, and the index of these lines, up to a byte.
 
-        Messages whose lines are mixed with theirs are among them; what the answers cost is not counted.
+        Messages whose lines are mixed with theirs are included; the spending of their answers is not counted.
         """
         first, last, _ = only.indices(len(self.ids))
         starts = [*self.starts, self.size]
@@ -70,7 +70,7 @@ class MessageIndex(Value):
             first -= 1
         while last < len(self.ids) and first < last and starts[last - 1] == starts[last]:
             last += 1
-        found = self.model_copy(
+        part_index = self.model_copy(
             update={
                 "size": starts[last] - starts[first],
                 "ids": self.ids[first:last],
@@ -79,17 +79,17 @@ class MessageIndex(Value):
                 "spent": None,
             }
         )
-        return starts[first], found
+        return starts[first], part_index
 
     def blocks(self) -> list[tuple[int, int, int]]:
-        """Return for each block of lines its first message's place, the place after its last one, and its last byte."""
-        firsts = [
+        """Return for each block of lines: index of its first message, index after its last message, and its end byte."""
+        block_firsts = [
             at for at, start in enumerate(self.starts) if not at or start != self.starts[at - 1]
         ]
-        ends = [*firsts[1:], len(self.ids)]
+        ends = [*block_firsts[1:], len(self.ids)]
         return [
             (first, end, self.starts[end] if end < len(self.ids) else self.size)
-            for first, end in zip(firsts, ends, strict=True)
+            for first, end in zip(block_firsts, ends, strict=True)
         ]
 
 
@@ -101,9 +101,9 @@ def message_index(
     *,
     least: int = INDEXED_MESSAGES,
 ) -> MessageIndex | None:
-    """Return the index of a window's lines; None where there is little to gain, or they say something else.
+    """Return the index of a window's lines; None where it would help little, or messages are missing.
 
-    ``content`` are the bytes from the window's beginning on, and ``messages`` what they say.
+    ``content`` are the bytes from the window's beginning on, and ``messages`` the messages in them.
     """
     index = line_index(content, window_seq, least=least)
     known = {name: messages[name] for name in index.ids if name in messages} if index else {}
@@ -112,7 +112,7 @@ def message_index(
     return index.model_copy(
         update={
             "unsettled": tuple(name for name, message in known.items() if not is_settled(message)),
-            "holders": {kind: tuple(_holders(known, kind)) for kind in SOUGHT},
+            "holders": {kind: tuple(_holders(known, kind)) for kind in INDEXED_PART_TYPES},
             "spent": recorded_spending(message.info for message in known.values()),
         }
     )
@@ -121,10 +121,10 @@ def message_index(
 def line_index(
     content: bytes, window_seq: int = 0, *, least: int = INDEXED_MESSAGES
 ) -> MessageIndex | None:
-    """Return the index of lines of which no message was read: something may be open in each.
+    """Return the index of lines without reading their messages, each of which then counts as unsettled.
 
-    What follows the first line that is not in our format, or that takes something away, is not indexed. Fewer messages
-    than ``least`` are not.
+    Lines from the first one on that has another format, or removes something, are not indexed. Returns None for fewer
+    messages than ``least``.
     """
     places = _Places()
     for line in content.split(b"\n"):
@@ -149,20 +149,20 @@ def _holders(messages: Mapping[str, Message], kind: str) -> Iterator[str]:
 
 
 class _Places:
-    """Where lines of messages begin and end, while the lines are read in order."""
+    """Records where lines of messages begin and end, while the lines are read in order."""
 
     def __init__(self) -> None:
         self.offset = 0
-        """The first byte that was not taken."""
+        """The first byte that was not recorded."""
         self.first: dict[str, tuple[int, int]] = {}
         """Number and offset of the first line of each message."""
         self._last: dict[str, int] = {}
         self.nameless: set[str] = set()
-        """Messages of which there are parts and no info."""
+        """Messages with parts but no info."""
         self._seq = 0
 
     def take(self, line: bytes, window_seq: int) -> bool:
-        """Take a line; False where it cannot be indexed."""
+        """Record a line; False where it cannot be indexed."""
         head = head_of(line)
         if head is None or int(head[1]) <= self._seq:
             return False
@@ -171,12 +171,12 @@ class _Places:
         if kind == OTHER and head[OTHER].startswith(b"message."):
             return False
         if kind in _MESSAGE_GROUP and self._seq >= window_seq:
-            self._note(head[_MESSAGE_GROUP[kind]].decode(), kind)
+            self._note_message(head[_MESSAGE_GROUP[kind]].decode(), kind)
             self._last[head[_MESSAGE_GROUP[kind]].decode()] = self.offset
         self.offset += len(line) + 1
         return True
 
-    def _note(self, name: str, kind: int) -> None:
+    def _note_message(self, name: str, kind: int) -> None:
         if name not in self.first:
             self.first[name] = self._seq, self.offset
             self.nameless.add(name)
@@ -184,18 +184,18 @@ class _Places:
             self.nameless.discard(name)
 
     def starts(self) -> Iterator[int]:
-        """Yield for each message where the block of lines begins that holds all of its own."""
-        block, reached = 0, -1
+        """Yield for each message the beginning of the block that holds all of its lines."""
+        block, end = 0, -1
         for name, (_, offset) in self.first.items():
-            if offset > reached:
+            if offset > end:
                 block = offset
-            reached = max(reached, self._last[name])
+            end = max(end, self._last[name])
             yield block
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class LineBlock:
-    """Lines of one or some messages that were not placed yet."""
+    """Lines of some messages that were not assigned to these messages yet."""
 
     _content: bytes  # of all blocks: a slice of each would copy the log
     _start: int
@@ -206,7 +206,7 @@ class LineBlock:
     _place: Callable[["LineBlock"], None]
 
     def place(self) -> None:
-        """Have the lines placed into their messages, which then wait no more."""
+        """Assign the lines to their messages."""
         self._place(self)
 
     def lines(self) -> Iterator[tuple[str, bytes, Head]]:

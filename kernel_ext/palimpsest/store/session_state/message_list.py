@@ -2,9 +2,9 @@
 
 This is the part of the state that grows with the session: messages in the order in which they first
 appeared, each rebuilt only when it changed. A message is included once its info is known. Values come typed from a
-running engine, or as raw lines from the log; lines are parsed when the value is read. Deltas are kept as
-lists and joined on reading, so that the cost of a long answer is linear, not quadratic. A line that turns out
-to be unreadable counts as not written: the version before it is used.
+running engine, or as raw lines from the log; lines are parsed when the value is read. Deltas are stored as
+lists and joined on reading, so that the cost of a long answer is linear, not quadratic. An unreadable line counts as
+not written: the version before it is used.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from palimpsest.store.log_lines import (
     event_in,
     seq_of,
 )
-from palimpsest.store.session_state.message_index import SOUGHT, LineBlock, MessageIndex
+from palimpsest.store.session_state.message_index import INDEXED_PART_TYPES, LineBlock, MessageIndex
 from palimpsest.transcript.messages import Message, MessageInfo, Messages
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import (
@@ -44,7 +44,7 @@ from palimpsest.transcript.session_record.sessions import Spent
 Report = Callable[[bytes, str], None]
 T = TypeVar("T")
 
-KEPT = 0
+RESTORED = 0
 """``first_seq`` of a message before the window that was restored from a checkpoint."""
 
 
@@ -58,7 +58,7 @@ def event_of(line: bytes, report: Report) -> Event | None:
 
 
 class LatestValue(Generic[T]):
-    """Holds a value of which only the newest version counts."""
+    """Holds the newest version of a value."""
 
     __slots__ = ("_pick", "lines", "value")
 
@@ -66,7 +66,7 @@ class LatestValue(Generic[T]):
         self.value = value
         self._pick = pick
         self.lines: list[bytes] | None = None
-        """Newer versions that were not parsed yet; where there are none, ``value`` is the newest."""
+        """Lines of newer versions that were not parsed yet; None while ``value`` is the newest version."""
 
     def put(self, value: T) -> None:
         """Replace the value."""
@@ -101,7 +101,7 @@ class LatestValue(Generic[T]):
 class PartSlot:
     """Holds one part: its last whole version, and the deltas that arrived since."""
 
-    __slots__ = ("_base", "_lines", "_words", "kind")
+    __slots__ = ("_base", "_deltas", "_lines", "kind")
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -109,13 +109,13 @@ class PartSlot:
         self._base: Part | None = None
         # Created when needed: a long session has tens of thousands of parts.
         self._lines: list[bytes] | None = None
-        self._words: dict[str, list[str]] | None = None
+        self._deltas: dict[str, list[str]] | None = None
 
     def put(self, part: Part) -> None:
         """Replace the part and drop earlier deltas, which the new version includes."""
         self.kind = part.type
         self._base = part
-        self._lines = self._words = None
+        self._lines = self._deltas = None
 
     def put_line(self, kind: str, line: bytes) -> None:
         """Replace the part by a line that is parsed later."""
@@ -145,16 +145,16 @@ class PartSlot:
         """Return the part as it is now; None when no readable version is known."""
         if self._lines is not None:
             self._parse(self._lines, report)
-        if self._base is not None and self._words is not None:
-            for field, words in self._words.items():
-                self._base = extended(self._base, field.split("."), "".join(words))
-            self._words = None
+        if self._base is not None and self._deltas is not None:
+            for field, words in self._deltas.items():
+                self._base = append_text(self._base, field.split("."), "".join(words))
+            self._deltas = None
         return self._base
 
     def _add(self, field: str, words: str) -> None:
-        if self._words is None:
-            self._words = {}
-        self._words.setdefault(field, []).append(words)
+        if self._deltas is None:
+            self._deltas = {}
+        self._deltas.setdefault(field, []).append(words)
 
     def _parse(self, lines: list[bytes], report: Report) -> None:
         """Use the newest readable version, then the deltas that came after it."""
@@ -171,22 +171,22 @@ class PartSlot:
             self._add(delta.field, delta.delta)
 
 
-def extended(value: Part, path: list[str], words: str) -> Part:
+def append_text(value: Part, path: list[str], words: str) -> Part:
     """Return the part with text appended to the string at the path.
 
     Every step but the last must lead to an object, and the last to a string or to None;
     otherwise the part is returned unchanged.
     """
-    return cast("Part", _extended(value, path, words))
+    return cast("Part", _append_at(value, path, words))
 
 
-def _extended(value: Any, path: list[str], words: str) -> Any:
+def _append_at(value: Any, path: list[str], words: str) -> Any:
     name, rest = path[0], path[1:]
     inner = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
     if rest:
         if not isinstance(inner, BaseModel | dict):
             return value
-        changed = _extended(inner, rest, words)
+        changed = _append_at(inner, rest, words)
         if changed is inner:
             return value
     elif inner is None or isinstance(inner, str):
@@ -214,7 +214,7 @@ class MessageSlot:
         self.order = order
         """Rises with each message that appears."""
         self.block: LineBlock | None = None
-        """Its lines, while they are not placed yet."""
+        """Its lines, until they are assigned to its info and parts."""
         self.built: Message | None = None
         """The message as it was last read; None after a change."""
         self._info: LatestValue[MessageInfo | None] | None = None
@@ -249,7 +249,7 @@ class MessageSlot:
         return any(part.kind == kind for part in self.parts.values())
 
     def place_line(self, line: bytes, head: Head) -> None:
-        """Take one of its lines out of the block that it waited for."""
+        """Assign one of its lines to its info or to a part."""
         if head.lastindex == INFO:
             self.info.put_line(line)
             return
@@ -285,27 +285,27 @@ class MessageList(RecordNumbering):
     def __init__(self) -> None:
         super().__init__()
         self.unreadable: list[tuple[int | None, str]] = []
-        """Records that were skipped: sequence number, if known, and what is wrong."""
+        """Records that were skipped: sequence number, if known, and the problem."""
         self.older_created: int | None = None
         """The newest creation time among the messages not loaded from the log; None when all are loaded."""
         self.older = 0
-        """How many messages before the live window there are."""
+        """Number of messages before the live window."""
         self._slots: dict[str, MessageSlot] = {}
         self._changed: set[str] = set()
         self._appeared: list[str] = []
         """Messages that are not in the list yet, in the order in which they appeared."""
-        self._reordered = True
+        self._is_reordered = True
         self._list: list[Message] = []
         self._index: dict[str, int] = {}
         self._value: Messages | None = None
-        self._holders: dict[str, set[str]] = {kind: set() for kind in SOUGHT}
-        """Messages that held a part of a type that is looked for, and may hold it still."""
+        self._holders: dict[str, set[str]] = {kind: set() for kind in INDEXED_PART_TYPES}
+        """Messages that held a part of an indexed type, and may still hold it."""
         self._appeared_count = 0
         self._opened_with: MessageIndex | None = None
         self._settled: set[str] = set()
-        """Messages of the index in which all had ended, and that no record changed since."""
+        """Messages of the index without unfinished work, which no record changed since."""
         self._spent: Spent | None = None
-        """What the answers of the index report to have cost, as long as no record changed one."""
+        """Spending reported by the answers of the index; None once a record changed one of them."""
 
     # Reading
 
@@ -317,11 +317,11 @@ class MessageList(RecordNumbering):
     def messages(self) -> Messages:
         """Return the messages in the order in which they first appeared.
 
-        Cheap to call often: only what changed since the last call is rebuilt.
+        Cheap to call often: only messages that changed since the last call are rebuilt.
         """
         if self._value is None:
-            self._append()
-            if self._reordered or not self._changed <= self._index.keys():
+            self._append_new()
+            if self._is_reordered or not self._changed <= self._index.keys():
                 self._rebuild()
             else:
                 for identifier in self._changed:
@@ -332,9 +332,9 @@ class MessageList(RecordNumbering):
             self._value = tuple(self._list)
         return self._value
 
-    def _append(self) -> None:
-        """Append the messages that appeared; one without info is inserted later by a rebuild."""
-        if not self._reordered:
+    def _append_new(self) -> None:
+        """Append the new messages to the list; a message without info is inserted later by a rebuild."""
+        if not self._is_reordered:
             for identifier in self._appeared:
                 message = self._slots[identifier].read(self._report)
                 if message is not None:
@@ -347,7 +347,7 @@ class MessageList(RecordNumbering):
         built = [slot.read(self._report) for slot in self._slots.values()]
         self._list = [message for message in built if message is not None]
         self._index = {message.id: index for index, message in enumerate(self._list)}
-        self._reordered = False
+        self._is_reordered = False
 
     def message(self, message_id: str) -> Message | None:
         """Return one message, or None."""
@@ -365,51 +365,53 @@ class MessageList(RecordNumbering):
 
     def newest_message(self) -> Message | None:
         """Return the newest message, or None; no other is read."""
-        found = (slot.read(self._report) for slot in reversed(self._slots.values()))
-        return next((message for message in found if message is not None), None)
+        messages = (slot.read(self._report) for slot in reversed(self._slots.values()))
+        return next((message for message in messages if message is not None), None)
 
     def page(self, count: int, before: str = "") -> Messages | None:
-        """Return so many messages before one, or the newest, in order; no other is read.
+        """Return ``count`` messages before ``before``, or the newest, in order, without reading others.
 
-        Messages from before the live window do not count, since others are missing between them. None where that
-        takes messages that only the log has.
+        Messages from before the live window do not count, since some between them are missing. None where messages
+        are needed that only the log has.
         """
         names = reversed(self._slots)
         if before:
             if self.message(before) is None:
                 return None if self.partial else ()
             next(name for name in names if name == before)
-        found: list[Message] = []
+        newest_first: list[Message] = []
         for name in names:
             slot = self._slots[name]
-            if len(found) >= count or slot.first_seq == KEPT:
+            if len(newest_first) >= count or slot.first_seq == RESTORED:
                 break
             message = slot.read(self._report)
             if message is not None:
-                found.append(message)
-        return None if self.partial and len(found) < count else tuple(reversed(found))
+                newest_first.append(message)
+        return None if self.partial and len(newest_first) < count else tuple(reversed(newest_first))
 
     def holders(self, kind: str) -> tuple[MessageSlot, ...]:
-        """Return the slots of the messages that hold a part of one of the types ``SOUGHT``, in order."""
-        found = (self._slots.get(name) for name in self._holders[kind])
-        slots = [slot for slot in found if slot is not None and slot.has_info and slot.holds(kind)]
+        """Return the slots of the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order."""
+        candidates = (self._slots.get(name) for name in self._holders[kind])
+        slots = [
+            slot for slot in candidates if slot is not None and slot.has_info and slot.holds(kind)
+        ]
         return tuple(sorted(slots, key=attrgetter("order")))
 
-    def holding(self, kind: str) -> Messages:
-        """Return the messages that hold a part of one of the types ``SOUGHT``, in order; no other is read."""
-        found = (slot.read(self._report) for slot in self.holders(kind))
-        return tuple(message for message in found if message is not None)
+    def messages_with_part(self, kind: str) -> Messages:
+        """Return the messages that hold a part of one of the types ``INDEXED_PART_TYPES``, in order; no other is read."""
+        messages = (slot.read(self._report) for slot in self.holders(kind))
+        return tuple(message for message in messages if message is not None)
 
-    def unsettled(self) -> Messages:
-        """Return the messages in which something may not have ended, in order: all but those that an index calls settled."""
+    def unsettled_messages(self) -> Messages:
+        """Return the messages that may have unfinished work, in order: all but those that an index lists as settled."""
         if not self._settled:
             return self.messages()
         slots = [slot for name, slot in self._slots.items() if name not in self._settled]
-        found = (slot.read(self._report) for slot in slots)
-        return tuple(message for message in found if message is not None)
+        messages = (slot.read(self._report) for slot in slots)
+        return tuple(message for message in messages if message is not None)
 
     def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
-        """Return what an index says that answers cost, and the infos of the messages that it leaves out."""
+        """Return the spending recorded in the index, and the infos of the messages that are not in it."""
         opened = self._opened_with
         known = opened.ids if opened is not None and self._spent is not None else ()
         counted = frozenset(known)
@@ -423,25 +425,25 @@ class MessageList(RecordNumbering):
         return self._opened_with
 
     def open_with(self, index: MessageIndex, content: bytes, window_seq: int) -> bool:
-        """Begin with the messages of an index, whose lines are placed when they are needed; False where it does not fit."""
+        """Begin with the messages of an index, whose lines are parsed when needed; False where it does not match."""
         if not index.fits(content) or not self._slots.keys().isdisjoint(index.ids):
             return False
-        for first, end, until in index.blocks():
+        for first, end, stop in index.blocks():
             ids = index.ids[first:end]
             start = index.starts[first]
-            block = LineBlock(content, start, until, ids, window_seq, self._place_block)
+            block = LineBlock(content, start, stop, ids, window_seq, self._place_block)
             for name, seq in zip(ids, index.seqs[first:end], strict=True):
                 self._new_slot(name, seq).block = block
         self._opened_with, self._spent = index, index.spent
         self._settled = set(index.ids).difference(index.unsettled)
-        for kind, noted in self._holders.items():
+        for kind, known_ids in self._holders.items():
             unknown = index.ids if b'"type":"%s"' % kind.encode() in content else ()
-            noted.update(index.holders.get(kind, unknown))
-        self._reordered, self._value = True, None
+            known_ids.update(index.holders.get(kind, unknown))
+        self._is_reordered, self._value = True, None
         return True
 
     def _place_block(self, block: LineBlock) -> None:
-        """Place the lines of a block; those of a message that was removed meanwhile are left out."""
+        """Assign the lines of a block to their messages, except to messages that were removed meanwhile."""
         slots: dict[str, MessageSlot] = {}
         for name in block.ids:
             slot = self._slots.get(name)
@@ -453,12 +455,12 @@ class MessageList(RecordNumbering):
 
     def keep(self, message: Message) -> None:
         """Add a whole message from before the live window, such as a pinned one."""
-        self.on_message(MessageUpdated(info=message.info), KEPT)
+        self.on_message(MessageUpdated(info=message.info), RESTORED)
         for part in message.parts:
-            self.on_part(PartUpdated(part=part), KEPT)
+            self.on_part(PartUpdated(part=part), RESTORED)
 
     def drop(self, message_ids: set[str]) -> None:
-        """Remove messages that are before the live window, without a record of it."""
+        """Remove messages that are before the live window, without a record."""
         for identifier in message_ids:
             self._remove(identifier)
         if message_ids:
@@ -467,14 +469,14 @@ class MessageList(RecordNumbering):
     # Events
 
     def apply(self, record: Record) -> None:
-        """Apply one record; one that was applied before changes nothing."""
+        """Apply one record; a record that was applied before changes nothing."""
         if record.seq == self.seq + 1:
             self.seq = record.seq
         elif not self.is_new(record.seq):
             return
-        self._take(record)
+        self._apply(record)
 
-    def _take(self, record: Record) -> None:
+    def _apply(self, record: Record) -> None:
         event, seq = record.event, record.seq
         match event:
             case PartDelta():
@@ -491,38 +493,38 @@ class MessageList(RecordNumbering):
                 self._take_other(event)
 
     def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
-        """Take what a record says of something else than a message."""
+        """Apply a record that concerns no message."""
 
     def on_message(self, event: MessageUpdated, seq: int) -> None:
         """Apply a message's new info."""
         slot = self._slot(event.info.id, seq)
         slot.info.put(event.info)
-        self._recount(slot)
-        self._touch(slot)
+        self._discard_spending(slot)
+        self._mark_changed(slot)
 
     def on_part(self, event: PartUpdated, seq: int) -> None:
         """Apply a whole part."""
         slot = self._slot(event.part.message_id, seq)
         self._part_slot(slot, event.part.id, event.part.type).put(event.part)
-        if event.part.type in SOUGHT:
+        if event.part.type in INDEXED_PART_TYPES:
             self._holders[event.part.type].add(slot.id)
-        self._touch(slot)
+        self._mark_changed(slot)
 
     def on_part_removed(self, event: PartRemoved) -> None:
         """Remove a part."""
         slot, part = self._part(event.message_id, event.part_id)
         if slot is not None and part is not None:
             del slot.parts[event.part_id]
-            self._touch(slot)
+            self._mark_changed(slot)
 
     def on_delta(self, event: PartDelta) -> None:
         """Append a delta to its part."""
         slot, part = self._part(event.message_id, event.part_id)
         if slot is not None and part is not None:
             part.add(event.field, event.delta, self._report)
-            self._touch(slot)
+            self._mark_changed(slot)
 
-    # Lines in our own format, whose message and part the head names; without shared helpers for speed,
+    # Lines whose head names message and part; without shared helpers for speed,
     # since a long session has a hundred thousand of them
 
     def info_line(self, line: bytes, head: Head) -> None:
@@ -530,8 +532,8 @@ class MessageList(RecordNumbering):
         message_id = head[7].decode()
         slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
         slot.info.put_line(line)
-        self._recount(slot)
-        self._touch(slot)
+        self._discard_spending(slot)
+        self._mark_changed(slot)
 
     def part_line(self, line: bytes, head: Head) -> None:
         """Apply the line of a whole part."""
@@ -543,12 +545,12 @@ class MessageList(RecordNumbering):
             part = slot.parts[part_id] = PartSlot("")
         name = kind.decode()
         part.put_line(name, line)
-        if name in SOUGHT:
+        if name in INDEXED_PART_TYPES:
             self._holders[name].add(message_id)
         slot.built = self._value = None
         if self._settled:
             self._settled.discard(message_id)
-        if not self._reordered:
+        if not self._is_reordered:
             self._changed.add(message_id)
 
     def delta_line(self, line: bytes, head: Head) -> None:
@@ -557,7 +559,7 @@ class MessageList(RecordNumbering):
         part = None if slot is None else slot.parts.get(head[6].decode())
         if slot is not None and part is not None:
             part.add_line(line)
-            self._touch(slot)
+            self._mark_changed(slot)
 
     def _report(self, line: bytes, what: str) -> None:
         self.unreadable.append((seq_of(line), what))
@@ -589,20 +591,20 @@ class MessageList(RecordNumbering):
     def _remove(self, message_id: str) -> None:
         slot = self._slots.pop(message_id, None)
         if slot is not None:
-            self._recount(slot)
+            self._discard_spending(slot)
             self._settled.discard(message_id)
             self._changed.discard(message_id)
-            self._reordered = True
+            self._is_reordered = True
             self._value = None
 
-    def _recount(self, slot: MessageSlot) -> None:
-        """Count anew what answers cost where a message of the index changed or is gone."""
+    def _discard_spending(self, slot: MessageSlot) -> None:
+        """Discard the spending of the index where one of its messages changed or was removed."""
         if self._opened_with is not None and slot.first_seq <= self._opened_with.seqs[-1]:
             self._spent = None
 
-    def _touch(self, slot: MessageSlot) -> None:
+    def _mark_changed(self, slot: MessageSlot) -> None:
         slot.built = None
         self._value = None
         self._settled.discard(slot.id)
-        if not self._reordered:
+        if not self._is_reordered:
             self._changed.add(slot.id)

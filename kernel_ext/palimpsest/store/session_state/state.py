@@ -65,7 +65,7 @@ def _pick_status(event: Event) -> Status | None:
 
 
 class State(MessageList):
-    """The state of a session: everything that the records applied so far say.
+    """The state of a session after the records applied so far.
 
     Not thread-safe: the journal's lock protects the live one, and ``snapshot`` returns an immutable
     value for other threads.
@@ -89,7 +89,7 @@ class State(MessageList):
         self._session: LatestValue[SessionInfo | None] = LatestValue(None, _pick_session)
         self._status: LatestValue[Status] = LatestValue(Idle(), _pick_status)
         self._decisions: list[Decision | bytes] = []
-        self._decided: tuple[Decision, ...] | None = ()
+        self._parsed_decisions: tuple[Decision, ...] | None = ()
         self._requests = Requests(self._report)
         self._readers = self._wire_readers()
 
@@ -98,19 +98,19 @@ class State(MessageList):
     @property
     def session(self) -> SessionInfo | None:
         """The session's info; None before ``session.created``."""
-        known = self._session
-        return known.value if known.lines is None else known.read(self._report)
+        latest = self._session
+        return latest.value if latest.lines is None else latest.read(self._report)
 
     @property
     def status(self) -> Status:
         """Whether the session is idle, busy, or waits to retry."""
-        known = self._status
-        return known.value if known.lines is None else known.read(self._report)
+        latest = self._status
+        return latest.value if latest.lines is None else latest.read(self._report)
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """All decisions, in the order in which they were made."""
-        if self._decided is None:
+        if self._parsed_decisions is None:
             decided: list[Decision] = []
             for entry in self._decisions:
                 event = event_of(entry, self._report) if isinstance(entry, bytes) else entry
@@ -118,8 +118,8 @@ class State(MessageList):
                     decided.append(event.decision)
                 elif isinstance(event, Decision):
                     decided.append(event)
-            self._decisions, self._decided = list(decided), tuple(decided)
-        return self._decided
+            self._decisions, self._parsed_decisions = list(decided), tuple(decided)
+        return self._parsed_decisions
 
     @property
     def request(self) -> StepRequest | None:
@@ -150,7 +150,7 @@ class State(MessageList):
         ).model_dump(mode="json", exclude_none=True)
 
     def restore(self, fields: Summary) -> None:
-        """Set everything from a summary: all but the messages, of which it has only kept ones."""
+        """Set all values from a summary, and the pinned messages that it has from before the window."""
         self._session.put(fields.session)
         self._status.put(fields.status)
         self.todos = fields.todos
@@ -158,7 +158,7 @@ class State(MessageList):
         self.replies = dict(fields.replies)
         self.questions = {question.question_id: question for question in fields.questions}
         self.inbox = {prompt.prompt_id: prompt for prompt in fields.inbox}
-        self._decisions, self._decided = list(fields.decisions), fields.decisions
+        self._decisions, self._parsed_decisions = list(fields.decisions), fields.decisions
         if fields.request is not None:
             self._requests.put(fields.request)
         self.diff = fields.diff
@@ -177,15 +177,17 @@ class State(MessageList):
         self.seq += shift
         self._jumped = 0, 0
 
-    def leave(self, message_ids: set[str], count: int, created: int) -> None:
+    def drop_messages(self, message_ids: set[str], count: int, created: int) -> None:
         """Drop messages, and the decisions about them, from memory; the log keeps them.
 
-        ``created`` is the newest creation time among them; ``count`` is how many more messages are before
-        the live window from now on, including pinned ones that stay in memory.
+        ``created`` is the newest creation time among them; ``count`` is the number of further messages before
+        the live window, including pinned messages that stay in memory.
         """
         self.drop(message_ids)
-        known = tuple(one for one in self.decisions if one.message_id not in message_ids)
-        self._decisions, self._decided = list(known), known
+        latest = tuple(
+            decision for decision in self.decisions if decision.message_id not in message_ids
+        )
+        self._decisions, self._parsed_decisions = list(latest), latest
         self.older += count
         self.older_created = max(created, self.older_created or 0)
 
@@ -201,7 +203,7 @@ class State(MessageList):
             self._read_line(line, head)
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
-        """Apply many lines, which is faster than one by one."""
+        """Apply many lines, faster than by ``apply_line``."""
         match, part_line, seq = HEAD.match, self.part_line, self.seq
         for line in lines:
             head = match(line)
@@ -216,7 +218,7 @@ class State(MessageList):
                 part_line(line, head)
 
     def apply_window_line(self, line: bytes, head: Head) -> None:
-        """Apply a line from before the checkpoint of this state; only records of messages count."""
+        """Apply a line from before the checkpoint of this state; only records of messages are applied."""
         if head.lastindex != OTHER or head[OTHER].startswith(b"message."):
             self._read_line(line, head)
 
@@ -230,15 +232,15 @@ class State(MessageList):
         elif (reader := self._readers.get(head[OTHER])) is not None:
             reader(line)
         else:
-            self._parse(line, numbered=True)
+            self._parse(line, is_numbered=True)
 
     def _apply_parsed(self, line: bytes) -> None:
-        """Apply a line that is not in our own format, such as one that was edited by hand."""
+        """Apply a line in another format, such as a line that was edited by hand."""
         if line and not line.isspace():
-            self._parse(line, numbered=False)
+            self._parse(line, is_numbered=False)
 
-    def _parse(self, line: bytes, *, numbered: bool) -> None:
-        """Parse a line and handle its event; with ``numbered`` its sequence number was checked already."""
+    def _parse(self, line: bytes, *, is_numbered: bool) -> None:
+        """Parse a line and handle its event; with ``is_numbered`` its sequence number was checked already."""
         try:
             record = record_of(line)
         except UnreadableLine as problem:
@@ -247,12 +249,12 @@ class State(MessageList):
         if record is None:
             # A newer version wrote it. Its number counts as used; a torn line's does not.
             self.is_new(seq_of(line) or 0)
-        elif not numbered:
+        elif not is_numbered:
             self.apply(record)
         else:
-            self._take(record)
+            self._apply(record)
 
-    # What each type of record does
+    # Types of records
 
     def _take_other(self, event: ContextEvent | WaitingEvent | SessionEvent) -> None:
         if isinstance(event, ContextEvent):
@@ -268,13 +270,13 @@ class State(MessageList):
         match event:
             case DecisionMade():
                 self._decisions.append(event.decision)
-                self._decided = None
+                self._parsed_decisions = None
             case StepRequested():
                 self._requests.put(event.request)
             case TodoUpdated():
                 self.todos = event.todos
             case Checkpoint():
-                pass  # only for readers that begin there; this one has applied everything
+                pass  # only for readers that begin there; this state has applied all records before it
             case _:
                 assert_never(event)
 
@@ -340,16 +342,16 @@ class State(MessageList):
         return {
             b"session.updated": self._session.put_line,
             b"session.status": self._status.put_line,
-            b"session.checkpoint": self._pass_over,
+            b"session.checkpoint": self._ignore_line,
             b"decision": self._decision_line,
             b"step.requested": self._requests.put_line,
         }
 
     def _decision_line(self, line: bytes) -> None:
         self._decisions.append(line)
-        self._decided = None
+        self._parsed_decisions = None
 
-    def _pass_over(self, _line: bytes) -> None:
+    def _ignore_line(self, _line: bytes) -> None:
         pass
 
 

@@ -11,20 +11,20 @@ from palimpsest.transcript.values import Ask, Reply, Todo, Value
 
 
 class WindowFields(Value):
-    """What a checkpoint stores about the live window and the messages before it."""
+    """The fields of a checkpoint about the live window and the messages before it."""
 
     ids: tuple[str, ...] = ()
     """The ids of the window's messages, up to the checkpoint."""
     older_created: int
     """The newest creation time among the messages before the window."""
     older: int = 0
-    """How many messages are before the window."""
+    """Number of messages before the window."""
     kept: tuple[Message, ...] = ()
     """Pinned messages from before the window."""
 
 
 class Summary(Value):
-    """Everything of a state but its messages, as a checkpoint stores it."""
+    """The values of a state without its messages, as a checkpoint stores them."""
 
     session: SessionInfo | None = None
     status: Status = Idle()
@@ -42,8 +42,8 @@ class Summary(Value):
     deleted: bool = False
     seq: int = 0
     messages: int = 0
-    """How many messages the session has, including those before the window."""
+    """Number of messages of the session, including those before the window."""
     window: WindowFields | None = None
     """None when the window holds every message."""
     index: MessageIndex | None = None
-    """Where the lines of the window's messages are; None where there are few, and in checkpoints of older versions."""
+    """Index of the window's messages; None where there are few, and in checkpoints of older versions."""

@@ -1,13 +1,13 @@
-"""Shorten model requests for the log, and keep those of a session, with the items of the newest expanded.
+"""Shorten model requests for the log, and hold those of a session, with the items of the newest request expanded.
 
 A request repeats its model, its policy and its tools, and a step adds two messages to hundreds. So a line has
 ``like``, the number of a request of the same segment that is written in full, and the fields that differ; a
 request that could not be read back exactly is written in full. Only lines are shortened: readers of the log
 receive full requests (``FullRequests``, ``Requests``).
 
-A request record says "the first n items are those of the request before, then these"; so the newest one
-is expanded backwards, only as far as items are shared. A shortened line refers to another one among
-the applied lines, since each segment and each checkpoint begins with a full one. A request for a title or
+A request record has the number of items that it shares with the request before, and its further items; so the
+newest request is expanded backwards, only as far as items are shared. A shortened line refers to another request
+among the applied lines, since each segment and each checkpoint begins with a full request. A request for a title or
 a turn summary is not part of this chain: it shares nothing, and is never the newest.
 """
 
@@ -22,12 +22,12 @@ from palimpsest.transcript.context_values.decisions import BESIDE, ContextItem, 
 from palimpsest.transcript.session_record.events import StepRequested
 
 LIKE = "like"
-SHORT = f'"type":"step.requested","request":{{"{LIKE}":'.encode()
+SHORTENED_MARK = f'"type":"step.requested","request":{{"{LIKE}":'.encode()
 """These bytes are in every shortened line, and in no other."""
 REFRESH = 100
-"""Number of shortened requests after which one is written in full, to limit the loss by a damaged line."""
+"""Number of shortened requests after which a request is written in full, to limit the loss by a damaged line."""
 
-SHARED = (
+SHARED_FIELDS = (
     "purpose",
     "model",
     "parameters",
@@ -39,37 +39,37 @@ SHARED = (
 )
 SHARED_FACTS = ("estimator", "window", "reserve", "versions")
 ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
-SPOKEN = {letter: role for role, letter in ROLES.items()}
+ROLE_OF_LETTER = {letter: role for role, letter in ROLES.items()}
 HASH_HEX = 64
 HASH_SHORT = 43
 NEWEST_MARKS = 2
 
 Json = dict[str, Any]
 
-ASIDE = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE))
-ASIDE_BYTES = 200
+SIDE_PURPOSES = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE))
+PURPOSE_BYTES = 200
 """The purpose is within this many bytes of a line's beginning: it is the second field of a request."""
 
 
 def shorten_request(request: Json, base: Json, number: int) -> Json | None:
-    """Return a request shortened by an earlier one, or None where that would lose information.
+    """Return a request shortened to its differences from ``base``, or None where that would lose information.
 
-    ``number`` is the sequence number of the earlier one, ``base``.
+    ``number`` is the sequence number of ``base``, an earlier request.
     """
-    if LIKE in request or any(name in base and name not in request for name in SHARED):
+    if LIKE in request or any(name in base and name not in request for name in SHARED_FIELDS):
         return None
     try:
-        short = {LIKE: number} | _shortened(request, base)
+        short = {LIKE: number} | _shorten(request, base)
         return short if expand_request(short, base) == request else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _shortened(request: Json, base: Json) -> Json:
+def _shorten(request: Json, base: Json) -> Json:
     short = {
         name: value
         for name, value in request.items()
-        if name not in SHARED or base.get(name) != value
+        if name not in SHARED_FIELDS or base.get(name) != value
     }
     facts = {
         name: value
@@ -85,7 +85,7 @@ def _shortened(request: Json, base: Json) -> Json:
         del short["tokens"]
     if _from_end(request) == _from_end(base):
         del short["marks"]
-    short["items"] = _rows(request["items"])
+    short["items"] = _item_rows(request["items"])
     short["sha256"] = _short_hash(request["sha256"])
     return short
 
@@ -93,13 +93,13 @@ def _shortened(request: Json, base: Json) -> Json:
 def expand_request(short: Json, base: Json) -> Json:
     """Return the full request of a shortened one; raises ValueError if it is malformed."""
     try:
-        return _filled(short, base)
+        return _fill(short, base)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"It is not written as requests are: {error!r}.") from error
 
 
-def _filled(short: Json, base: Json) -> Json:
-    request = {name: base[name] for name in SHARED if name in base} | short
+def _fill(short: Json, base: Json) -> Json:
+    request = {name: base[name] for name in SHARED_FIELDS if name in base} | short
     del request[LIKE]
     request["items"] = _items(short["items"])
     request["sha256"] = _long_hash(short["sha256"])
@@ -119,36 +119,36 @@ def _total(request: Json) -> int:
 
 
 def _from_end(request: Json) -> list[int]:
-    """Return the cache marks; those of the newest items are negative, counted from the end."""
+    """Return the cache marks; marks of the newest items are negative, counted from the end."""
     total = _total(request)
     return [mark - total if mark >= total - NEWEST_MARKS else mark for mark in request["marks"]]
 
 
-def _rows(items: Sequence[Json]) -> list[list[Any]]:
+def _item_rows(items: Sequence[Json]) -> list[list[Any]]:
     """Return items as rows: role, message id (empty if as in the row above), hash, tokens, part ids."""
     rows: list[list[Any]] = []
-    above = None
+    message_above = None
     for item in items:
         message = item.get("message_id")
         rows.append(
             [
                 ROLES.get(item["role"], item["role"]),
-                "" if rows and message == above else message,
+                "" if rows and message == message_above else message,
                 _short_hash(item["sha256"]),
                 item["tokens"],
                 *item["part_ids"],
             ]
         )
-        above = message
+        message_above = message
     return rows
 
 
 def _items(rows: Sequence[Sequence[Any]]) -> list[Json]:
     items: list[Json] = []
-    above = None
-    for role, said, sha256, tokens, *part_ids in rows:
-        above = message = above if said == "" else said
-        item = {"role": SPOKEN.get(role, role)}
+    message_above = None
+    for role, message_id, sha256, tokens, *part_ids in rows:
+        message_above = message = message_above if message_id == "" else message_id
+        item = {"role": ROLE_OF_LETTER.get(role, role)}
         if message is not None:
             item["message_id"] = message
         items.append(item | {"part_ids": part_ids, "sha256": _long_hash(sha256), "tokens": tokens})
@@ -187,21 +187,23 @@ class FullRequests:
         request = data.get("request")
         if not isinstance(request, dict):
             return data
-        like = request.get(LIKE)
-        if like is None:
+        base_seq = request.get(LIKE)
+        if base_seq is None:
             number = data.get("seq")
             self._bases = {number: request} if isinstance(number, int) else {}
             return data
-        if not isinstance(like, int) or like not in self._bases:
-            found = (self._find(like) or {}).get("request") if isinstance(like, int) else None
-            if not isinstance(found, dict) or LIKE in found:
-                raise ValueError(f"It is like request {like!r:.20}, which cannot be read.")
-            self._bases = {like: found}
-        return {**data, "request": expand_request(request, self._bases[like])}
+        if not isinstance(base_seq, int) or base_seq not in self._bases:
+            base = (
+                (self._find(base_seq) or {}).get("request") if isinstance(base_seq, int) else None
+            )
+            if not isinstance(base, dict) or LIKE in base:
+                raise ValueError(f"It is like request {base_seq!r:.20}, which cannot be read.")
+            self._bases = {base_seq: base}
+        return {**data, "request": expand_request(request, self._bases[base_seq])}
 
 
 class Requests:
-    """Holds the requests since the last one whose items were expanded."""
+    """Holds the requests since the last request whose items were expanded."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -209,8 +211,8 @@ class Requests:
         self._items: tuple[ContextItem, ...] = ()
         self._pending: list[StepRequest | bytes] = []
         self._lines: dict[int, bytes] = {}
-        """Full lines, to which shortened ones may refer, by sequence number."""
-        self._longhand = FullRequests(self._line)
+        """Lines of full requests, to which shortened lines may refer, by sequence number."""
+        self._full_requests = FullRequests(self._line)
 
     def put(self, request: StepRequest) -> None:
         """Add a request."""
@@ -219,10 +221,10 @@ class Requests:
 
     def put_line(self, line: bytes) -> None:
         """Add a request's line, to be parsed later."""
-        if any(one in line[:ASIDE_BYTES] for one in ASIDE):
+        if any(mark in line[:PURPOSE_BYTES] for mark in SIDE_PURPOSES):
             return
         self._pending.append(line)
-        if SHORT not in line:
+        if SHORTENED_MARK not in line:
             number = seq_of(line)
             if number is not None:
                 self._lines[number] = line
@@ -231,7 +233,7 @@ class Requests:
     def newest(self) -> StepRequest | None:
         """The newest request, as it was journaled."""
         while self._pending:
-            request = self._parsed(len(self._pending) - 1)
+            request = self._parse_pending(len(self._pending) - 1)
             if request is not None:
                 return request
             self._pending.pop()
@@ -242,7 +244,7 @@ class Requests:
         """All items of the newest request."""
         newest = self.newest
         if self._pending:
-            self._items = self._unfold()
+            self._items = self._items_of_newest()
             self._newest = newest
             self._pending.clear()
             self._lines = dict(list(self._lines.items())[-1:])
@@ -253,11 +255,11 @@ class Requests:
         items, newest = self.items, self.newest
         return None if newest is None else newest.model_copy(update={"same": 0, "items": items})
 
-    def _unfold(self) -> tuple[ContextItem, ...]:
+    def _items_of_newest(self) -> tuple[ContextItem, ...]:
         pieces: list[tuple[ContextItem, ...]] = []
         shared: int | None = None
         for index in range(len(self._pending) - 1, -1, -1):
-            request = self._parsed(index)
+            request = self._parse_pending(index)
             if request is None:
                 continue
             own = (
@@ -271,23 +273,25 @@ class Requests:
             pieces.append(self._items[:shared])
         return tuple(item for piece in reversed(pieces) for item in piece)
 
-    def _parsed(self, index: int) -> StepRequest | None:
+    def _parse_pending(self, index: int) -> StepRequest | None:
         entry = self._pending[index]
         if isinstance(entry, StepRequest):
             return entry
-        found = self._whole(entry) if SHORT in entry else self._read(entry)
-        if found is not None:
-            self._pending[index] = found
-        return found
+        request = (
+            self._parse_short_line(entry) if SHORTENED_MARK in entry else self._parse_line(entry)
+        )
+        if request is not None:
+            self._pending[index] = request
+        return request
 
-    def _read(self, line: bytes) -> StepRequest | None:
+    def _parse_line(self, line: bytes) -> StepRequest | None:
         event = event_of(line, self._report)
         return event.request if isinstance(event, StepRequested) else None
 
-    def _whole(self, line: bytes) -> StepRequest | None:
+    def _parse_short_line(self, line: bytes) -> StepRequest | None:
         """Parse a shortened line; None when it cannot be read, which is reported."""
         try:
-            data = self._longhand.fill(load_line(line) or {})
+            data = self._full_requests.fill(load_line(line) or {})
             return StepRequest.model_validate(data.get("request"))
         except ValueError as problem:
             self._report(line, str(problem))

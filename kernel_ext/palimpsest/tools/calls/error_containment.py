@@ -1,4 +1,4 @@
-"""Call user code, directly or in a thread, such that anything it raises becomes an ordinary exception.
+"""Call user code, directly or in a thread, so that its errors are always ordinary exceptions.
 
 On an asyncio loop ``sys.exit()`` and a keyboard interrupt end the loop itself, and with it every
 session; StopIteration cannot pass through a future; a cancellation from within the code looks like
@@ -18,7 +18,7 @@ from palimpsest.transcript.errors import Aborted
 Result = TypeVar("Result")
 
 CANCEL_SECONDS = 1.0
-"""How long work that is cancelled may take to say so elsewhere, such as to a server."""
+"""Time for cancelled work to notify others, such as a server."""
 
 
 class ExitAttempted(Exception):
@@ -29,45 +29,51 @@ def call_contained(work: Callable[[], Result]) -> Result:
     """Return the result of a blocking call; raises only subclasses of Exception."""
     try:
         return work()
-    except (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration) as end:
-        raise ExitAttempted(_words(end)) from end
+    except (
+        SystemExit,
+        KeyboardInterrupt,
+        GeneratorExit,
+        StopIteration,
+        StopAsyncIteration,
+    ) as error:
+        raise ExitAttempted(_exit_text(error)) from error
 
 
 async def await_contained(work: Awaitable[Result]) -> Result:
     """Return the awaited result; raises only subclasses of Exception, and a cancellation of the caller."""
     try:
         return await work
-    except asyncio.CancelledError as end:
+    except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        raise ExitAttempted("it was cancelled from within") from end
-    except (SystemExit, KeyboardInterrupt, GeneratorExit) as end:
-        raise ExitAttempted(_words(end)) from end
+        raise ExitAttempted("it was cancelled from within") from error
+    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        raise ExitAttempted(_exit_text(error)) from error
 
 
-def _words(end: BaseException) -> str:
-    if isinstance(end, SystemExit | KeyboardInterrupt):
-        return f"it tried to end the kernel ({type(end).__name__})"
-    return f"it raised {type(end).__name__}"
+def _exit_text(error: BaseException) -> str:
+    if isinstance(error, SystemExit | KeyboardInterrupt):
+        return f"it tried to end the kernel ({type(error).__name__})"
+    return f"it raised {type(error).__name__}"
 
 
-async def aborted(abort: Abort) -> None:
+async def wait_for_abort(abort: Abort) -> None:
     """Return when the flag is set, by any thread."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
 
-    def hand_over() -> None:
+    def set_stopped() -> None:
         loop.call_soon_threadsafe(stopped.set)
 
-    forget = abort.on_abort(hand_over)
+    stop_listening = abort.on_abort(set_stopped)
     try:
         await stopped.wait()
     finally:
-        forget()
+        stop_listening()
 
 
-async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
+async def run_in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
     """Run blocking work that changes nothing; raises Aborted as soon as the flag is set."""
     if abort.is_set():
         raise Aborted(abort.reason)
@@ -76,12 +82,12 @@ async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
         return await _before_abort(abort, working)
     finally:
         if not working.done():
-            # It is abandoned, so its result or exception is ignored.
+            # The work is abandoned, so ignore its result or exception.
             working.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
-async def until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result:
-    """Await work that may be cancelled; raises Aborted when the flag is set, and the work has a second to end."""
+async def run_until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result:
+    """Await work, and cancel it when the flag is set: it has ``CANCEL_SECONDS`` to end, then Aborted is raised."""
     if abort.is_set():
         work.close()
         raise Aborted(abort.reason)
@@ -97,7 +103,7 @@ async def until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Result
 
 
 async def _before_abort(abort: Abort, working: "asyncio.Future[Result]") -> Result:
-    stopping = asyncio.ensure_future(aborted(abort))
+    stopping = asyncio.ensure_future(wait_for_abort(abort))
     try:
         await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
         if working.done():

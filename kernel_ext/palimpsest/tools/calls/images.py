@@ -1,4 +1,4 @@
-"""Check images and shrink them to what every provider accepts, if Pillow is installed.
+"""Check images, and shrink them to the limits of every provider if Pillow is installed.
 
 Border: bytes in, bytes out; the only module that imports Pillow. Invalid images are refused, since a
 provider rejects the whole request with one, and every later request that contains it. Pillow comes with
@@ -13,9 +13,9 @@ from typing import Any
 
 from palimpsest.transcript.errors import UserError
 
-LARGEST_BYTES = 3_750_000
-"""Providers reject more than 5 MB of Base64, which is a third longer than the bytes."""
-LONGEST_SIDE = 8_000
+MAX_BYTES = 3_750_000
+"""Most bytes of an image; providers reject more than 5 MB of Base64, which is a third longer."""
+MAX_SIDE = 8_000
 """Maximum pixels of a side; Anthropic rejects longer ones."""
 SMALLER_SIDE = 2_000
 """Longest side of a shrunk image in pixels; providers scale larger images down themselves."""
@@ -25,8 +25,8 @@ PREVIEW_SIDE = 1_000
 """Longest side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 
 
-MOST_PIXELS_READ = 30_000_000
-"""A larger image is not decoded to check for damage, which would take a second and 100 MB."""
+MAX_DECODED_PIXELS = 30_000_000
+"""Most pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
 
 SIGNATURES: dict[str, Callable[[bytes], bool]] = {
     "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
@@ -40,7 +40,7 @@ SIGNATURES: dict[str, Callable[[bytes], bool]] = {
 
 def kind_of(data: bytes) -> str | None:
     """Return the MIME type by the first bytes; None for a type that is not attached."""
-    return next((mime for mime, looks_right in SIGNATURES.items() if looks_right(data)), None)
+    return next((mime for mime, has_signature in SIGNATURES.items() if has_signature(data)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +66,26 @@ def fit_image(data: bytes, name: str) -> FittedImage:
             f"{name} is no picture, whatever its name says. Look at it with the python tool."
         )
     try:
-        too_long = max(_size(data)) > LONGEST_SIDE
-        if len(data) <= LARGEST_BYTES and not too_long:
+        too_long = max(_size(data)) > MAX_SIDE
+        if len(data) <= MAX_BYTES and not too_long:
             return FittedImage(mime, data)
-        made = _shrunk(data)
+        shrunk = _shrink_image(data)
     except ImportError:
-        if len(data) <= LARGEST_BYTES:
+        if len(data) <= MAX_BYTES:
             return FittedImage(mime, data)
-        made = None
+        shrunk = None
     except Exception as error:
         # A damaged image can make Pillow raise any exception.
         # Pillow's messages contain memory addresses, so the text would differ at every request.
         raise UserError(
             f"{name} cannot be opened as a picture: it is damaged, or only a part of one."
         ) from error
-    if made is None or len(made[1]) > LARGEST_BYTES:
+    if shrunk is None or len(shrunk[1]) > MAX_BYTES:
         raise UserError(
-            f"{name} has {len(data):,} bytes; at most {LARGEST_BYTES:,} can be attached. "
+            f"{name} has {len(data):,} bytes; at most {MAX_BYTES:,} can be attached. "
             "Make a smaller copy with the python tool."
         )
-    kind, small, before, after = made
+    kind, small, before, after = shrunk
     note = (
         f"It was shrunk from {before[0]} x {before[1]} to {after[0]} x {after[1]} pixels to be sent; "
         "cut out a piece with the python tool to see more of it."
@@ -93,32 +93,32 @@ def fit_image(data: bytes, name: str) -> FittedImage:
     return FittedImage(kind, small, note)
 
 
-def fit_attachment(data: bytes, mime: str, name: str, whatever: str) -> FittedImage:
-    """Return a picture as ``fit_image`` does, or a PDF; raises UserError, also for one that is a PDF in name only."""
+def fit_attachment(data: bytes, mime: str, name: str, claim: str) -> FittedImage:
+    """Return an image as ``fit_image`` does, or a PDF; raises UserError for other content. ``claim`` ends the error message."""
     if mime.startswith("image/"):
         return fit_image(data, name)
     if kind_of(data) != mime:
-        raise UserError(f"{name} is no PDF, whatever {whatever}")
+        raise UserError(f"{name} is no PDF, whatever {claim}")
     return FittedImage(mime, data)
 
 
 def smaller_image(
-    data: bytes, side: int, most_bytes: int | None = None
+    data: bytes, side: int, max_bytes: int | None = None
 ) -> tuple[str, bytes, tuple[int, int]] | None:
-    """Return MIME type, bytes and size of an image that fits; None without Pillow, or where that cannot be made.
+    """Return MIME type, bytes and size of a smaller image; None without Pillow, or where it cannot be created.
 
     Args:
         data: The image.
         side: The most pixels of its longer side.
-        most_bytes: The most bytes, None for any number of them.
+        max_bytes: The most bytes; None for no limit.
     """
     if kind_of(data) == "image/jpeg":
-        # A photo as PNG would be larger than it was.
-        most_bytes = len(data) if most_bytes is None else min(most_bytes, len(data))
+        # A photo as PNG would be larger than before.
+        max_bytes = len(data) if max_bytes is None else min(max_bytes, len(data))
     try:
         for longest in (side, side * 3 // 4, side // 2, side // 4):
-            mime, small, _, size = _shrunk(data, max(1, longest), most_bytes)
-            if most_bytes is None or len(small) <= most_bytes:
+            mime, small, _, size = _shrink_image(data, max(1, longest), max_bytes)
+            if max_bytes is None or len(small) <= max_bytes:
                 return mime, small, size
     except Exception:  # noqa: BLE001 - without Pillow, damaged, or too large to be opened
         return None
@@ -131,37 +131,37 @@ def _size(data: bytes) -> tuple[int, int]:
 
     with Image.open(io.BytesIO(data)) as picture:
         width, height = picture.size
-        if width * height <= MOST_PIXELS_READ:
+        if width * height <= MAX_DECODED_PIXELS:
             picture.load()
         return width, height
 
 
-def _shrunk(
-    data: bytes, side: int = SMALLER_SIDE, most_bytes: int | None = LARGEST_BYTES
+def _shrink_image(
+    data: bytes, side: int = SMALLER_SIDE, max_bytes: int | None = MAX_BYTES
 ) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:
     from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
     with Image.open(io.BytesIO(data)) as picture:
         before = picture.size
         picture.draft("RGB", (side, side))
-        made: Any = picture.convert("RGBA" if _has_alpha(picture) else "RGB")
-    made.thumbnail((side, side))
+        image: Any = picture.convert("RGBA" if _has_alpha(picture) else "RGB")
+    image.thumbnail((side, side))
     out = io.BytesIO()
-    made.save(out, "PNG")
-    if most_bytes is None or out.tell() <= most_bytes:
-        return "image/png", out.getvalue(), before, made.size
-    plain = Image.new("RGB", made.size, "white")
-    plain.paste(made, mask=made if made.mode == "RGBA" else None)
+    image.save(out, "PNG")
+    if max_bytes is None or out.tell() <= max_bytes:
+        return "image/png", out.getvalue(), before, image.size
+    plain = Image.new("RGB", image.size, "white")
+    plain.paste(image, mask=image if image.mode == "RGBA" else None)
     out = io.BytesIO()
     plain.save(out, "JPEG", quality=JPEG_QUALITY)
-    return "image/jpeg", out.getvalue(), before, made.size
+    return "image/jpeg", out.getvalue(), before, image.size
 
 
 def _has_alpha(picture: Any) -> bool:
     return picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
 
 
-def preview(mime: str, data: bytes) -> tuple[str, bytes] | None:
+def preview_image(mime: str, data: bytes) -> tuple[str, bytes] | None:
     """Return MIME type and bytes of a small version of an image for display; None if that fails."""
     if len(data) <= PREVIEW_BYTES:
         return mime, data
@@ -170,11 +170,11 @@ def preview(mime: str, data: bytes) -> tuple[str, bytes] | None:
 
         with Image.open(io.BytesIO(data)) as picture:
             picture.draft("RGB", (PREVIEW_SIDE, PREVIEW_SIDE))
-            made = Image.new("RGB", picture.size, "white")
-            made.paste(picture, mask=picture.convert("RGBA") if _has_alpha(picture) else None)
+            image = Image.new("RGB", picture.size, "white")
+            image.paste(picture, mask=picture.convert("RGBA") if _has_alpha(picture) else None)
     except Exception:  # noqa: BLE001 - without Pillow, or damaged: then its name is shown
         return None
-    made.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
+    image.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
     out = io.BytesIO()
-    made.save(out, "JPEG", quality=JPEG_QUALITY)
+    image.save(out, "JPEG", quality=JPEG_QUALITY)
     return "image/jpeg", out.getvalue()

@@ -2,8 +2,8 @@
 
 Border: references in a schema are never fetched. The schema sent to the model is as short as possible:
 pydantic's schemas have titles, references and null unions that cost tokens in every request and that
-some providers reject. References are replaced by what they name, so that 2 kB can stand for gigabytes: what is
-built is counted. Validation is ``tools/calls/schema_validation.py``.
+some providers reject. References are replaced by their targets, so that a schema of 2 kB can expand to gigabytes: the
+built values are counted. Validation is in ``tools/calls/schema_validation.py``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,27 +14,27 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-DROPPED = frozenset({"title", "$defs", "definitions"})
-RECURSIVE = {"type": "object"}
-"""Stands for a recursive type inside itself."""
-WHOLE = "#"
-"""The reference to a whole schema, with which those to its parts begin."""
-DEEPEST = 60
-"""Schemas in schemas; deeper ones could not be copied and written everywhere without a recursion error."""
-MOST_VALUES = 20_000
-LONGEST_SCHEMA = 200_000
-"""Characters; the largest schemas of public servers have about a quarter of it."""
+DROPPED_KEYS = frozenset({"title", "$defs", "definitions"})
+RECURSION_SCHEMA = {"type": "object"}
+"""Replaces a recursive type inside itself."""
+ROOT_REFERENCE = "#"
+"""The reference to the complete schema, with which references to its parts begin."""
+MAX_DEPTH = 60
+"""Most levels of nested schemas; deeper ones would raise recursion errors when copied or written."""
+MAX_VALUES = 20_000
+MAX_SCHEMA_CHARS = 200_000
+"""Most characters of a schema; the largest of public servers have about a quarter."""
 
 _SCHEMAS: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
-"""The schemas that were asked for: making one takes milliseconds, and every session asks for each."""
+"""Cache of schemas by model, since building one takes milliseconds."""
 
 
 def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a pydantic model's schema without titles, references and unions with null."""
-    known = _SCHEMAS.get(model)
-    if known is None:
-        known = _SCHEMAS[model] = cleaned(model.model_json_schema())
-    return deepcopy(known)
+    schema = _SCHEMAS.get(model)
+    if schema is None:
+        schema = _SCHEMAS[model] = cleaned_schema(model.model_json_schema())
+    return deepcopy(schema)
 
 
 def clean_schemas(models: Sequence[type[BaseModel]]) -> list[dict[str, Any]]:
@@ -43,22 +43,23 @@ def clean_schemas(models: Sequence[type[BaseModel]]) -> list[dict[str, Any]]:
 
 
 class SchemaTooLargeError(ValueError):
-    """A schema is larger than the bounds allow; the message ends a sentence that begins with the schema."""
+    """A schema exceeds the bounds; the message completes a sentence whose subject is the schema."""
 
 
-def cleaned(schema: Mapping[str, Any], *, is_lenient: bool = False) -> dict[str, Any]:
-    """Return any object schema in the same form.
+def cleaned_schema(schema: Mapping[str, Any], *, is_lenient: bool = False) -> dict[str, Any]:
+    """Return an object schema without titles, references and unions with null.
 
-    Raises KeyError for an unresolvable reference, which with ``is_lenient`` allows anything, and SchemaTooLargeError.
+    Raises KeyError for an unresolvable reference (with ``is_lenient`` it becomes a schema that allows anything) and
+    SchemaTooLargeError.
     """
-    found: dict[str, Any] = _Cleaning(schema, is_lenient=is_lenient).of(dict(schema))
-    found.pop("description", None)
-    found.setdefault("properties", {})
-    return found
+    cleaned: dict[str, Any] = _SchemaCleaner(schema, is_lenient=is_lenient).clean(dict(schema))
+    cleaned.pop("description", None)
+    cleaned.setdefault("properties", {})
+    return cleaned
 
 
-class _Cleaning:
-    """Writes out one schema, and counts what it writes."""
+class _SchemaCleaner:
+    """Cleans one schema with its references written out, and counts its values and characters."""
 
     def __init__(
         self, root: Mapping[str, Any], *, is_lenient: bool, keeps_references: bool = False
@@ -67,88 +68,91 @@ class _Cleaning:
         self._is_lenient = is_lenient
         self._keeps_references = keeps_references
         self.is_recursive = False
-        """A type that holds itself was met."""
-        self._open: tuple[str, ...] = (WHOLE,)
+        """Whether the schema has a recursive type."""
+        self._open_references: tuple[str, ...] = (ROOT_REFERENCE,)
         """The references whose targets are being written out, outermost first."""
         self._depth = 0
         self._values = 0
         self._chars = 0
 
-    def of(self, schema: Any) -> Any:
-        """Return a schema, or a list in one, without what models do not need."""
+    def clean(self, schema: Any) -> Any:
+        """Return a schema, or a list inside one, without the parts that models do not need."""
         self._count(schema)
         self._depth += 1
         try:
             if isinstance(schema, list):
-                return [self.of(item) for item in schema]
+                return [self.clean(item) for item in schema]
             return self._object(schema) if isinstance(schema, dict) else schema
         finally:
             self._depth -= 1
 
     def _object(self, schema: dict[str, Any]) -> Any:
         choices = schema.get("anyOf")
-        if isinstance(choices, list) and not self._ends_by_null(choices):
+        if isinstance(choices, list) and not self._ends_recursion(choices):
             schema = _without_null(schema)
         if isinstance(schema.get("$ref"), str):
-            return self._inlined(schema)
-        found: dict[str, Any] = {}
+            return self._inline_reference(schema)
+        cleaned: dict[str, Any] = {}
         for key, value in schema.items():
             self._chars += len(key)
             if key == "properties" and isinstance(value, dict):
                 # Names of properties are data; one may well be called "title".
                 self._chars += sum(map(len, value))
-                found[key] = {name: self.of(each) for name, each in value.items()}
+                cleaned[key] = {name: self.clean(child) for name, child in value.items()}
             elif key in ("default", "enum", "const", "examples"):
                 if key != "default" or value is not None:
-                    found[key] = value
+                    cleaned[key] = value
                     self._count_all(value)
-            elif key not in DROPPED:
-                found[key] = self.of(value)
-        return found
+            elif key not in DROPPED_KEYS:
+                cleaned[key] = self.clean(value)
+        return cleaned
 
-    def _ends_by_null(self, choices: list[Any]) -> bool:
-        """Return whether a recursive type may end here by null, which a model must be told."""
+    def _ends_recursion(self, choices: list[Any]) -> bool:
+        """Return whether null ends a recursive type here, so that the union with null must stay."""
         return any(
-            one == RECURSIVE
-            or (isinstance(one, dict) and "$ref" in one and self._keeps_references)
-            or (isinstance(one, dict) and one.get("$ref") in self._open)
-            for one in choices
+            choice == RECURSION_SCHEMA
+            or (isinstance(choice, dict) and "$ref" in choice and self._keeps_references)
+            or (isinstance(choice, dict) and choice.get("$ref") in self._open_references)
+            for choice in choices
         )
 
-    def _inlined(self, schema: dict[str, Any]) -> Any:
+    def _inline_reference(self, schema: dict[str, Any]) -> Any:
         reference = schema["$ref"]
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
         if self._keeps_references:
-            return {"$ref": reference} | self.of(beside)
-        if reference in self._open:
+            return {"$ref": reference} | self.clean(siblings)
+        if reference in self._open_references:
             # A recursive type cannot be inlined; the description has to explain its content.
             self.is_recursive = True
-            return dict(RECURSIVE)
+            return dict(RECURSION_SCHEMA)
         try:
-            named = _target(self._root, reference)
+            definition = _target(self._root, reference)
         except KeyError:
             if not self._is_lenient:
                 raise
-            return self.of(beside)
-        before, self._open = self._open, (*self._open, reference)
-        target = self.of(named)
-        self._open = before
+            return self.clean(siblings)
+        outer_references, self._open_references = (
+            self._open_references,
+            (*self._open_references, reference),
+        )
+        target = self.clean(definition)
+        self._open_references = outer_references
         if not isinstance(target, dict):
-            return self.of(beside) if beside else target
-        if "description" not in beside:
+            return self.clean(siblings) if siblings else target
+        if "description" not in siblings:
             target.pop("description", None)
-        return target | self.of(beside)
+        return target | self.clean(siblings)
 
     def _count(self, value: Any) -> None:
         self._values += 1
         self._chars += len(value) if isinstance(value, str) else 4
-        if self._depth > DEEPEST:
-            raise SchemaTooLargeError(f"is nested deeper than {DEEPEST}")
-        if self._values > MOST_VALUES:
-            raise SchemaTooLargeError(f"has more than {MOST_VALUES:,} values when written out")
-        if self._chars > LONGEST_SCHEMA:
+        if self._depth > MAX_DEPTH:
+            raise SchemaTooLargeError(f"is nested deeper than {MAX_DEPTH}")
+        if self._values > MAX_VALUES:
+            raise SchemaTooLargeError(f"has more than {MAX_VALUES:,} values when written out")
+        if self._chars > MAX_SCHEMA_CHARS:
             raise SchemaTooLargeError(
-                f"is longer than {LONGEST_SCHEMA:,} characters when written out"
+                f"is longer than {MAX_SCHEMA_CHARS:,} characters when written out"
             )
 
     def _count_all(self, value: Any) -> None:
@@ -158,64 +162,73 @@ class _Cleaning:
         if isinstance(value, dict):
             self._chars += sum(map(len, value))
             value = list(value.values())
-        for one in value if isinstance(value, list) else ():
-            self._count_all(one)
+        for item in value if isinstance(value, list) else ():
+            self._count_all(item)
         self._depth -= 1
 
 
 class RecursiveSchema:
-    """A schema with types that hold themselves: their references stay, and each is looked up when an input needs it."""
+    """A schema with recursive types, whose references are resolved during validation."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._parts: dict[str, Any] = {}
-        self.whole: dict[str, Any] = self.part(WHOLE)
+        self.root_schema: dict[str, Any] = self.part(ROOT_REFERENCE)
 
     def part(self, reference: str) -> Any:
-        """Return what a reference names, in the form of ``cleaned``; what names nothing allows anything.
+        """Return the cleaned target of a reference; without a target, a schema that allows any value.
 
         Raises SchemaTooLargeError.
         """
         if reference not in self._parts:
-            self._parts[reference] = self._cleaned(reference)
+            self._parts[reference] = self._clean_reference(reference)
         return self._parts[reference]
 
-    def _cleaned(self, reference: str) -> Any:
+    def _clean_reference(self, reference: str) -> Any:
         try:
-            named = self._root if reference == WHOLE else _target(self._root, reference)
+            definition = (
+                self._root if reference == ROOT_REFERENCE else _target(self._root, reference)
+            )
         except KeyError:
             return {}
-        writing = _Cleaning(self._root, is_lenient=True, keeps_references=True)
-        return writing.of(dict(named) if isinstance(named, Mapping) else named)
+        cleaner = _SchemaCleaner(self._root, is_lenient=True, keeps_references=True)
+        return cleaner.clean(dict(definition) if isinstance(definition, Mapping) else definition)
 
 
 def recursive_schema(schema: object) -> RecursiveSchema | None:
-    """Return a schema that somebody else wrote with its recursive types; None where it has none.
+    """Return the recursive schema for an external schema with recursive types; None for others.
 
     Raises SchemaTooLargeError.
     """
     root = schema if isinstance(schema, Mapping) else {}
-    writing = _Cleaning(root, is_lenient=True)
-    writing.of(dict(root))
-    return RecursiveSchema(root) if writing.is_recursive else None
+    cleaner = _SchemaCleaner(root, is_lenient=True)
+    cleaner.clean(dict(root))
+    return RecursiveSchema(root) if cleaner.is_recursive else None
 
 
 def _target(root: Mapping[str, Any], reference: str) -> Any:
-    """Return what a reference names: a place in the same schema, or a definition by its name; raises KeyError."""
-    found: Any = root
+    """Return the target of a reference: a place in the same schema, or a definition by its name; raises KeyError."""
+    target: Any = root
     try:
-        for step in reference.removeprefix(WHOLE).split("/")[1:]:
+        for step in reference.removeprefix(ROOT_REFERENCE).split("/")[1:]:
             name = unquote(step).replace("~1", "/").replace("~0", "~")
-            found = found[int(name)] if isinstance(found, list) else found[name]
+            target = target[int(name)] if isinstance(target, list) else target[name]
     except (KeyError, IndexError, TypeError, ValueError):
-        found = None
-    if found is None or not reference.startswith(WHOLE):
+        target = None
+    if target is None or not reference.startswith(ROOT_REFERENCE):
         name = reference.rpartition("/")[2]
         places = (root.get(place) for place in ("$defs", "definitions"))
-        found = next((one[name] for one in places if isinstance(one, dict) and name in one), None)
-    if found is None:
+        target = next(
+            (
+                definitions[name]
+                for definitions in places
+                if isinstance(definitions, dict) and name in definitions
+            ),
+            None,
+        )
+    if target is None:
         raise KeyError(reference.rpartition("/")[2])
-    return found
+    return target
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -226,17 +239,19 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def shown_schema(schema: object) -> dict[str, Any]:
-    """Return a schema that somebody else wrote in the form sent to models.
+    """Return an external schema in the form sent to models.
 
-    What cannot be read in it allows anything, so that the rest stays. Raises SchemaTooLargeError.
+    An unreadable part becomes a schema that allows anything. Raises SchemaTooLargeError.
     """
-    found = cleaned(schema if isinstance(schema, Mapping) else {}, is_lenient=True)
-    properties = found["properties"] if isinstance(found["properties"], dict) else {}
-    shown = {**found, "type": "object", "properties": properties}
-    named = shown.pop("required", None)
-    required = [one for one in named if one in properties] if _are_texts(named) else []
-    return shown | ({"required": required} if required else {})
+    cleaned = cleaned_schema(schema if isinstance(schema, Mapping) else {}, is_lenient=True)
+    properties = cleaned["properties"] if isinstance(cleaned["properties"], dict) else {}
+    schema_for_model = {**cleaned, "type": "object", "properties": properties}
+    required_names = schema_for_model.pop("required", None)
+    required = (
+        [key for key in required_names if key in properties] if _are_texts(required_names) else []
+    )
+    return schema_for_model | ({"required": required} if required else {})
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(key, str) for key in value)

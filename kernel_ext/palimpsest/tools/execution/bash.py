@@ -20,8 +20,8 @@ from palimpsest.tools.execution.python import first_line
 from palimpsest.tools.file_access.paths import reach, reach_folder
 from palimpsest.tools.permission_rules.shell_commands import paths_touched
 from palimpsest.tools.permission_rules.shell_files import (
-    moving_paths,
     outside_files,
+    process_dependent_paths,
     protected_files,
 )
 from palimpsest.tools.permission_rules.shell_rules import always_patterns
@@ -29,11 +29,11 @@ from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
 
 DEFAULT_TIMEOUT_SECONDS = 120.0
-LONGEST_TIMEOUT_SECONDS = 3_600.0
-LONGEST_COMMAND_BYTES = 100_000
+MAX_TIMEOUT_SECONDS = 3_600.0
+MAX_COMMAND_BYTES = 100_000
 """Maximum bytes of a command; Linux accepts 128 KB in one argument."""
 
-KEPT_WHEN_STOPPED_CHARS = 30_000
+MAX_STOPPED_OUTPUT_CHARS = 30_000
 
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -46,7 +46,7 @@ class BashArguments(BaseModel):
     timeout_seconds: float = Field(
         default=DEFAULT_TIMEOUT_SECONDS,
         gt=0,
-        le=LONGEST_TIMEOUT_SECONDS,
+        le=MAX_TIMEOUT_SECONDS,
         description="Everything it started is ended after this.",
     )
     workdir: str | None = Field(
@@ -73,7 +73,7 @@ class BashTool:
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission, run the command, and return its output and exit code."""
         command = arguments.command
-        if len(command.encode()) > LONGEST_COMMAND_BYTES:
+        if len(command.encode()) > MAX_COMMAND_BYTES:
             raise UserError(
                 "The command is too long for a shell. Write it into a file and run that."
             )
@@ -86,10 +86,10 @@ class BashTool:
         await context.ask(self.permission, [command], title=title, always=always_patterns(command))
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
-        self._background = [one for one in self._background if not one.over()]
-        clean = context.scrubber()
+        self._background = [process for process in self._background if not process.close_if_ended()]
+        scrub = context.scrubber()
         output = HeadAndTail()
-        progress = Progress(context, lambda: clean(output.last(PREVIEW_CHARS)))
+        progress = Progress(context, lambda: scrub(output.last(PREVIEW_CHARS)))
 
         def on_output(data: bytes) -> None:
             output.add(data)
@@ -107,23 +107,23 @@ class BashTool:
         except OSError as error:
             raise UserError(f"The command could not be started: {error}.") from error
         try:
-            ended = await running.run(context.abort, arguments.timeout_seconds)
+            result = await running.run(context.abort, arguments.timeout_seconds)
         finally:
             progress.close()
-            if not running.over():
+            if not running.close_if_ended():
                 self._background.append(running)
-        text = await asyncio.to_thread(lambda: clean(readable(output.text())))
-        if ended.how == "stopped":
-            context.metadata(title, {"output": _ends(text), "interrupted": True})
+        text = await asyncio.to_thread(lambda: scrub(without_control_characters(output.text())))
+        if result.how == "stopped":
+            context.metadata(title, {"output": _head_and_tail(text), "interrupted": True})
             raise Aborted(context.abort.reason)
-        coloured = clean(output.last(PREVIEW_CHARS))
-        metadata = _metadata(ended, output, coloured)
-        return ToolOutcome(title, command_text(text, ended, arguments.timeout_seconds), metadata)
+        coloured_end = scrub(output.last(PREVIEW_CHARS))
+        metadata = _metadata(result, output, coloured_end)
+        return ToolOutcome(title, command_text(text, result, arguments.timeout_seconds), metadata)
 
     def end_background(self) -> None:
         """End every process that earlier commands left running."""
-        for one in self._background:
-            one.end()
+        for process in self._background:
+            process.end()
         self._background = []
 
 
@@ -131,7 +131,7 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
     """Ask for the paths outside the project and the protected files that a command visibly uses."""
     for path in paths_touched(command):
         await reach(context, str(folder / path) if not path.startswith("~") else path)
-    for path in await asyncio.to_thread(moving_paths, command, folder):
+    for path in await asyncio.to_thread(process_dependent_paths, command, folder):
         title_of = f"A place of the running system: {path}"
         await context.ask("external_directory", [path], title=title_of, always=[])
     for path in await asyncio.to_thread(outside_files, command, folder, context.root):
@@ -141,27 +141,27 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
         await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
 
 
-def _metadata(ended: CommandResult, output: HeadAndTail, coloured: str) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"output": coloured, "exit_code": ended.exit_code}
-    if ended.how == "timeout":
+def _metadata(result: CommandResult, output: HeadAndTail, coloured: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"output": coloured, "exit_code": result.exit_code}
+    if result.how == "timeout":
         metadata["timed_out"] = True
-    if ended.exit_code != 0:
+    if result.exit_code != 0:
         metadata["failed"] = True
-    if ended.background:
-        metadata["background"] = list(ended.background)
+    if result.background:
+        metadata["background"] = list(result.background)
     if output.left_out:
         metadata["left_out_bytes"] = output.left_out
     return metadata
 
 
-def _ends(text: str) -> str:
-    if len(text) <= KEPT_WHEN_STOPPED_CHARS:
+def _head_and_tail(text: str) -> str:
+    if len(text) <= MAX_STOPPED_OUTPUT_CHARS:
         return text
-    half = KEPT_WHEN_STOPPED_CHARS // 2
+    half = MAX_STOPPED_OUTPUT_CHARS // 2
     return f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
-def readable(text: str) -> str:
+def without_control_characters(text: str) -> str:
     """Return terminal output without colour codes, control characters and overwritten progress bars."""
     text = ANSI.sub("", text).replace("\r\n", "\n")
     if "\r" in text:
@@ -169,21 +169,21 @@ def readable(text: str) -> str:
     return CONTROL.sub("", text)
 
 
-def command_text(text: str, ended: CommandResult, timeout_seconds: float) -> str:
+def command_text(text: str, result: CommandResult, timeout_seconds: float) -> str:
     """Return the output and, in brackets, how the command ended."""
     lines = [text.rstrip("\n") if text.strip() else "(no output)"]
-    if ended.how == "timeout":
+    if result.how == "timeout":
         lines.append(
             f"[stopped after {timeout_seconds:g} s, with everything it had started; give timeout_seconds if it needs longer]"
         )
-    elif ended.exit_code is None:
+    elif result.exit_code is None:
         lines.append("[ended in an unknown way: its runner was killed]")
-    elif ended.exit_code < 0:
-        lines.append(f"[ended by signal {_signal(-ended.exit_code)}]")
+    elif result.exit_code < 0:
+        lines.append(f"[ended by signal {_signal(-result.exit_code)}]")
     else:
-        lines.append(f"[exit code {ended.exit_code}]")
-    if ended.background:
-        pids = ", ".join(str(pid) for pid in ended.background)
+        lines.append(f"[exit code {result.exit_code}]")
+    if result.background:
+        pids = ", ".join(str(pid) for pid in result.background)
         lines.append(f"[still running in the background until the kernel ends: pid {pids}]")
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
-"""The environment of the processes that tools start: without this kernel's keys, pagers and startup files.
+"""Build the environment of processes that tools start, without this kernel's keys, pagers and startup files.
 
-Border: knows environments; the patterns and names of secrets are in ``transcript/redaction``.
+Border: handles environments only; the patterns and names of secrets are in ``transcript/redaction``.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_removal import holds_secret, secret_values
 
-QUIET = {
+NON_INTERACTIVE = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
@@ -18,7 +18,7 @@ QUIET = {
     "TERM": "dumb",
     "NO_COLOR": "1",
 }
-"""Variables that keep programs from opening a pager or editor or asking for a password."""
+"""Variables that prevent programs from opening a pager or editor or asking for a password."""
 
 NEVER_PASSED = frozenset(
     {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "SHELLOPTS", "BASHOPTS", "PS4"}
@@ -27,9 +27,9 @@ NEVER_PASSED = frozenset(
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a child process: without variables that name or contain a secret."""
+    """Return the environment for a child process, without variables whose name or value shows a secret."""
     values = secret_values(environment)
-    kept = {
+    safe = {
         name: value
         for name, value in environment.items()
         if name not in NEVER_PASSED
@@ -37,4 +37,4 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
         and not holds_secret(value)
         and not any(secret in value for secret in values)
     }
-    return kept | QUIET
+    return safe | NON_INTERACTIVE

@@ -1,8 +1,8 @@
-"""Show the model the notebook's cells: an outline, or one cell with its source, outputs and pictures.
+"""The notebook tool: an outline of the notebook's cells, or one cell with its source, outputs and images.
 
-Border: asks the live page where there is one, else reads the kernel's record and the saved file
-(``tools/execution/notebook_cells.py``); writes nothing and runs nothing. It says where each piece comes
-from, since a file on disk may be older than what the user sees. Hidden cells are counted, not shown.
+Border: reads the live page where there is one, else the kernel's record and the saved file
+(``tools/execution/notebook_cells.py``); writes nothing and runs nothing. The output names the source of each
+piece, since a file on disk may be older than the page. Hidden cells are counted, not shown.
 """
 
 import asyncio
@@ -28,16 +28,16 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment
 
 PAGE_SECONDS = 2.0
-"""How long a page is waited for; a hidden or dead tab must not hold the turn up."""
+"""Longest wait for a page; a hidden or dead tab must not delay the turn."""
 OUTLINE_CHARS = 400
-"""Characters of an output that an outline asks the page for: it names outputs only."""
+"""Characters of an output that the page sends for an outline, which only names outputs."""
 OUTPUT_CHARS = 48_000
-"""Characters of an output of one cell that the page is asked for."""
-MOST_CELLS = 300
-"""Cells of one outline."""
-MOST_IMAGES = 4
-LINE_CHARS = 90
-LEFT_OUT = "characters left out]"
+"""Characters of an output that the page sends for one cell."""
+MAX_CELLS = 300
+"""Most cells of an outline."""
+MAX_IMAGES = 4
+MAX_LINE_CHARS = 90
+SHORTENED_MARK = "characters left out]"
 
 
 class NotebookArguments(BaseModel):
@@ -66,31 +66,31 @@ class NotebookTool:
     permission = "notebook"
 
     async def run(self, arguments: NotebookArguments, context: ToolContext) -> ToolOutcome:
-        """Return an outline, or one cell; raises NotFound for a cell that is not there."""
+        """Return an outline, or one cell; raises NotFound for an unknown cell."""
         if context.notebook is None:
             raise UserError("There is no kernel here, so there is no notebook to read.")
         reader = context.notebook
-        known = await _known(reader, context)
-        clean = context.scrubber()
-        wanted = (arguments.cell or "").strip()
-        if not wanted:
+        known = await _known_cells(reader, context)
+        scrub = context.scrubber()
+        cell_name = (arguments.cell or "").strip()
+        if not cell_name:
             title = _count(len(known.cells), "cell")
-            return ToolOutcome(title, clean(_outline(known, reader.runs())))
-        cell = _find(known, wanted)
+            return ToolOutcome(title, scrub(_outline(known, reader.runs())))
+        cell = _find(known, cell_name)
         if arguments.outputs and cell.live and not cell.recorded:
             cell = await _with_outputs(cell, reader)
         return ToolOutcome(
-            _name(cell),
-            clean(_whole(cell, known.saved_at, outputs=arguments.outputs)),
+            _cell_title(cell),
+            scrub(_cell_text(cell, known.saved_at, outputs=arguments.outputs)),
             {"cell_id": cell.run.cell_id},
             _pictures(cell) if arguments.outputs else (),
         )
 
 
-async def _known(reader: NotebookReader, context: ToolContext) -> KnownCells:
-    """Return the cells as the live page shows them, or else as record and file hold them."""
-    named = context.extra.get("notebook_file")
-    file = named if isinstance(named, Path) else None
+async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCells:
+    """Return the cells of the live page, or without a page those of record and file."""
+    notebook_file = context.extra.get("notebook_file")
+    file = notebook_file if isinstance(notebook_file, Path) else None
     pages = await reader.page(CellsWanted(output_chars=OUTLINE_CHARS), PAGE_SECONDS)
     recorded = reader.runs()
     if pages:
@@ -99,12 +99,12 @@ async def _known(reader: NotebookReader, context: ToolContext) -> KnownCells:
 
 
 async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
-    """Return a cell that did not run here with its outputs as the page shows them."""
-    wanted = CellsWanted(cell.run.cell_id, OUTPUT_CHARS, images=True)
-    for page in await reader.page(wanted, PAGE_SECONDS) or ():
-        for one in page.cells:
-            if one.id == cell.run.cell_id and page.path == cell.notebook and not one.hidden:
-                run = replace(cell.run, outputs=outputs_of(one), dropped=one.dropped)
+    """Return a cell that did not run here with the outputs of the page."""
+    request = CellsWanted(cell.run.cell_id, OUTPUT_CHARS, images=True)
+    for page in await reader.page(request, PAGE_SECONDS) or ():
+        for entry in page.cells:
+            if entry.id == cell.run.cell_id and page.path == cell.notebook and not entry.hidden:
+                run = replace(cell.run, outputs=outputs_of(entry), dropped=entry.dropped)
                 return replace(cell, run=run)
     return cell
 
@@ -112,52 +112,58 @@ async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
 def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
     if not known.cells and known.origin == "record":
         return "No cell ran in this kernel yet, and there is no saved notebook."
-    lines = [_origin(known)]
-    several = len({one.notebook for one in known.cells if one.live}) > 1
-    before = ""
-    for cell in known.cells[:MOST_CELLS]:
-        place = _place(cell, several=several) if known.origin == "page" else ""
-        if place != before:
-            lines.append(place)
-            before = place
+    lines = [_introduction(known)]
+    has_several_notebooks = len({entry.notebook for entry in known.cells if entry.live}) > 1
+    last_heading = ""
+    for cell in known.cells[:MAX_CELLS]:
+        heading = (
+            _notebook_heading(cell, is_needed=has_several_notebooks)
+            if known.origin == "page"
+            else ""
+        )
+        if heading != last_heading:
+            lines.append(heading)
+            last_heading = heading
         lines.append(_line(cell))
-    if len(known.cells) > MOST_CELLS:
-        lines.append(f"({len(known.cells) - MOST_CELLS} more cells are not listed.)")
+    if len(known.cells) > MAX_CELLS:
+        lines.append(f"({len(known.cells) - MAX_CELLS} more cells are not listed.)")
     if known.deleted:
-        gone = ", ".join(f"[{one.number or ' '}] {_first(one.source)}" for one in known.deleted)
-        lines.append(f"Deleted from the notebook since they ran: {gone}")
+        deleted = ", ".join(
+            f"[{run.number or ' '}] {_first_line(run.source)}" for run in known.deleted
+        )
+        lines.append(f"Deleted from the notebook since they ran: {deleted}")
     if known.hidden:
         lines.append(f"({_count(known.hidden, 'cell')} kept from you by the user.)")
     if recorded.earlier and known.origin == "record":
-        lines += _earlier(recorded.earlier)
+        lines += _earlier_cells(recorded.earlier)
     if recorded.forgotten:
         lines.append(f"({_count(recorded.forgotten, 'older run')} not kept.)")
     return "\n".join(lines)
 
 
-def _earlier(cells: Sequence[tuple[int, str]]) -> list[str]:
-    """Return lines about the cells that ran before the recording; not what is in those that may have been hidden."""
-    told = ", ".join(f"[{number}] {_first(source)}" for number, source in cells if source)
-    untold = sum(not source for _, source in cells)
-    lines = [f"Before the agent was loaded, outputs unknown: {told}"] if told else []
-    if untold:
+def _earlier_cells(cells: Sequence[tuple[int, str]]) -> list[str]:
+    """Return lines about cells that ran before the recording, without the source of those that may be hidden."""
+    cell_list = ", ".join(f"[{number}] {_first_line(source)}" for number, source in cells if source)
+    without_source = sum(not source for _, source in cells)
+    lines = [f"Before the agent was loaded, outputs unknown: {cell_list}"] if cell_list else []
+    if without_source:
         lines.append(
-            f"({_count(untold, 'cell')} ran before the agent was loaded. Whether the user keeps any of them from you is "
+            f"({_count(without_source, 'cell')} ran before the agent was loaded. Whether the user keeps any of them from you is "
             "not known, so they are not told.)"
         )
     return lines
 
 
-def _place(cell: KnownCell, *, several: bool) -> str:
-    """Return the heading of the cells around a cell of live pages; empty where there is one notebook."""
+def _notebook_heading(cell: KnownCell, *, is_needed: bool) -> str:
+    """Return the heading for a cell's notebook; empty where all cells are of one notebook."""
     if not cell.live:
         return (
             "Ran in this kernel, but in no notebook that a page shows (a console, a closed page):"
         )
-    return f"In {cell.notebook}:" if several else ""
+    return f"In {cell.notebook}:" if is_needed else ""
 
 
-def _origin(known: KnownCells) -> str:
+def _introduction(known: KnownCells) -> str:
     cells = known.cells
     if known.origin == "page":
         return (
@@ -167,32 +173,32 @@ def _origin(known: KnownCells) -> str:
         )
     if known.origin == "record":
         return "As this kernel recorded them; no page answers, and the notebook is not saved where it can be read:"
-    ran = sum(one.recorded for one in cells)
+    run_here = sum(entry.recorded for entry in cells)
     return (
         f"No page answers; in the order of the file saved at {_moment(known.saved_at)}. Cells marked * are as "
-        f"they ran in this kernel ({ran} of {len(cells)}), the others as saved:"
+        f"they ran in this kernel ({run_here} of {len(cells)}), the others as saved:"
     )
 
 
-def _moment(when: float | None) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(when))
+def _moment(timestamp: float | None) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(timestamp))
 
 
 def _line(cell: KnownCell) -> str:
     run = cell.run
     number = f"[{run.number if run.number is not None else ' '}]" if cell.kind == "code" else "[md]"
-    facts = [_summary(one) for one in run.outputs][:6]
-    facts += [f"{len(run.outputs) - 6} more outputs"] if len(run.outputs) > 6 else []
-    states = [one for one in (run.status if run.status != "ok" else "", _state(cell)) if one]
+    summaries = [_summary(output) for output in run.outputs][:6]
+    summaries += [f"{len(run.outputs) - 6} more outputs"] if len(run.outputs) > 6 else []
+    states = [word for word in (run.status if run.status != "ok" else "", _state(cell)) if word]
     state = f" {', '.join(states)}" if states else ""
-    named = f" id={run.cell_id}" if run.cell_id else ""
-    told = f"  -> {'; '.join(facts)}" if facts else ""
-    mark = "~" if cell.now is not None else "*" if cell.recorded else " "
-    return f"{mark}{number}{named}{state}: {_first(cell.source)}{told}"
+    identifier = f" id={run.cell_id}" if run.cell_id else ""
+    outputs_text = f"  -> {'; '.join(summaries)}" if summaries else ""
+    marker = "~" if cell.now is not None else "*" if cell.recorded else " "
+    return f"{marker}{number}{identifier}{state}: {_first_line(cell.source)}{outputs_text}"
 
 
 def _state(cell: KnownCell) -> str:
-    """Return how what the page's cell holds relates to what ran; empty where it is the same."""
+    """Return how the page's cell differs from the recorded run; empty where it does not."""
     if cell.now is not None:
         return "edited since it ran"
     if not cell.live or cell.recorded or cell.kind != "code":
@@ -202,62 +208,62 @@ def _state(cell: KnownCell) -> str:
 
 def _summary(output: RecordedOutput) -> str:
     if output.error is not None:
-        return _first(f"{output.error[0]}: {output.error[1]}")
+        return _first_line(f"{output.error[0]}: {output.error[1]}")
     kinds = ", ".join(output.mimes)
     text = output.text.rstrip("\n")
     lines = text.count("\n") + 1 if text else 0
-    if LEFT_OUT in output.text:
-        return " ".join(one for one in (output.kind, "long", kinds) if one)
+    if SHORTENED_MARK in output.text:
+        return " ".join(word for word in (output.kind, "long", kinds) if word)
     size = f"{lines} lines" if lines > 1 else f"{len(text)} characters" if lines else ""
-    return " ".join(one for one in (output.kind, size, kinds) if one)
+    return " ".join(word for word in (output.kind, size, kinds) if word)
 
 
-def _first(text: str) -> str:
-    line = next((one.strip() for one in text.splitlines() if one.strip()), "(empty)")
-    return line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 3] + "..."
+def _first_line(text: str) -> str:
+    line = next((row.strip() for row in text.splitlines() if row.strip()), "(empty)")
+    return line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 3] + "..."
 
 
-def _find(known: KnownCells, wanted: str) -> KnownCell:
+def _find(known: KnownCells, cell_name: str) -> KnownCell:
     cells = known.cells
-    plain = wanted.strip("[]# ").removeprefix("cell ").strip()
-    if plain.isdecimal():
-        # The newest of several with one number: a kernel that was restarted counts again.
-        numbered = [one for one in cells if one.run.number == int(plain)]
+    number_or_id = cell_name.strip("[]# ").removeprefix("cell ").strip()
+    if number_or_id.isdecimal():
+        # The newest of several with the same number: a restarted kernel counts from 1 again.
+        numbered = [entry for entry in cells if entry.run.number == int(number_or_id)]
         if numbered:
-            return max(numbered, key=lambda one: (one.recorded, one.run.serial))
+            return max(numbered, key=lambda cell: (cell.recorded, cell.run.serial))
     for cell in cells:
-        if cell.run.cell_id == plain:
+        if cell.run.cell_id == number_or_id:
             return cell
-    if any(plain in (str(one.number), one.cell_id) for one in known.deleted):
-        raise NotFound(f"The user deleted cell {wanted!r} from the notebook since it ran.")
-    numbers = [one.run.number for one in cells if one.run.number is not None]
-    told = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
+    if any(number_or_id in (str(run.number), run.cell_id) for run in known.deleted):
+        raise NotFound(f"The user deleted cell {cell_name!r} from the notebook since it ran.")
+    numbers = [entry.run.number for entry in cells if entry.run.number is not None]
+    hint = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
     raise NotFound(
-        f"There is no cell {wanted!r} that you may read.{told} Call without a cell for the outline."
+        f"There is no cell {cell_name!r} that you may read.{hint} Call without a cell for the outline."
     )
 
 
-def _name(cell: KnownCell) -> str:
+def _cell_title(cell: KnownCell) -> str:
     return f"cell {cell.run.number if cell.run.number is not None else cell.run.cell_id or '?'}"
 
 
-def _whole(cell: KnownCell, when: float | None, *, outputs: bool) -> str:
+def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str:
     run = cell.run
     facts = [
-        _name(cell),
+        _cell_title(cell),
         f"id {run.cell_id}" if run.cell_id else "",
         run.status if run.status != "ok" else "",
         _state(cell),
-        _pieces_from(cell, when),
+        _sources_text(cell, saved_at),
     ]
-    sections = [f"[{', '.join(one for one in facts if one)}]"]
+    sections = [f"[{', '.join(fact for fact in facts if fact)}]"]
     if cell.now is None:
         sections.append(f"[source]\n{run.source}")
     else:
         sections.append(f"[source now, on the live page; it did not run]\n{cell.now}")
         sections.append(f"[source that ran, to which the outputs belong]\n{run.source}")
     if outputs:
-        sections += [_section(one) for one in run.outputs]
+        sections += [_section(output) for output in run.outputs]
         if run.dropped:
             sections.append(f"({run.dropped} more outputs were not kept.)")
         if not run.outputs:
@@ -265,13 +271,13 @@ def _whole(cell: KnownCell, when: float | None, *, outputs: bool) -> str:
     return "\n\n".join(sections)
 
 
-def _pieces_from(cell: KnownCell, when: float | None) -> str:
-    """Say where source and outputs come from."""
+def _sources_text(cell: KnownCell, saved_at: float | None) -> str:
+    """Return where source and outputs come from."""
     if cell.live and cell.recorded:
         return "source from the live page, outputs as this kernel recorded them"
     if cell.live:
         return "source and outputs from the live page"
-    return "as it ran in this kernel" if cell.recorded else f"as saved at {_moment(when)}"
+    return "as it ran in this kernel" if cell.recorded else f"as saved at {_moment(saved_at)}"
 
 
 def _section(output: RecordedOutput) -> str:
@@ -283,7 +289,7 @@ def _section(output: RecordedOutput) -> str:
 def _pictures(cell: KnownCell) -> tuple[Attachment, ...]:
     found: list[Attachment] = []
     for output in cell.run.outputs:
-        if output.image is None or len(found) == MOST_IMAGES:
+        if output.image is None or len(found) == MAX_IMAGES:
             continue
         try:
             fitted = fit_image(output.image[1], "The picture")

@@ -1,8 +1,8 @@
-"""Bring together what is known of the notebook's cells: the live page, the kernel's record, the saved file.
+"""Merge the notebook's cells from the live page, the kernel's record and the saved file.
 
-Border: values to values, and one file is read. The page is believed for order, source and what is there at
-all; the record for what ran and what came out; the file where no page answers. Nothing of a cell that the
-user keeps from the agent is returned, whichever source it is hidden in.
+Border: values, except one file that is read. The page determines which cells exist, their order and
+source; the record their runs and outputs; the file replaces the page where none answers. Cells that the
+user hides from the agent, in any of these, are not returned.
 """
 
 import base64
@@ -29,32 +29,32 @@ from palimpsest.transcript.context_values.hidden_cells import (
 from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 
-MOST_FILE_BYTES = 64_000_000
-"""A notebook file that is larger is not read; its recorded cells are."""
+MAX_FILE_BYTES = 64_000_000
+"""Largest notebook file that is read; of a larger one, only the recorded cells are known."""
 _KINDS: dict[str, OutputKind] = {"execute_result": "result", "display_data": "display"}
 _IMAGES = ("image/png", "image/jpeg")
 
 
 @dataclass(frozen=True, slots=True)
 class KnownCell:
-    """A cell as it is known, from one source or from several."""
+    """A cell, merged from one or several sources."""
 
     kind: str
     """``code``, ``markdown`` or ``raw``."""
     run: CellRun
-    """Its source and its outputs, which belong together: as it ran, or as page or file hold them."""
+    """Its source with the outputs of that source: of its recorded run, or from page or file."""
     recorded: bool
-    """The kernel recorded its newest run."""
+    """Whether the kernel recorded its newest run."""
     now: str | None = None
-    """What the live page's cell holds, where that is not what ran."""
+    """The source in the live page's cell, where it differs from that of the run."""
     live: bool = False
-    """It is in a notebook that a page shows now."""
+    """Whether it is in a notebook that a page shows."""
     notebook: str = ""
     """The path of that notebook."""
 
     @property
     def source(self) -> str:
-        """What the cell holds, as far as is known."""
+        """The present source of the cell."""
         return self.run.source if self.now is None else self.now
 
 
@@ -65,74 +65,77 @@ class KnownCells:
     origin: Literal["page", "file", "record"]
     cells: tuple[KnownCell, ...]
     hidden: int = 0
-    """Cells that the user keeps from the agent."""
+    """Number of cells that the user hides from the agent."""
     deleted: tuple[CellRun, ...] = ()
     """Runs of cells that are no longer in the notebook."""
     saved_at: float | None = None
-    """When the file was saved, in seconds since 1970."""
+    """Time at which the file was saved, in seconds since 1970."""
 
 
 def cells_of_pages(
     pages: Sequence[PageNotebook], recorded: NotebookRuns, own: Path | None
 ) -> KnownCells:
-    """Return the cells that live pages show, with the record of what ran; ``own`` is the session's notebook."""
-    newest, without_id = _newest(recorded)
-    found: list[KnownCell] = []
+    """Return the cells of live pages with their recorded runs; ``own`` is the session's notebook."""
+    newest, without_id = _newest_runs(recorded)
+    cells: list[KnownCell] = []
     hidden = 0
     present: set[str] = set()
-    for page in sorted(pages, key=lambda one: not _is_own(one, own)):
+    for page in sorted(pages, key=lambda notebook: not _is_own(notebook, own)):
         for cell in page.cells:
             run = newest.get(cell.id)
             present.add(cell.id)
             if cell.hidden or (run is not None and run.hidden):
                 hidden += 1
                 continue
-            found.append(_live(cell, run, page.path))
-    gone = recorded.deleted.union(*(page.deleted for page in pages)) - present
-    elsewhere = [run for one, run in newest.items() if one not in present | gone]
-    others = _only_recorded([*elsewhere, *without_id])
+            cells.append(_live_cell(cell, run, page.path))
+    deleted_ids = recorded.deleted.union(*(page.deleted for page in pages)) - present
+    not_in_pages = [run for cell_id, run in newest.items() if cell_id not in present | deleted_ids]
+    recorded_only = _only_recorded([*not_in_pages, *without_id])
     deleted = sorted(
-        (run for one, run in newest.items() if one in gone and not run.hidden),
-        key=lambda one: one.serial,
+        (run for cell_id, run in newest.items() if cell_id in deleted_ids and not run.hidden),
+        key=lambda run: run.serial,
     )
-    shown = [one for one in others if not one.run.hidden]
+    visible = [known for known in recorded_only if not known.run.hidden]
     return KnownCells(
         "page",
-        (*found, *shown),
-        hidden=hidden + len(others) - len(shown),
+        (*cells, *visible),
+        hidden=hidden + len(recorded_only) - len(visible),
         deleted=tuple(deleted),
     )
 
 
 def cells_of_file(file: Path | None, recorded: NotebookRuns) -> KnownCells:
     """Return the cells in the order of the saved file, then those that are only recorded."""
-    saved, when = _saved_cells(file, hidden_runs(recorded))
-    newest, without_id = _newest(recorded)
-    found: list[KnownCell] = []
+    saved, saved_at = _saved_cells(file, hidden_runs(recorded))
+    newest, without_id = _newest_runs(recorded)
+    cells: list[KnownCell] = []
     for cell in saved:
         if cell.run.cell_id in recorded.deleted:
             continue
         run = newest.pop(cell.run.cell_id or "", None)
-        found.append(cell if run is None else replace(cell, run=run, recorded=True))
-    only = [run for one, run in newest.items() if one not in recorded.deleted]
-    found += _only_recorded([*only, *without_id])
-    shown = tuple(one for one in found if not one.run.hidden)
+        cells.append(cell if run is None else replace(cell, run=run, recorded=True))
+    not_in_file = [run for cell_id, run in newest.items() if cell_id not in recorded.deleted]
+    cells += _only_recorded([*not_in_file, *without_id])
+    visible = tuple(known for known in cells if not known.run.hidden)
     return KnownCells(
-        "record" if when is None else "file", shown, hidden=len(found) - len(shown), saved_at=when
+        "record" if saved_at is None else "file",
+        visible,
+        hidden=len(cells) - len(visible),
+        saved_at=saved_at,
     )
 
 
 def outputs_of(cell: PageCell) -> tuple[RecordedOutput, ...]:
-    """Return the outputs that a page told of a cell."""
-    return tuple(_saved_output(one) for one in cell.outputs)
+    """Return the outputs that a page sent for a cell."""
+    return tuple(_saved_output(output) for output in cell.outputs)
 
 
 def _is_own(page: PageNotebook, own: Path | None) -> bool:
-    """Tell whether a page shows the session's notebook: a server may begin its paths at another folder."""
+    """Return whether a page shows the session's notebook; a server's paths may begin at another folder."""
     return own is not None and f"/{own.as_posix()}".endswith(f"/{page.path}")
 
 
-def _newest(recorded: NotebookRuns) -> tuple[dict[str, CellRun], list[CellRun]]:
+def _newest_runs(recorded: NotebookRuns) -> tuple[dict[str, CellRun], list[CellRun]]:
     newest: dict[str, CellRun] = {}
     without_id: list[CellRun] = []
     for run in recorded.runs:
@@ -145,13 +148,14 @@ def _newest(recorded: NotebookRuns) -> tuple[dict[str, CellRun], list[CellRun]]:
 
 def _only_recorded(runs: Iterable[CellRun]) -> list[KnownCell]:
     return [
-        KnownCell("code", run, recorded=True) for run in sorted(runs, key=lambda one: one.serial)
+        KnownCell("code", run, recorded=True)
+        for run in sorted(runs, key=lambda recorded: recorded.serial)
     ]
 
 
-def _live(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
+def _live_cell(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
     if run is None:
-        shown = CellRun(
+        page_run = CellRun(
             serial=0,
             version=0,
             source=cell.source or "",
@@ -160,22 +164,22 @@ def _live(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
             outputs=outputs_of(cell),
             dropped=cell.dropped,
         )
-        if any(one.kind == "error" for one in shown.outputs):
-            shown = replace(shown, status="error")
-        return KnownCell(cell.kind, shown, recorded=False, live=True, notebook=notebook)
-    edited = cell.source is not None and not same_source(cell.source, run.source)
-    now = cell.source if edited else None
+        if any(output.kind == "error" for output in page_run.outputs):
+            page_run = replace(page_run, status="error")
+        return KnownCell(cell.kind, page_run, recorded=False, live=True, notebook=notebook)
+    is_edited = cell.source is not None and not same_source(cell.source, run.source)
+    now = cell.source if is_edited else None
     return KnownCell(cell.kind, run, recorded=True, now=now, live=True, notebook=notebook)
 
 
 def _saved_cells(file: Path | None, hidden: HiddenRuns) -> tuple[list[KnownCell], float | None]:
-    """Return the cells of a saved notebook and when it was saved; none where it cannot be read."""
+    """Return the cells of a saved notebook and the time of saving; no cells and None where it cannot be read."""
     if file is None:
         return [], None
     try:
-        when = file.stat().st_mtime
-        data = read_real(file.resolve(), MOST_FILE_BYTES + 1)
-        if len(data) > MOST_FILE_BYTES:
+        saved_at = file.stat().st_mtime
+        data = read_real(file.resolve(), MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
             return [], None
         document = json.loads(data)
     except (OSError, ValueError, RecursionError):
@@ -183,21 +187,23 @@ def _saved_cells(file: Path | None, hidden: HiddenRuns) -> tuple[list[KnownCell]
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
         return [], None
-    return [_saved(one, hidden) for one in cells if isinstance(one, dict)], when
+    return [_saved_cell(cell, hidden) for cell in cells if isinstance(cell, dict)], saved_at
 
 
-def _saved(cell: dict[str, Any], hidden: HiddenRuns) -> KnownCell:
-    by: HiddenBy = "tag" if has_hidden_tag(cell.get("metadata")) else "private"
-    number, named = cell.get("execution_count"), cell.get("id")
-    outputs = [_saved_output(one) for one in cell.get("outputs") or () if isinstance(one, dict)]
+def _saved_cell(cell: dict[str, Any], hidden: HiddenRuns) -> KnownCell:
+    hidden_by: HiddenBy = "tag" if has_hidden_tag(cell.get("metadata")) else "private"
+    number, cell_id = cell.get("execution_count"), cell.get("id")
+    outputs = [
+        _saved_output(output) for output in cell.get("outputs") or () if isinstance(output, dict)
+    ]
     run = CellRun(
         serial=0,
         version=0,
         source=_text(cell.get("source")),
-        cell_id=named if isinstance(named, str) else None,
+        cell_id=cell_id if isinstance(cell_id, str) else None,
         number=number if isinstance(number, int) else None,
-        status="error" if any(one.kind == "error" for one in outputs) else "ok",
-        hidden=by if is_hidden_cell(cell, hidden) else "",
+        status="error" if any(output.kind == "error" for output in outputs) else "ok",
+        hidden=hidden_by if is_hidden_cell(cell, hidden) else "",
         outputs=tuple(outputs),
     )
     return KnownCell(str(cell.get("cell_type", "code")), run, recorded=False)
@@ -206,13 +212,13 @@ def _saved(cell: dict[str, Any], hidden: HiddenRuns) -> KnownCell:
 def _saved_output(output: dict[str, Any]) -> RecordedOutput:
     kind = output.get("output_type")
     if kind == "stream":
-        stderr = output.get("name") == "stderr"
-        return RecordedOutput("stderr" if stderr else "stdout", _text(output.get("text")))
+        is_stderr = output.get("name") == "stderr"
+        return RecordedOutput("stderr" if is_stderr else "stdout", _text(output.get("text")))
     if kind == "error":
         lines = output.get("traceback")
         text = "\n".join(map(str, lines)) if isinstance(lines, list) else ""
-        named = (str(output.get("ename", "")), str(output.get("evalue", "")))
-        return RecordedOutput("error", text, error=named)
+        error = (str(output.get("ename", "")), str(output.get("evalue", "")))
+        return RecordedOutput("error", text, error=error)
     data = output.get("data")
     bundle = data if isinstance(data, dict) else {}
     return RecordedOutput(

@@ -1,6 +1,6 @@
 """Run one shell command under a runner process, with bounded output, and kill all its processes on demand.
 
-Border: processes and pipes; asks for no permission, formats no text. The runner (``shell_runner.py``)
+Border: processes and pipes, without permissions or formatting. The runner (``shell_runner.py``)
 inherits every process the command starts, so that a stop also reaches those that left their group.
 """
 
@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.tools.calls.error_containment import aborted
+from palimpsest.tools.calls.error_containment import wait_for_abort
 from palimpsest.tools.tool import Abort
 
 RUNNER = Path(__file__).with_name("shell_runner.py")
 HEAD_BYTES = 5_000_000
 TAIL_BYTES = 5_000_000
-"""Bytes kept of the beginning and of the end of an output; the middle of a longer one is dropped."""
+"""Bytes of the beginning and end of an output that are kept; the middle of a longer one is dropped."""
 
 READ_BYTES = 262_144
 DRAIN_SECONDS = 0.1
-"""How long output is read after the command ended; only background processes print later."""
+"""Time for which output is read after the command has ended; only background processes print later."""
 
 KILL_SECONDS = 2.0
 
@@ -54,7 +54,7 @@ class HeadAndTail:
 
     @property
     def left_out(self) -> int:
-        """Number of bytes in the middle that were dropped."""
+        """Number of dropped bytes in the middle."""
         return self.total - len(self._head) - self._tail_bytes
 
     def text(self) -> str:
@@ -77,13 +77,13 @@ class HeadAndTail:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a command ended."""
+    """The outcome of a command."""
 
     how: Literal["exited", "timeout", "stopped"]
     exit_code: int | None = None
     """Negative for a signal; None when the command was killed or its runner died."""
     background: tuple[int, ...] = ()
-    """Ids of processes it left running."""
+    """Ids of the processes that it left running."""
 
 
 class ShellCommand:
@@ -103,13 +103,13 @@ class ShellCommand:
         self._report = b""
         self._done: asyncio.Future[None] = self._loop.create_future()
         self._closed: asyncio.Future[None] = self._loop.create_future()
-        # As bytes, since a locale may lack its letters; files and their contents are UTF-8 all the same.
-        said = command.encode("utf-8", "surrogateescape")
+        # As UTF-8 bytes, also where the locale has another encoding, since files are UTF-8.
+        encoded = command.encode("utf-8", "surrogateescape")
         self._output, outlet = os.pipe()
         self._reports, report = os.pipe()
         try:
             self.runner = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(RUNNER), str(report), str(self._output), shell, said],
+                [sys.executable, "-I", "-S", str(RUNNER), str(report), str(self._output), shell, encoded],
                 bufsize=0, stdin=subprocess.PIPE, stdout=outlet, stderr=outlet, cwd=cwd,
                 env=dict(environment), pass_fds=(report, self._output), start_new_session=True,
             )  # fmt: skip
@@ -129,7 +129,7 @@ class ShellCommand:
 
     async def run(self, abort: Abort, timeout_seconds: float) -> CommandResult:
         """Wait until the command ends; on abort or timeout, kill it and all its processes."""
-        stopping = asyncio.ensure_future(aborted(abort))
+        stopping = asyncio.ensure_future(wait_for_abort(abort))
         try:
             await asyncio.wait(
                 (self._done, stopping),
@@ -138,49 +138,49 @@ class ShellCommand:
             )
             if self._done.done():
                 await asyncio.wait((self._closed,), timeout=DRAIN_SECONDS)
-                return self._ended()
+                return self._result()
             how: Literal["stopped", "timeout"] = "stopped" if abort.is_set() else "timeout"
-            self._tell(b"k")
+            self._send_word(b"k")
             await asyncio.wait((self._done,), timeout=KILL_SECONDS)
             return CommandResult(how)
         except asyncio.CancelledError:
-            self._tell(b"k")
+            self._send_word(b"k")
             raise
         finally:
             stopping.cancel()
             for handle in (self._output, self._reports):
                 self._loop.remove_reader(handle)
                 os.close(handle)
-            if self._done.done() and not self._ended().background:
+            if self._done.done() and not self._result().background:
                 with suppress(subprocess.TimeoutExpired):
                     self.runner.wait(DRAIN_SECONDS)
-            self._tell(b"d")
-            self.over()
+            self._send_word(b"d")
+            self.close_if_ended()
 
     def end(self) -> None:
         """Kill the background processes of the command."""
-        self._tell(b"k")
+        self._send_word(b"k")
         with suppress(subprocess.TimeoutExpired):
             self.runner.wait(KILL_SECONDS)
         self._close_stdin()
 
-    def over(self) -> bool:
-        """Return whether no process of the command runs any more; then its stdin is closed."""
+    def close_if_ended(self) -> bool:
+        """Close stdin if no process of the command runs any more; return whether none does."""
         if self.runner.poll() is None:
             return False
         self._close_stdin()
         return True
 
-    def _ended(self) -> CommandResult:
+    def _result(self) -> CommandResult:
         code: int | None = None
-        left: tuple[int, ...] = ()
+        background: tuple[int, ...] = ()
         for line in self._report.decode("ascii", "replace").splitlines():
             word, *numbers = line.split()
             if word == "exit":
                 code = int(numbers[0])
             elif word == "left":
-                left = tuple(int(number) for number in numbers)
-        return CommandResult("exited", code, left)
+                background = tuple(int(number) for number in numbers)
+        return CommandResult("exited", code, background)
 
     def _read_output(self) -> None:
         data = self._read(self._output)
@@ -205,7 +205,7 @@ class ShellCommand:
         except BlockingIOError:
             return None
 
-    def _tell(self, word: bytes) -> None:
+    def _send_word(self, word: bytes) -> None:
         stdin = self.runner.stdin
         with suppress(OSError, ValueError):
             if stdin is not None:

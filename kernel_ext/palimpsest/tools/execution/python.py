@@ -15,7 +15,7 @@ from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
 
-TITLE_CHARS = 80
+MAX_TITLE_CHARS = 80
 
 
 class PythonArguments(BaseModel):
@@ -46,37 +46,37 @@ class PythonTool:
             raise UserError("There is no kernel here to run Python in. Use another tool.")
         title = first_line(arguments.code)
         commands = shell_commands(arguments.code)
-        also: dict[str, Any] = {"also": {"bash": commands}} if commands else {}
-        await context.ask("python", [arguments.code], title=title, always=["*"], **also)
-        clean = context.scrubber()
-        printed = ""
+        also_asked: dict[str, Any] = {"also": {"bash": commands}} if commands else {}
+        await context.ask("python", [arguments.code], title=title, always=["*"], **also_asked)
+        scrub = context.scrubber()
+        printed_text = ""
 
         def on_output(text: str) -> None:
-            nonlocal printed
-            printed = (printed + text)[-PREVIEW_CHARS:]
+            nonlocal printed_text
+            printed_text = (printed_text + text)[-PREVIEW_CHARS:]
             progress.touch()
 
-        progress = Progress(context, lambda: clean(printed))
+        progress = Progress(context, lambda: scrub(printed_text))
         try:
             outcome = await context.python.run(
                 arguments.code, call_id=context.call_id, abort=context.abort, on_output=on_output
             )
         finally:
             progress.close()
-        output = clean(outcome_text(outcome))
+        output = scrub(outcome_text(outcome))
         if outcome.interrupted:
-            told = {**_left_running(outcome), "output": output, "interrupted": True}
-            context.metadata(title, told)
+            metadata = {**_left_running(outcome), "output": output, "interrupted": True}
+            context.metadata(title, metadata)
             raise Aborted(context.abort.reason or "The code was stopped before it finished.")
-        return ToolOutcome(title, output, _metadata(outcome, clean), outcome.images)
+        return ToolOutcome(title, output, _metadata(outcome, scrub), outcome.images)
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedRunner:
-    """A Python runner that tells how each piece of code ended."""
+    """A Python runner that reports each outcome to a callback."""
 
     _runner: PythonRunner
-    _ended: Callable[[str, str, PythonOutcome], None]
+    _on_outcome: Callable[[str, str, PythonOutcome], None]
     """Called with code, call id and outcome."""
 
     async def run(
@@ -84,20 +84,22 @@ class ObservedRunner:
     ) -> PythonOutcome:
         """Run the code and return its outcome."""
         outcome = await self._runner.run(code, call_id=call_id, abort=abort, on_output=on_output)
-        self._ended(code, call_id, outcome)
+        self._on_outcome(code, call_id, outcome)
         return outcome
 
 
-SHOWN = "shown"
+SHOWN_KEY = "shown"
 """Key in a call's metadata: the rich results that the panel shows, each with its kind and text."""
 
 
-def _metadata(outcome: PythonOutcome, clean: Callable[[str], str]) -> dict[str, Any]:
+def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, Any]:
     metadata = _left_running(outcome)
     if outcome.rich:
         metadata["rich"] = list(outcome.rich)
     if outcome.shown:
-        metadata[SHOWN] = [{"kind": one.kind, "text": clean(one.text)} for one in outcome.shown]
+        metadata[SHOWN_KEY] = [
+            {"kind": output.kind, "text": scrub(output.text)} for output in outcome.shown
+        ]
     if outcome.error is not None:
         metadata["failed"] = True
     if outcome.inputs:
@@ -106,15 +108,19 @@ def _metadata(outcome: PythonOutcome, clean: Callable[[str], str]) -> dict[str, 
 
 
 def _left_running(outcome: PythonOutcome) -> dict[str, Any]:
-    left = outcome.left_running
-    return {"left_running": list(left.words)} if left is not None and not left.over.done() else {}
+    running = outcome.left_running
+    return (
+        {"left_running": list(running.words)}
+        if running is not None and not running.over.done()
+        else {}
+    )
 
 
 def first_line(code: str) -> str:
     """Return the first line that is not empty or a comment, shortened, for a card's title."""
     lines = (line.strip() for line in code.splitlines())
     line = next((line for line in lines if line and not line.startswith("#")), code.strip())
-    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 3] + "..."
+    return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 3] + "..."
 
 
 def outcome_text(outcome: PythonOutcome) -> str:

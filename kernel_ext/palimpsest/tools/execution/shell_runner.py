@@ -1,12 +1,12 @@
-"""Program that starts one command, reports how it ended, and kills all processes it started.
+"""Program that starts one command, reports its exit, and kills all processes that it started.
 
-Run as a program of its own by ``process.py``: ``python -I -S shell_runner.py REPORT OUTLET SHELL
+``process.py`` runs it as ``python -I -S shell_runner.py REPORT OUTLET SHELL
 COMMAND``. It imports little, to start fast. As a subreaper, it inherits every process that the
 command starts, including those that left its group or session, so that none can escape.
 
-Stdin takes one-byte commands: ``k`` kills everything, ``d`` lets background processes continue and
-drains what they print (OUTLET is the other end of their pipe). When stdin closes, the kernel is
-gone, and everything is killed. ``exit CODE``, ``left PIDS`` and ``killed`` are written to REPORT.
+Stdin takes one-byte commands: ``k`` kills all processes, ``d`` lets background processes continue and
+discards their output (OUTLET is the other end of their pipe). When stdin closes, the kernel has
+ended, and all processes are killed. ``exit CODE``, ``left PIDS`` and ``killed`` are written to REPORT.
 """
 
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_SECONDS = 0.06
 """Time between SIGTERM and SIGKILL; a stop must take effect within 150 ms."""
-LONGEST_KILL_SECONDS = 3.0
+MAX_KILL_SECONDS = 3.0
 PARENT_CHECK_SECONDS = 1.0
 
 
@@ -38,16 +38,16 @@ def become_subreaper() -> None:
         return
 
 
-def start(shell: str, command: str, closed: tuple[int, ...]) -> int:
+def start(shell: str, command: str, handles_to_close: tuple[int, ...]) -> int:
     """Start the command in a process session of its own, with empty stdin; returns its process id."""
     pid = os.fork()
     if pid:
         return pid
     try:
         os.setsid()
-        empty = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(empty, 0)
-        for handle in closed:
+        discard = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(discard, 0)
+        for handle in handles_to_close:
             os.close(handle)
         for name in ("INT", "HUP", "PIPE", "CHLD", "TERM", "XFSZ"):
             signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_DFL)
@@ -59,11 +59,11 @@ def start(shell: str, command: str, closed: tuple[int, ...]) -> int:
 
 def children_of(pid: int) -> list[int]:
     """Return the ids of a process's children, of all its threads; raises OSError without /proc."""
-    found: list[int] = []
+    children: list[int] = []
     for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - pathlib is slow to import
         with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:  # noqa: PTH123
-            found += [int(child) for child in file.read().split()]
-    return found
+            children += [int(child) for child in file.read().split()]
+    return children
 
 
 def parents() -> dict[int, int]:
@@ -84,20 +84,20 @@ def parents() -> dict[int, int]:
 
 def descendants() -> list[int]:
     """Return the ids of all descendants of this process."""
-    below: Callable[[int], list[int]] = children_of
+    children_by_pid: Callable[[int], list[int]] = children_of
     try:
-        found = children_of(os.getpid())
+        pids = children_of(os.getpid())
     except OSError:
         table = parents()
-        below = lambda pid: [child for child, parent in table.items() if parent == pid]  # noqa: E731
-        found = below(os.getpid())
-    # The list grows while it is walked.
-    for pid in found:
+        children_by_pid = lambda pid: [child for child, parent in table.items() if parent == pid]  # noqa: E731
+        pids = children_by_pid(os.getpid())
+    # The list grows while it is iterated.
+    for pid in pids:
         try:
-            found += [child for child in below(pid) if child not in found]
+            pids += [child for child in children_by_pid(pid) if child not in pids]
         except OSError:
             continue
-    return found
+    return pids
 
 
 class Subreaper:
@@ -122,9 +122,9 @@ class Subreaper:
                 return True
             if pid == self.main:
                 self.ended = True
-                self.tell(f"exit {os.waitstatus_to_exitcode(status)}")
+                self.report_line(f"exit {os.waitstatus_to_exitcode(status)}")
 
-    def tell(self, line: str) -> None:
+    def report_line(self, line: str) -> None:
         """Write a line to the kernel, if it still reads."""
         try:
             os.write(self.report, f"{line}\n".encode())
@@ -147,18 +147,18 @@ class Subreaper:
         """Terminate every process, and kill those that do not end."""
         begun = time.monotonic()
         self.send(signal.SIGTERM)
-        while self.reap() and time.monotonic() - begun < LONGEST_KILL_SECONDS:
+        while self.reap() and time.monotonic() - begun < MAX_KILL_SECONDS:
             if time.monotonic() - begun > GRACE_SECONDS:
                 self.send(signal.SIGKILL)
             time.sleep(0.002)
-        self.tell("killed")
+        self.report_line("killed")
 
-    def terminated(self, *_: object) -> None:
+    def on_terminate(self, *_: object) -> None:
         """Handle SIGTERM: kill everything and exit."""
         self.end_all()
         os._exit(0)
 
-    def obey(self) -> bool:
+    def run_command(self) -> bool:
         """Execute one command from stdin; returns whether to continue."""
         if os.read(0, 1) == b"d":
             self.draining = True
@@ -168,21 +168,21 @@ class Subreaper:
 
     def watch(self, woken: int) -> None:
         """Run until no process is left, or everything was killed."""
-        told = False
+        is_reported = False
         while self.reap():
-            if self.ended and not told:
-                told = True
-                self.tell("left " + " ".join(str(pid) for pid in descendants()))
+            if self.ended and not is_reported:
+                is_reported = True
+                self.report_line("left " + " ".join(str(pid) for pid in descendants()))
             sources = [0, woken, self.outlet] if self.draining else [0, woken]
             ready, _, _ = select.select(sources, [], [], PARENT_CHECK_SECONDS)
-            if 0 in ready and not self.obey():
+            if 0 in ready and not self.run_command():
                 return
             if os.getppid() != self.parent:
                 self.end_all()
                 return
-            self.empty(woken, ready)
+            self.discard(woken, ready)
 
-    def empty(self, woken: int, ready: list[int]) -> None:
+    def discard(self, woken: int, ready: list[int]) -> None:
         """Discard wake-up bytes and the output of background processes."""
         if woken in ready:
             os.read(woken, 512)
@@ -202,7 +202,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     become_subreaper()
     runner = Subreaper(report, outlet, start(shell, command, (report, outlet, woken, wake)))
-    signal.signal(signal.SIGTERM, runner.terminated)
+    signal.signal(signal.SIGTERM, runner.on_terminate)
     # The pipe of the output must close when the command and its children are done.
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)

@@ -16,8 +16,8 @@ from palimpsest.tools.tool import (
 )
 from palimpsest.transcript.errors import UserError
 
-MOST_VARIABLES = 200
-"""Maximum lines of the list."""
+MAX_VARIABLES = 200
+"""Most lines of the list."""
 
 
 class VariablesArguments(BaseModel):
@@ -45,22 +45,27 @@ class VariablesTool:
         """Describe one variable or list them all."""
         if context.namespace is None:
             raise UserError("There is no kernel here, so there are no variables.")
-        clean = context.scrubber()
+        scrub = context.scrubber()
         name = (arguments.name or "").strip()
         if name:
-            return ToolOutcome(name, clean(await context.namespace.describe(name)))
+            return ToolOutcome(name, scrub(await context.namespace.describe(name)))
         detail: Detail = context.extra.get("variables", TYPES.detail)
-        found = await context.namespace.list(ShownVariables(detail))
-        lines = [_line(one) for one in found[:MOST_VARIABLES]]
-        if len(found) > MOST_VARIABLES:
-            lines.append(f"({len(found) - MOST_VARIABLES} more variables are not listed.)")
-        title = "1 variable" if len(found) == 1 else f"{len(found)} variables"
-        output = clean("\n".join(lines)) or "The user has no variables yet."
-        return ToolOutcome(title, output, {"count": len(found)})
+        variables = await context.namespace.list(ShownVariables(detail))
+        lines = [_line(variable) for variable in variables[:MAX_VARIABLES]]
+        if len(variables) > MAX_VARIABLES:
+            lines.append(f"({len(variables) - MAX_VARIABLES} more variables are not listed.)")
+        title = "1 variable" if len(variables) == 1 else f"{len(variables)} variables"
+        output = scrub("\n".join(lines)) or "The user has no variables yet."
+        return ToolOutcome(title, output, {"count": len(variables)})
 
 
-def _line(one: VariableInfo) -> str:
-    words = one.summary if one.value is None else one.value
+def _line(variable: VariableInfo) -> str:
+    description = variable.summary if variable.value is None else variable.value
     return " - ".join(
-        word for word in (f"{one.name}: {one.kind}" if one.kind else one.name, words) if word
+        word
+        for word in (
+            f"{variable.name}: {variable.kind}" if variable.kind else variable.name,
+            description,
+        )
+        if word
     )

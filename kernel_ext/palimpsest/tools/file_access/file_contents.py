@@ -1,9 +1,9 @@
 """Open, decode, encode and replace files by their resolved path, without following links or opening pipes or devices.
 
-Between a permission question and its answer a file may be replaced by a link. So a resolved path is
-opened folder by folder, and a link in it is an error. Border: for paths that are resolved already; asks
-for no permission. Encoding, byte order mark and line endings of a text file survive an edit, so that it changes
-nothing else in the file.
+Between a permission question and its answer, a file may be replaced by a link. So a resolved path is
+opened folder by folder, and a link in it is an error. Border: takes resolved paths and asks
+for no permission. Encoding, byte order mark and line endings of a text file are kept in an edit, which changes
+only the replaced text.
 """
 
 import codecs
@@ -23,7 +23,7 @@ INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 """Names of instruction files; in each folder only the first one that exists is used."""
 
 
-OUT = "it leads out of the project"
+OUTSIDE = "it leads out of the project"
 SWAPPED = "something else stands in its place now"
 _FOLDER = (
     os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY) if os.name == "posix" else 0
@@ -38,7 +38,7 @@ BOMS = (
 )
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 CONTROL_SHARE = 0.1
-"""Maximum share of control bytes in text; logs may have a few."""
+"""Largest share of control bytes in a text; logs may have a few."""
 
 
 class UnreadableForPrompt(Exception):
@@ -58,18 +58,18 @@ def folder_of(real: Path, *, make: bool = False) -> Iterator[int | None]:
             raise OSError(errno.ELOOP, SWAPPED)
         yield None
         return
-    here = os.open(real.anchor, _FOLDER)
+    descriptor = os.open(real.anchor, _FOLDER)
     try:
         for name in real.parent.parts[1:]:
-            there = _into(name, here, make=make)
-            os.close(here)
-            here = there
-        yield here
+            next_descriptor = _open_folder(name, descriptor, make=make)
+            os.close(descriptor)
+            descriptor = next_descriptor
+        yield descriptor
     finally:
-        os.close(here)
+        os.close(descriptor)
 
 
-def _into(name: str, folder: int, *, make: bool) -> int:
+def _open_folder(name: str, folder: int, *, make: bool) -> int:
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except FileNotFoundError:
@@ -78,33 +78,33 @@ def _into(name: str, folder: int, *, make: bool) -> int:
         os.mkdir(name, dir_fd=folder)
         return os.open(name, _FOLDER, dir_fd=folder)
     except NotADirectoryError as error:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISLNK(found.st_mode):
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
             raise OSError(errno.ELOOP, SWAPPED) from error
         raise
 
 
-def read_real(real: Path, most: int | None = None) -> bytes:
-    """Return a file's content, at most ``most`` bytes; raises OSError if it is not a regular file."""
+def read_real(real: Path, max_bytes: int | None = None) -> bytes:
+    """Return a file's content, at most ``max_bytes`` bytes; raises OSError if it is not a regular file."""
     with folder_of(real) as folder:
         name = real.name if folder is not None else str(real)
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.ELOOP, SWAPPED)
         with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(errno.ELOOP, SWAPPED)
-            return file.read() if most is None else file.read(most)
+            return file.read() if max_bytes is None else file.read(max_bytes)
 
 
 def replace_real(real: Path, data: bytes) -> None:
     """Replace a file atomically, keeping its mode; missing folders are created. Raises OSError."""
     with folder_of(real, make=True) as folder:
         name = real.name if folder is not None else str(real)
-        beside = f".{real.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-        beside = beside if folder is not None else str(real.with_name(beside))
+        temporary = f".{real.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        temporary = temporary if folder is not None else str(real.with_name(temporary))
         try:
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
         except PermissionError:
             # In a folder that allows no new files, an existing one may still be writable.
             _overwrite(name, data, folder)
@@ -114,19 +114,19 @@ def replace_real(real: Path, data: bytes) -> None:
                 file.write(data)
                 mode = _mode(name, folder)
                 if mode is not None:
-                    _set_mode(file.fileno(), beside, mode)
-            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    _set_mode(file.fileno(), temporary, mode)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            _remove(beside, folder)
+            _remove(temporary, folder)
             raise
 
 
 def _mode(name: str, folder: int | None) -> int | None:
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
+    return stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
 
 
 def _set_mode(handle: int, name: str, mode: int) -> None:
@@ -148,28 +148,28 @@ def _remove(name: str, folder: int | None) -> None:
         os.unlink(name, dir_fd=folder)
 
 
-def read_for_prompt(path: Path, within: Path | None, most: int) -> bytes:
-    """Return at most ``most`` bytes of a file that is included in a request without asking.
+def read_for_prompt(path: Path, within: Path | None, max_bytes: int) -> bytes:
+    """Return at most ``max_bytes`` bytes of a file that is included in a request without asking.
 
     ``within`` is the folder that must contain its real path; None for a file that the user named in
     their own settings. Raises UnreadableForPrompt with the reason, and OSError.
     """
     real = _resolved(path)
-    inside = within is not None and real.is_relative_to(_resolved(within))
-    if within is not None and not inside:
-        raise UnreadableForPrompt(OUT)
-    shown = real.relative_to(_resolved(within)) if within is not None and inside else real
-    if is_key_file(path.name) or is_key_file(str(shown)):
+    is_inside = within is not None and real.is_relative_to(_resolved(within))
+    if within is not None and not is_inside:
+        raise UnreadableForPrompt(OUTSIDE)
+    relative = real.relative_to(_resolved(within)) if within is not None and is_inside else real
+    if is_key_file(path.name) or is_key_file(str(relative)):
         raise UnreadableForPrompt("it usually holds keys")
     if not stat.S_ISREG(real.lstat().st_mode):
         raise UnreadableForPrompt("it is no file")
-    return read_real(real, most)
+    return read_real(real, max_bytes)
 
 
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
-    except RuntimeError as error:  # links in a circle
+    except RuntimeError as error:  # circular links
         raise UnreadableForPrompt("its links go in a circle") from error
 
 
@@ -209,8 +209,8 @@ class TextFile:
         """Return the bytes of the file; raises UnicodeEncodeError if its encoding lacks a character."""
         return self.bom + self.raw.encode(self.encoding)
 
-    def whole_again(self) -> "TextFile":
-        """Return the file with encoding UTF-8, for text that contains nothing of the old bytes."""
+    def as_utf8(self) -> "TextFile":
+        """Return the file with encoding UTF-8 and no byte order mark, for completely new text."""
         return replace(self, encoding="utf-8", bom=b"")
 
     @property

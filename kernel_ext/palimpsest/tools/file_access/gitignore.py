@@ -1,7 +1,7 @@
-"""Walk the project's files, without those that git ignores and without caches and the like.
+"""Walk the project's files, without those that git ignores and without caches.
 
-Border: reads folders and the ``.gitignore`` files of the project, and nothing else of git: no settings, no
-index, no ``.git/info/exclude``, since a folder may be a stranger's. Follows no links, so a walk stays below its start.
+Border: reads folders and the ``.gitignore`` files of the project, but no other file of git: no settings, no
+index, no ``.git/info/exclude``, since a folder may come from anybody. Follows no links, so a walk stays below its start.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from palimpsest.tools.file_access.gitignore_patterns import GitignorePatterns, pattern_lines
 
-ALWAYS_LEFT_OUT = frozenset(
+ALWAYS_SKIPPED = frozenset(
     [
         ".git",
         ".hg",
@@ -34,13 +34,13 @@ ALWAYS_LEFT_OUT = frozenset(
 )
 
 MOST_BYTES = 1_000_000
-"""Maximum bytes of a ``.gitignore``. Of a file that exceeds a limit nothing is used: a part of it could hide
-what a later line shows again."""
+"""Most bytes of a ``.gitignore``. A file beyond a limit is not used at all: a part of it could ignore files that
+a later line includes again."""
 MOST_RULES = 5_000
 MOST_RULE_BYTES = 100_000
-"""Maximum bytes of all rules together, without equal ones; compiling them takes about a second."""
-LONGEST_RULE = 4_096
-"""Maximum bytes of a rule; no path is longer on Linux, so a longer one is passed over."""
+"""Most bytes of all different rules together; compiling them takes about a second."""
+MAX_RULE_BYTES = 4_096
+"""Most bytes of a rule; longer ones are skipped, since no path on Linux is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class GitignoreRules:
     def at(cls, root: Path, folder: Path) -> "GitignoreRules":
         """Collect the rules from the project's root down to a folder.
 
-        A folder that is itself ignored was named on purpose, so only its own rules apply in it.
+        In a folder that is itself ignored, only its own rules apply, since the user named it on purpose.
         """
         if root != folder and root not in folder.parents:
             return cls(folder)
@@ -103,36 +103,38 @@ def _read(path: Path) -> GitignorePatterns | None:
         return None
     if len(content) > MOST_BYTES:
         return None
-    lines = [line for line in pattern_lines(content) if len(line) <= LONGEST_RULE]
+    lines = [line for line in pattern_lines(content) if len(line) <= MAX_RULE_BYTES]
     if len(lines) > MOST_RULES or sum(map(len, lines)) > MOST_RULE_BYTES:
         return None
     return GitignorePatterns(lines)
 
 
-def scan(folder: Path, ignore: GitignoreRules, *, ignored_too: bool = False) -> list[WalkEntry]:
+def scan(folder: Path, ignore: GitignoreRules, *, include_ignored: bool = False) -> list[WalkEntry]:
     """Return the entries of one folder: folders first, then files, by name; empty if it is unreadable."""
     try:
         with os.scandir(folder) as entries:
-            met = [
+            found = [
                 WalkEntry(Path(e.path), e.is_dir(follow_symlinks=False), e.is_symlink())
                 for e in entries
-                if e.name not in ALWAYS_LEFT_OUT
+                if e.name not in ALWAYS_SKIPPED
             ]
     except OSError:
         return []
-    found = []
-    for one in met:
-        left_out = ignore.covers(one.path, is_dir=one.is_dir)
-        if not left_out or ignored_too:
-            found.append(WalkEntry(one.path, one.is_dir, one.is_link, left_out))
-    return sorted(found, key=lambda one: (not one.is_dir, one.path.name))
+    scanned = []
+    for entry in found:
+        is_ignored = ignore.covers(entry.path, is_dir=entry.is_dir)
+        if not is_ignored or include_ignored:
+            scanned.append(WalkEntry(entry.path, entry.is_dir, entry.is_link, is_ignored))
+    return sorted(scanned, key=lambda entry: (not entry.is_dir, entry.path.name))
 
 
-def walk(root: Path, folder: Path, *, ignored_too: bool = False) -> Iterator[WalkEntry]:
+def walk(root: Path, folder: Path, *, include_ignored: bool = False) -> Iterator[WalkEntry]:
     """Yield all files below a folder, in a stable order."""
     waiting = [(folder, GitignoreRules.at(root, folder))]
     while waiting:
-        here, ignore = waiting.pop()
-        found = scan(here, ignore, ignored_too=ignored_too)
-        yield from (one for one in found if not one.is_dir)
-        waiting += [(one.path, ignore.below(one.path)) for one in reversed(found) if one.is_dir]
+        current, ignore = waiting.pop()
+        entries = scan(current, ignore, include_ignored=include_ignored)
+        yield from (entry for entry in entries if not entry.is_dir)
+        waiting += [
+            (entry.path, ignore.below(entry.path)) for entry in reversed(entries) if entry.is_dir
+        ]

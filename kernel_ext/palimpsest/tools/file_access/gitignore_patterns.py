@@ -1,11 +1,11 @@
 r"""The patterns of one ``.gitignore`` file, with git's meaning of each.
 
-The last pattern that matches a path decides, and only the path itself is compared, never what lies
-below it: a walk that does not enter an ignored folder ignores its files with it. A library that
-judges whole paths takes ``*`` for stronger than ``!*/`` and hides every folder of a whitelist.
+The last pattern that matches a path decides, and only the path itself is compared, not the paths
+below it: a walk does not enter an ignored folder, so its files are ignored with it. A library that
+compares complete paths would let ``*`` win over ``!*/`` and ignore every folder of a whitelist.
 
 Border: pure. Patterns and paths are bytes, as they are for git. A pattern becomes a regular expression whose
-stars do not backtrack into each other, since a stranger's folder may hold any pattern.
+stars do not backtrack into each other, since a folder from anybody may hold any pattern.
 """
 
 import re
@@ -33,9 +33,9 @@ SPECIAL = re.compile(rb"[*?\[\\]")
 CLASS_MEMBER = re.compile(
     rb"\[:(?P<name>[^\]]*):\]|(?P<low>\\.|[^\\])(?:-(?P<high>\\.|[^\]\\]))?", re.DOTALL
 )
-"""A named class, a range, or one byte; after a backslash any byte stands for itself."""
+"""A named class, a range, or one byte; a byte after a backslash is literal."""
 FOLDER = b"\0"
-"""Stands behind the path of a folder that is compared; no path and no pattern holds this byte."""
+"""The byte that is appended to a folder's path for the comparison; no path and no pattern contains it."""
 ALL_BYTES = bytes(range(256))
 
 Token = bytes | Literal["star", "any folders", "anything"]
@@ -43,17 +43,17 @@ Token = bytes | Literal["star", "any folders", "anything"]
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One pattern: whether it ignores what it matches, and its regular expression."""
+    """One pattern: whether it ignores or includes matching paths, and its regular expression."""
 
     ignores: bool
     by_name: bool
-    """Compared with the last name of a path alone, since the pattern has no slash inside."""
+    """Whether only the last name of a path is compared, since the pattern has no slash inside."""
     regex: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class _RuleRun:
-    """Neighbouring rules that all ignore, or all do not."""
+    """Consecutive rules that all ignore, or all include."""
 
     ignores: bool
     names: re.Pattern[bytes] | None
@@ -64,13 +64,13 @@ class GitignorePatterns:
     """The compiled patterns of one file."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
-        rules = [one for line in lines for one in _rules(line)]
-        runs = [(key, list(run)) for key, run in groupby(rules, lambda one: one.ignores)]
+        rules = [rule for line in lines for rule in _rules(line)]
+        runs = [(key, list(run)) for key, run in groupby(rules, lambda rule: rule.ignores)]
         self._runs = tuple(
             _RuleRun(
                 ignores,
-                _either([one.regex for one in run if one.by_name]),
-                _either([one.regex for one in run if not one.by_name]),
+                _any_of([rule.regex for rule in run if rule.by_name]),
+                _any_of([rule.regex for rule in run if not rule.by_name]),
             )
             for ignores, run in reversed(runs)
         )
@@ -87,87 +87,87 @@ class GitignorePatterns:
         return None
 
 
-def _either(found: list[bytes]) -> re.Pattern[bytes] | None:
-    return re.compile(b"|".join(found), re.DOTALL) if found else None
+def _any_of(regexes: list[bytes]) -> re.Pattern[bytes] | None:
+    return re.compile(b"|".join(regexes), re.DOTALL) if regexes else None
 
 
 def pattern_lines(content: bytes) -> list[bytes]:
-    """Return the patterns of a file as git reads them: without line ends, comments, and blanks at an end.
+    """Return the patterns of a file as git reads them: without line ends, comments and trailing blanks.
 
-    Of equal lines the last one is kept, since it decides.
+    Of equal lines only the last one is returned, since it decides.
     """
-    found: dict[bytes, None] = {}
+    patterns: dict[bytes, None] = {}
     for line in reversed(content.removeprefix(BOM).split(b"\n")):
         if not line.startswith(b"#"):
-            found[_without_blanks(line.removesuffix(b"\r").partition(b"\0")[0])] = None
-    return list(reversed(found))
+            patterns[_without_blanks(line.removesuffix(b"\r").partition(b"\0")[0])] = None
+    return list(reversed(patterns))
 
 
 def _without_blanks(line: bytes) -> bytes:
-    """Return a line without spaces at its end, unless a backslash keeps them."""
-    kept = line.rstrip(b" ")
-    backslashes = len(kept) - len(kept.rstrip(b"\\"))
-    return line[: len(kept) + 1] if backslashes % 2 else kept
+    """Return a line without spaces at its end, except one after a backslash."""
+    stripped = line.rstrip(b" ")
+    backslashes = len(stripped) - len(stripped.rstrip(b"\\"))
+    return line[: len(stripped) + 1] if backslashes % 2 else stripped
 
 
 def _rules(line: bytes) -> Iterator[_Rule]:
     """Yield the rule of a line; none for a pattern that can match nothing."""
     ignores = not line.startswith(b"!")
     pattern = line if ignores else line[1:]
-    folders_only = pattern.endswith(b"/")
-    pattern = pattern[:-1] if folders_only else pattern
+    is_for_folders = pattern.endswith(b"/")
+    pattern = pattern[:-1] if is_for_folders else pattern
     by_name = b"/" not in pattern
     pattern = pattern.removeprefix(b"/")
     if not pattern:
         return
-    # As git does: what stands before the first special character is compared by itself, so that
-    # ``**`` right behind it counts as the beginning of a pattern.
+    # As git does: the text before the first special character is compared separately, so that
+    # ``**`` directly after it counts as the beginning of a pattern.
     special = SPECIAL.search(pattern)
-    plain = pattern[: special.start()] if special else pattern
-    tokens = _tokens(pattern[len(plain) :], by_name=by_name)
+    literal = pattern[: special.start()] if special else pattern
+    tokens = _tokens(pattern[len(literal) :], by_name=by_name)
     if tokens is not None:
-        regex = re.escape(plain) + _regex(tokens) + (FOLDER if folders_only else FOLDER + b"?")
+        regex = re.escape(literal) + _regex(tokens) + (FOLDER if is_for_folders else FOLDER + b"?")
         yield _Rule(ignores, by_name, regex)
 
 
 def _tokens(pattern: bytes, *, by_name: bool) -> list[Token] | None:
     """Return the parts of a pattern; None where it is invalid and so matches nothing."""
-    found: list[Token] = []
-    at = 0
-    while at < len(pattern):
-        char = pattern[at : at + 1]
+    tokens: list[Token] = []
+    position = 0
+    while position < len(pattern):
+        char = pattern[position : position + 1]
         if char == b"*":
-            token, at = _stars(pattern, at, by_name=by_name)
-            found.append(token)
+            token, position = _star_token(pattern, position, by_name=by_name)
+            tokens.append(token)
             continue
         if char == b"[":
-            read = _character_class(pattern, at + 1)
-            if read is None:
+            character_class = _character_class(pattern, position + 1)
+            if character_class is None:
                 return None
-            members, at = read
-            found.append(members)
+            members, position = character_class
+            tokens.append(members)
             continue
         if char == b"?":
-            found.append(rb"[^/\0]")
+            tokens.append(rb"[^/\0]")
         elif char == b"\\":
-            at += 1
-            if at == len(pattern):
+            position += 1
+            if position == len(pattern):
                 return None
-            found.append(re.escape(pattern[at : at + 1]))
+            tokens.append(re.escape(pattern[position : position + 1]))
         else:
-            found.append(re.escape(char))
-        at += 1
-    return found
+            tokens.append(re.escape(char))
+        position += 1
+    return tokens
 
 
-def _stars(pattern: bytes, at: int, *, by_name: bool) -> tuple[Token, int]:
-    """Return what the stars at a place stand for, and the place behind them."""
+def _star_token(pattern: bytes, at: int, *, by_name: bool) -> tuple[Token, int]:
+    """Return the token for the stars at a position, and the position after them."""
     end = at
     while pattern[end : end + 1] == b"*":
         end += 1
     rest = pattern[end : end + 2]
-    alone = at == 0 or pattern[at - 1 : at] == b"/"
-    if by_name or end - at == 1 or not alone:
+    is_whole_name = at == 0 or pattern[at - 1 : at] == b"/"
+    if by_name or end - at == 1 or not is_whole_name:
         return "star", end
     if rest.startswith(b"/"):
         return "any folders", end + 1
@@ -175,25 +175,25 @@ def _stars(pattern: bytes, at: int, *, by_name: bool) -> tuple[Token, int]:
 
 
 def _character_class(pattern: bytes, at: int) -> tuple[bytes, int] | None:
-    """Return the regular expression of a class that begins at a place, and the place behind it; None if invalid."""
-    negated = pattern.startswith((b"!", b"^"), at)
-    at += negated
+    """Return the regular expression of the class at a position, and the position after it; None if invalid."""
+    is_negated = pattern.startswith((b"!", b"^"), at)
+    at += is_negated
     members: set[int] = set()
     begin = at
     while at == begin or not pattern.startswith(b"]", at):
-        read = CLASS_MEMBER.match(pattern, at)
-        if read is None:
+        member = CLASS_MEMBER.match(pattern, at)
+        if member is None:
             return None
-        name, low, high = read.group("name", "low", "high")
+        name, low, high = member.group("name", "low", "high")
         if name is not None and name not in CLASSES:
             return None
         if name is not None:
             members.update(b"".join(re.findall(b"[" + CLASSES[name] + b"]", ALL_BYTES)))
         else:
-            # Of a range that runs backwards its first byte is left.
+            # A range that runs backwards has only its first byte.
             members.update([low[-1]], range(low[-1], (high or low)[-1] + 1))
-        at = read.end()
-    if negated:
+        at = member.end()
+    if is_negated:
         members = set(ALL_BYTES) - members
     members -= {ord("/"), FOLDER[0]}
     if not members:
@@ -203,34 +203,34 @@ def _character_class(pattern: bytes, at: int) -> tuple[bytes, int] | None:
 
 def _ranges(members: list[int]) -> Iterator[bytes]:
     """Yield sorted bytes as ranges, so that a regular expression is about as long as its pattern."""
-    for _, run in groupby(enumerate(members), lambda one: one[1] - one[0]):
-        found = [member for _, member in run]
-        yield rb"\x%02x-\x%02x" % (found[0], found[-1])
+    for _, run in groupby(enumerate(members), lambda pair: pair[1] - pair[0]):
+        span = [member for _, member in run]
+        yield rb"\x%02x-\x%02x" % (span[0], span[-1])
 
 
 def _regex(tokens: list[Token]) -> bytes:
     """Return the regular expression of a pattern's parts.
 
-    A star, or any number of folders, is followed by fixed text up to the next one: the first place of that text is as
-    good as any other, so it is not looked for again (an atomic group) except at the end.
+    A star, or any number of folders, is followed by fixed text up to the next one: the first occurrence of that text is as
+    good as any other, so no other is tried (an atomic group), except at the end.
     """
     heads: list[bytes] = [b""]
     parts: list[list[Token]] = [[]]
-    for one in tokens:
-        if one == "any folders" or one == "anything":
-            heads.append(rb"(?:[^\0]*?/)??" if one == "any folders" else rb"[^\0]*?")
+    for token in tokens:
+        if token == "any folders" or token == "anything":
+            heads.append(rb"(?:[^\0]*?/)??" if token == "any folders" else rb"[^\0]*?")
             parts.append([])
         else:
-            parts[-1].append(one)
+            parts[-1].append(token)
     pieces = [head + _between_folders(part) for head, part in zip(heads, parts, strict=True)]
     return _atomic(pieces)
 
 
 def _between_folders(tokens: list[Token]) -> bytes:
     pieces = [b""]
-    for one in tokens:
-        if isinstance(one, bytes):
-            pieces[-1] += one
+    for token in tokens:
+        if isinstance(token, bytes):
+            pieces[-1] += token
         else:
             pieces.append(rb"[^/\0]*?")
     return _atomic(pieces)
@@ -238,5 +238,5 @@ def _between_folders(tokens: list[Token]) -> bytes:
 
 def _atomic(pieces: list[bytes]) -> bytes:
     first, *rest = pieces
-    inner = b"".join(b"(?>" + one + b")" for one in rest[:-1])
-    return first + inner + (rest[-1] if rest else b"")
+    middle = b"".join(b"(?>" + group + b")" for group in rest[:-1])
+    return first + middle + (rest[-1] if rest else b"")

@@ -1,10 +1,10 @@
-"""Resolve the paths that tools receive, say which files are protected, and ask for permission where it is needed.
+"""Resolve the paths that tools receive, determine which files are protected, and ask for permission where needed.
 
-Border: resolves and asks, opens nothing. Real paths are compared, so a link inside the project to a
+Border: resolves and asks, opens no file. Real paths are compared, so a link inside the project to a
 place outside it counts as outside.
 
 A table names the protected files, key files and control files, by their real path. Reading a *key file* asks, and
-searches skip it; writing one asks. Writing a *control file* asks, since it determines what runs later: hooks,
+searches skip it; writing one asks. Writing a *control file* asks, since it determines which code runs later: hooks,
 settings, agents, startup files. No "always", no mode but ``bypass`` and no rule for a folder covers either.
 A hard link under another name is not recognised, since its original name cannot be found.
 """
@@ -31,18 +31,18 @@ from palimpsest.transcript.strings.relative_paths import (
 )
 
 OWN_FOLDER = ".palimpsest"
-MOST_WIDE_PARTS = 2
-"""A folder with at most so many path parts is wide: ``/`` and folders such as ``/etc``."""
-SHOWN_CHARS = 200
-"""Maximum characters of an invalid path in an error message."""
+MAX_WIDE_PARTS = 2
+"""Most path parts of a folder that always counts as wide, such as ``/`` and ``/etc``."""
+MAX_SHOWN_CHARS = 200
+"""Most characters of an invalid path in an error message."""
 
 Protection = Literal["key", "control"]
 
-DATA_ENDS = """
+DATA_SUFFIXES = """
     json jsonc json5 toml yaml yml ini cfg conf config txt csv tsv xml env properties plist db sqlite enc
     asc gpg php
 """
-"""Suffixes of data files, which replace ``.@`` below: ``credentials.go`` and ``secrets.md`` do not match."""
+"""Suffixes of data files, which replace ``.@`` below, so that ``credentials.go`` and ``secrets.md`` do not match."""
 
 KEY_NAMES = """
     .env *.env .env.* .env-* .env_* *.env.* .envrc *.envrc .flaskenv .renviron
@@ -100,7 +100,7 @@ CONTROL_NAMES = """
     .mise.toml mise.toml .tool-versions
     jupyter*config.py jupyter*config.json ipython*config.py kernel.json authorized_keys
 """
-"""Names of control files: they determine what runs, what is permitted, or the instructions of an agent."""
+"""Names of control files, which determine code that runs, permissions, or the instructions of an agent."""
 
 CONTROL_PLACES = """
     .palimpsest/* palimp~1/* .git/* git~1/* .hg/* .svn/* .githooks/* .husky/* .github/* .gitlab/* .circleci/*
@@ -111,16 +111,16 @@ CONTROL_PLACES = """
     .local/state/palimpsest/* palimpsest/grants/* palimpsest/trusted.json
     .julia/config/* .emacs.d/* .vim/* .config/nvim/*
 """
-"""Folders in which everything is a control file."""
+"""Folders in which all files are control files."""
 
-BACKUP_ENDS = re.compile(
+BACKUP_SUFFIXES = re.compile(
     r"(?:~|#|\.~\d+~|\.(?:bak|back|backup|old|orig|original|save|saved|swp|swo|swn|swx|un~|tmp|temp|copy|rej|"
     r"dpkg-(?:old|dist|new)|rpm(?:save|new|orig)|gz|bz2|xz|zst|zip|\d{1,14})|[ _-](?:copy|old|bak|backup)|"
     r" ?\(\d+\))$"
 )
 """Suffixes that editors, packages and users add to the names of copies."""
-BACKUP_BEGINNINGS = ("#", ".#", "~$", "._", "copy of ")
-MOST_ENDS = 4
+BACKUP_PREFIXES = ("#", ".#", "~$", "._", "copy of ")
+MAX_BACKUP_SUFFIXES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,46 +158,46 @@ class ResolvedPath:
 
 def is_literal(path: str) -> bool:
     """Return whether a path, used as a pattern, matches only itself."""
-    return not any(sign in path for sign in "*?\\")
+    return not any(character in path for character in "*?\\")
 
 
 def is_wide(folder: Path) -> bool:
     """Return whether a folder is too broad to be allowed as a whole: the root, a home, a parent of homes."""
     home = home_path("~").resolve()
-    return len(folder.parts) <= MOST_WIDE_PARTS or folder == home or folder in home.parents
+    return len(folder.parts) <= MAX_WIDE_PARTS or folder == home or folder in home.parents
 
 
-def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
+def resolve_path(path: str, root: Path, cwd: Path) -> ResolvedPath:
     """Resolve a path, including links and ``~``, and determine whether it is in the project.
 
     Raises UserError for a path that cannot be resolved.
     """
-    if not path or "\0" in path or not _is_sayable(path):
+    if not path or "\0" in path or not _is_encodable(path):
         raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
-    named = _as_on_disk(path, cwd)
-    given = home_path(named) if named.startswith("~") else Path(named)
+    name_on_disk = _as_on_disk(path, cwd)
+    path_on_disk = home_path(name_on_disk) if name_on_disk.startswith("~") else Path(name_on_disk)
     try:
-        real = (cwd / given).resolve()
+        real = (cwd / path_on_disk).resolve()
         real_root = root.resolve()
-        _look(real)
+        _check_readable(real)
     except OSError as error:
         raise UserError(
-            f"The path {_short(path)!r} cannot be followed: {error.strerror or error}."
+            f"The path {_short_path(path)!r} cannot be followed: {error.strerror or error}."
         ) from error
     except RuntimeError as error:
-        raise UserError(f"The path {_short(path)!r} cannot be followed: {error}.") from error
-    inside = real == real_root or real_root in real.parents
-    shown = recorded_name(real.relative_to(real_root).as_posix() if inside else str(real))
-    return ResolvedPath(path=real, shown=shown, inside=inside)
+        raise UserError(f"The path {_short_path(path)!r} cannot be followed: {error}.") from error
+    is_inside = real == real_root or real_root in real.parents
+    shown = recorded_name(real.relative_to(real_root).as_posix() if is_inside else str(real))
+    return ResolvedPath(path=real, shown=shown, inside=is_inside)
 
 
-def _look(real: Path) -> None:
+def _check_readable(real: Path) -> None:
     """Raise OSError if it cannot be determined whether a path exists: too long, or no permission."""
     with suppress(FileNotFoundError, NotADirectoryError):
         real.lstat()
 
 
-def _is_sayable(path: str) -> bool:
+def _is_encodable(path: str) -> bool:
     try:
         path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -206,28 +206,28 @@ def _is_sayable(path: str) -> bool:
 
 
 def native_name(path: str) -> str:
-    """Return a path as Python names the file whose name is this text in UTF-8, whatever the locale's encoding is.
+    """Return a path as Python names the file whose name is this text in UTF-8, in any locale's encoding.
 
-    It is the same text where that is UTF-8. In other locales the names on a disk are UTF-8 all the same.
+    In a UTF-8 locale it is the same text. In other locales, file names on a disk are still UTF-8.
     """
     return os.fsdecode(path.encode("utf-8", "surrogateescape"))
 
 
 def _as_on_disk(path: str, cwd: Path) -> str:
-    """Return a path as the disk has it: one that a listing showed, or as it stands where only that is there."""
+    """Return a path with the file name on the disk, as a listing showed it or as it was given."""
     native = native_name(path)
-    for other in dict.fromkeys((native, disk_name(path), path)):
+    for candidate in dict.fromkeys((native, disk_name(path), path)):
         with suppress(UnicodeEncodeError, OSError):
-            if os.path.lexists(cwd / other):
-                return other
+            if os.path.lexists(cwd / candidate):
+                return candidate
     with suppress(UnicodeEncodeError, OSError):  # a new file in a folder that a listing showed
-        there = [(cwd / one).parent.exists() for one in (native, disk_name(path))]
-        return disk_name(path) if there == [False, True] else native
+        folders_exist = [(cwd / name).parent.exists() for name in (native, disk_name(path))]
+        return disk_name(path) if folders_exist == [False, True] else native
     return native
 
 
-def _short(path: str) -> str:
-    return path if len(path) <= SHOWN_CHARS else f"{path[:SHOWN_CHARS]}..."
+def _short_path(path: str) -> str:
+    return path if len(path) <= MAX_SHOWN_CHARS else f"{path[:MAX_SHOWN_CHARS]}..."
 
 
 async def reach(context: ToolContext, path: str, *, writing: bool = False) -> ResolvedPath:
@@ -235,7 +235,7 @@ async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Re
 
     Raises UserError, also for writing in ``.palimpsest``, and PermissionDenied.
     """
-    place = confine(path, context.root, context.cwd)
+    place = resolve_path(path, context.root, context.cwd)
     if writing and OWN_FOLDER in comparable_path(str(place.path)).split("/"):
         raise UserError(
             f"{place.shown} belongs to the {OWN_FOLDER} folder, which holds the record of this session "
@@ -252,7 +252,7 @@ async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Re
     return place
 
 
-def missing(place: ResolvedPath) -> NotFound:
+def missing_path(place: ResolvedPath) -> NotFound:
     """Return the error for a path that does not exist, with the most similar names in its folder."""
     folder = place.path.parent
     try:
@@ -261,13 +261,17 @@ def missing(place: ResolvedPath) -> NotFound:
         names = []
     if not folder.is_dir():
         return NotFound(f"There is no {place.shown}: its folder does not exist either.")
-    wanted = recorded_name(place.path.name).lower()
+    missing_name = recorded_name(place.path.name).lower()
     by_lower = {name.lower(): name for name in map(recorded_name, reversed(names))}
-    close = difflib.get_close_matches(wanted, list(by_lower), n=3, cutoff=0.5)
-    close += [low for low in by_lower if low not in close and (wanted in low or low in wanted)]
-    if not close:
+    similar = difflib.get_close_matches(missing_name, list(by_lower), n=3, cutoff=0.5)
+    similar += [
+        low
+        for low in by_lower
+        if low not in similar and (missing_name in low or low in missing_name)
+    ]
+    if not similar:
         return NotFound(f"There is no {place.shown}. Use list or glob to see what is there.")
-    hints = ", ".join(f"'{by_lower[low]}'" for low in close[:3])
+    hints = ", ".join(f"'{by_lower[low]}'" for low in similar[:3])
     return NotFound(f"There is no {place.shown}. Close names in that folder: {hints}.")
 
 
@@ -275,7 +279,7 @@ async def reach_folder(context: ToolContext, path: str) -> ResolvedPath:
     """Resolve the path of a folder as ``reach`` does; raises NotFound, or UserError for a file."""
     place = await reach(context, path)
     if not place.path.exists():
-        raise missing(place)
+        raise missing_path(place)
     if not place.path.is_dir():
         raise UserError(f"{place.shown} is a file. Give a folder, or use read.")
     return place
@@ -293,11 +297,11 @@ def is_key_file(path: str) -> bool:
 
 
 def is_protected(permission: str, path: str) -> bool:
-    """Return whether a permission for this path always asks: writing either kind, or reading a key file."""
+    """Return whether a permission for this path always asks: writing a protected file, or reading a key file."""
     if permission not in ("read", "edit", "write"):
         return False
-    found = protection_of(path)
-    return found == "key" or (found == "control" and permission != "read")
+    protection = protection_of(path)
+    return protection == "key" or (protection == "control" and permission != "read")
 
 
 @lru_cache(maxsize=4096)
@@ -306,26 +310,28 @@ def _protection(path: str) -> Protection | None:
     forms = _without_backup(name)
     if not any(_any_of(NO_KEY_NAMES).match(form) for form in forms) and (
         any(_any_of(KEY_NAMES).match(form) for form in forms)
-        or _ends_in(path, forms, _any_place(KEY_PLACES))
+        or _matches_place(path, forms, _any_place(KEY_PLACES))
     ):
         return "key"
-    if _any_of(CONTROL_NAMES).match(name) or _ends_in(path, [name], _any_place(CONTROL_PLACES)):
+    if _any_of(CONTROL_NAMES).match(name) or _matches_place(
+        path, [name], _any_place(CONTROL_PLACES)
+    ):
         return "control"
     return None
 
 
-def _ends_in(path: str, names: Iterable[str], places: "re.Pattern[str]") -> bool:
+def _matches_place(path: str, names: Iterable[str], places: "re.Pattern[str]") -> bool:
     folder = path.rpartition("/")[0]
     return any(places.match(f"/{folder}/{name}".replace("//", "/")) for name in names)
 
 
 def _without_backup(name: str) -> list[str]:
-    """Return a name and those it may be a copy of: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
-    forms = [name, *(name.removeprefix(start) for start in BACKUP_BEGINNINGS)]
+    """Return a name and the names whose copy it may be: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
+    forms = [name, *(name.removeprefix(start) for start in BACKUP_PREFIXES)]
     forms = [form for form in dict.fromkeys(forms) if form]
     for form in list(forms):
-        for _ in range(MOST_ENDS):
-            shorter = BACKUP_ENDS.sub("", form)
+        for _ in range(MAX_BACKUP_SUFFIXES):
+            shorter = BACKUP_SUFFIXES.sub("", form)
             if shorter in ("", form):
                 break
             forms.append(shorter)
@@ -337,23 +343,23 @@ def _without_backup(name: str) -> list[str]:
 
 @cache
 def _any_of(patterns: str) -> "re.Pattern[str]":
-    ends = DATA_ENDS.split()
+    ends = DATA_SUFFIXES.split()
     names = [
-        one.replace(".@", f".{end}")
-        for one in patterns.split()
-        for end in (ends if one.endswith(".@") else ends[:1])
+        pattern.replace(".@", f".{end}")
+        for pattern in patterns.split()
+        for end in (ends if pattern.endswith(".@") else ends[:1])
     ]
-    return re.compile("|".join(translate(one) for one in names), re.DOTALL)
+    return re.compile("|".join(translate(name) for name in names), re.DOTALL)
 
 
 @cache
 def _any_place(patterns: str) -> "re.Pattern[str]":
-    # A star within a path matches within one name, at its end everything below the folder.
-    found = []
-    for one in patterns.split():
-        names = [re.escape(name).replace(r"\*", "[^/]*") for name in one.split("/")]
-        end = "(?:/.*)?" if one.endswith("/*") else ""
+    # A star within a path matches within one name; at its end it matches all files below the folder.
+    regexes = []
+    for pattern in patterns.split():
+        names = [re.escape(name).replace(r"\*", "[^/]*") for name in pattern.split("/")]
+        end = "(?:/.*)?" if pattern.endswith("/*") else ""
         names = names[:-1] if end else names
-        found.append("/".join(names) + end + r"\Z")
-    # What all begin with stands once: each of them would walk the whole path for itself.
-    return re.compile(f".*/(?:{'|'.join(found)})", re.DOTALL)
+        regexes.append("/".join(names) + end + r"\Z")
+    # The common beginning is written once, since each alternative would scan the complete path again.
+    return re.compile(f".*/(?:{'|'.join(regexes)})", re.DOTALL)

@@ -1,7 +1,7 @@
-"""Find the places in a text that match the old text of an edit, exactly or approximately.
+"""Find the places in a text where an edit's old text matches, exactly or approximately.
 
 Border: pure text. Models drop trailing spaces, shift indentation and escape too much; each
-tolerance is tried only after the stricter one found nothing, and none chooses between two places.
+tolerance is tried only after the stricter one found no match, and none chooses between two places.
 """
 
 import difflib
@@ -10,10 +10,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-SIMILAR_ENOUGH = 0.7
+MIN_SIMILARITY = 0.7
 """Minimum similarity (0 to 1) of a block's middle when its first and last lines match."""
 
-MOST_ANCHORED_LINES = 400
+MAX_ANCHORED_LINES = 400
 """Maximum lines of a block that is matched approximately; comparing longer ones takes seconds."""
 
 
@@ -31,7 +31,7 @@ class EditMatch:
     """The spans where an edit applies, and the tolerance needed to find them."""
 
     spans: tuple[SpanEdit, ...]
-    how: str
+    tolerance: str
     """``exact``, the differences that were ignored, or ``nowhere``."""
 
 
@@ -47,19 +47,19 @@ Finder = Callable[[str, str, str], Iterator[SpanEdit]]
 
 def find_edit(text: str, old: str, new: str) -> EditMatch:
     """Return every match of ``old``, by the strictest comparison that finds any."""
-    for how, finder in FINDERS:
-        spans = _disjoint(finder(text, old, new))
+    for tolerance, finder in FINDERS:
+        spans = _disjoint_edits(finder(text, old, new))
         if spans:
-            return EditMatch(spans, how)
+            return EditMatch(spans, tolerance)
     return EditMatch((), "nowhere")
 
 
-def _disjoint(spans: Iterator[SpanEdit]) -> tuple[SpanEdit, ...]:
-    kept: list[SpanEdit] = []
+def _disjoint_edits(spans: Iterator[SpanEdit]) -> tuple[SpanEdit, ...]:
+    disjoint: list[SpanEdit] = []
     for span in spans:
-        if not kept or span.start >= kept[-1].end:
-            kept.append(span)
-    return tuple(kept)
+        if not disjoint or span.start >= disjoint[-1].end:
+            disjoint.append(span)
+    return tuple(disjoint)
 
 
 def line_of(text: str, position: int) -> int:
@@ -67,17 +67,19 @@ def line_of(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def closest(text: str, old: str) -> tuple[int, str] | None:
+def closest_line(text: str, old: str) -> tuple[int, str] | None:
     """Return number and text of the line most similar to the first non-empty line of ``old``, or None."""
-    wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")
+    first_line = next((line.strip() for line in old.splitlines() if line.strip()), "")
     lines = text.splitlines()[:20_000]
-    near = difflib.get_close_matches(wanted, {line.strip() for line in lines}, n=1, cutoff=0.6)
-    if not near:
+    matches = difflib.get_close_matches(
+        first_line, {line.strip() for line in lines}, n=1, cutoff=0.6
+    )
+    if not matches:
         return None
-    return next((n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() == near[0])
+    return next((n, line.strip()) for n, line in enumerate(lines, 1) if line.strip() == matches[0])
 
 
-def _exact(text: str, old: str, new: str) -> Iterator[SpanEdit]:
+def _match_exactly(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     position = text.find(old)
     while position >= 0:
         yield SpanEdit(position, position + len(old), new)
@@ -93,10 +95,10 @@ def _lines(text: str) -> list[_Line]:
 
 
 def _windows(text: str, old: str) -> Iterator[tuple[list[_Line], list[str]]]:
-    wanted = old.strip("\n").split("\n")
+    old_lines = old.strip("\n").split("\n")
     lines = _lines(text)
-    for first in range(len(lines) - len(wanted) + 1):
-        yield lines[first : first + len(wanted)], wanted
+    for first in range(len(lines) - len(old_lines) + 1):
+        yield lines[first : first + len(old_lines)], old_lines
 
 
 def _span(window: list[_Line], old: str, new: str) -> SpanEdit:
@@ -108,23 +110,24 @@ def _span(window: list[_Line], old: str, new: str) -> SpanEdit:
     return SpanEdit(window[0].start, window[-1].end, new)
 
 
-def _trailing_space(text: str, old: str, new: str) -> Iterator[SpanEdit]:
+def _match_without_trailing_space(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     if not old.strip():
         return
-    for window, wanted in _windows(text, old):
+    for window, old_lines in _windows(text, old):
         if all(
-            line.text.rstrip() == want.rstrip() for line, want in zip(window, wanted, strict=True)
+            line.text.rstrip() == old_line.rstrip()
+            for line, old_line in zip(window, old_lines, strict=True)
         ):
             yield _span(window, old, new)
 
 
-def _indentation(text: str, old: str, new: str) -> Iterator[SpanEdit]:
+def _match_other_indentation(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     if not old.strip():
         return
-    bare = [line.rstrip() for line in textwrap.dedent(old.strip("\n")).split("\n")]
+    old_lines = [line.rstrip() for line in textwrap.dedent(old.strip("\n")).split("\n")]
     for window, _ in _windows(text, old):
-        have = textwrap.dedent(_block(window))
-        if [line.rstrip() for line in have.split("\n")] == bare:
+        window_text = textwrap.dedent(_block(window))
+        if [line.rstrip() for line in window_text.split("\n")] == old_lines:
             shifted = _reindent(new, _indent(old.strip("\n")), _indent(_block(window)))
             yield _span(window, old, shifted)
 
@@ -138,10 +141,11 @@ def _indent(block: str) -> str:
     return min((line[: len(line) - len(line.lstrip())] for line in lines), key=len, default="")
 
 
-def _reindent(new: str, given: str, real: str) -> str:
-    """Replace the indentation ``given`` by ``real`` in each line."""
+def _reindent(new: str, old_indent: str, new_indent: str) -> str:
+    """Replace the indentation of each line."""
     return "\n".join(
-        real + line.removeprefix(given) if line.strip() else line for line in new.split("\n")
+        new_indent + line.removeprefix(old_indent) if line.strip() else line
+        for line in new.split("\n")
     )
 
 
@@ -152,44 +156,46 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\[ntr\"'\\`]", lambda match: ESCAPES[match[0]], text)
 
 
-def _escapes(text: str, old: str, new: str) -> Iterator[SpanEdit]:
-    plain = _unescaped(old)
-    if plain != old and plain:
-        yield from _exact(text, plain, _unescaped(new))
+def _match_unescaped(text: str, old: str, new: str) -> Iterator[SpanEdit]:
+    unescaped = _unescaped(old)
+    if unescaped != old and unescaped:
+        yield from _match_exactly(text, unescaped, _unescaped(new))
 
 
-def _anchors(text: str, old: str, new: str) -> Iterator[SpanEdit]:
+def _match_first_and_last(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     """Match blocks of three or more lines by their first and last lines and a similar middle."""
-    wanted = [line.strip() for line in old.strip("\n").split("\n")]
-    if not 3 <= len(wanted) <= MOST_ANCHORED_LINES or not wanted[0] or not wanted[-1]:
+    old_lines = [line.strip() for line in old.strip("\n").split("\n")]
+    if not 3 <= len(old_lines) <= MAX_ANCHORED_LINES or not old_lines[0] or not old_lines[-1]:
         return
     lines = _lines(text)
-    slack = max(1, len(wanted) // 5)
+    size_difference = max(1, len(old_lines) // 5)
     for first, line in enumerate(lines):
-        if line.text.strip() != wanted[0]:
+        if line.text.strip() != old_lines[0]:
             continue
-        for size in range(max(3, len(wanted) - slack), len(wanted) + slack + 1):
+        for size in range(
+            max(3, len(old_lines) - size_difference), len(old_lines) + size_difference + 1
+        ):
             window = lines[first : first + size]
             if (
                 len(window) == size
-                and window[-1].text.strip() == wanted[-1]
-                and _alike(window, wanted)
+                and window[-1].text.strip() == old_lines[-1]
+                and _is_similar(window, old_lines)
             ):
-                real = _indent(_block(window))
-                yield _span(window, old, _reindent(new, _indent(old.strip("\n")), real))
+                indent = _indent(_block(window))
+                yield _span(window, old, _reindent(new, _indent(old.strip("\n")), indent))
                 break
 
 
-def _alike(window: list[_Line], wanted: list[str]) -> bool:
-    have = "\n".join(line.text.strip() for line in window[1:-1])
-    middle = "\n".join(wanted[1:-1])
-    return difflib.SequenceMatcher(None, have, middle, autojunk=False).ratio() >= SIMILAR_ENOUGH
+def _is_similar(window: list[_Line], old_lines: list[str]) -> bool:
+    found = "\n".join(line.text.strip() for line in window[1:-1])
+    middle = "\n".join(old_lines[1:-1])
+    return difflib.SequenceMatcher(None, found, middle, autojunk=False).ratio() >= MIN_SIMILARITY
 
 
 FINDERS: tuple[tuple[str, Finder], ...] = (
-    ("exact", _exact),
-    ("trailing spaces", _trailing_space),
-    ("indentation", _indentation),
-    ("escapes", _escapes),
-    ("small differences between its first and last lines", _anchors),
+    ("exact", _match_exactly),
+    ("trailing spaces", _match_without_trailing_space),
+    ("indentation", _match_other_indentation),
+    ("escapes", _match_unescaped),
+    ("small differences between its first and last lines", _match_first_and_last),
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.error_containment import in_thread
+from palimpsest.tools.calls.error_containment import run_in_thread
 from palimpsest.tools.file_access.gitignore import GitignoreRules, WalkEntry, scan
 from palimpsest.tools.file_access.paths import reach_folder
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
@@ -42,14 +42,14 @@ class ListTool:
         place = await reach_folder(context, arguments.path)
         await context.ask(self.permission, [place.shown], title=f"List {place.shown}", always=["*"])
         root = context.root.resolve()
-        lines = await in_thread(context.abort, lambda: _tree(root, place.path, context.abort))
+        lines = await run_in_thread(context.abort, lambda: _tree(root, place.path, context.abort))
         output = "\n".join([place.shown.rstrip("/") + "/", *(lines or ["  (empty)"])])
         return ToolOutcome(place.shown, output, {"lines": len(lines)})
 
 
-def name_of(found: WalkEntry) -> str:
+def name_of(entry: WalkEntry) -> str:
     """Return the name, with a slash after folders and an at sign after links."""
-    return recorded_name(found.path.name) + ("/" if found.is_dir else "@" if found.is_link else "")
+    return recorded_name(entry.path.name) + ("/" if entry.is_dir else "@" if entry.is_link else "")
 
 
 def _tree(root: Path, folder: Path, abort: Abort) -> list[str]:
@@ -59,25 +59,25 @@ def _tree(root: Path, folder: Path, abort: Abort) -> list[str]:
     while waiting and entries < MOST_ENTRIES and len(contents) < MOST_FOLDERS_READ:
         if abort.is_set():
             break
-        here, ignore = waiting.popleft()
-        found = scan(here, ignore)
-        kept = found[: min(MOST_PER_FOLDER, MOST_ENTRIES - entries)]
-        contents[here] = (kept, len(found) - len(kept))
-        entries += len(kept)
-        waiting += [(one.path, ignore.below(one.path)) for one in kept if one.is_dir]
-    return _drawn(folder, contents, "  ")
+        current, ignore = waiting.popleft()
+        scanned = scan(current, ignore)
+        listed = scanned[: min(MOST_PER_FOLDER, MOST_ENTRIES - entries)]
+        contents[current] = (listed, len(scanned) - len(listed))
+        entries += len(listed)
+        waiting += [(entry.path, ignore.below(entry.path)) for entry in listed if entry.is_dir]
+    return _tree_lines(folder, contents, "  ")
 
 
-def _drawn(
+def _tree_lines(
     folder: Path, contents: dict[Path, tuple[list[WalkEntry], int]], indent: str
 ) -> list[str]:
-    kept, left = contents[folder]
+    entries, unlisted = contents[folder]
     lines: list[str] = []
-    for one in kept:
-        unread = one.is_dir and one.path not in contents
-        lines.append(f"{indent}{name_of(one)}{' ...' if unread else ''}")
-        if one.is_dir and not unread:
-            lines += _drawn(one.path, contents, indent + "  ")
-    if left:
-        lines.append(f"{indent}({left} more)")
+    for entry in entries:
+        is_unread = entry.is_dir and entry.path not in contents
+        lines.append(f"{indent}{name_of(entry)}{' ...' if is_unread else ''}")
+        if entry.is_dir and not is_unread:
+            lines += _tree_lines(entry.path, contents, indent + "  ")
+    if unlisted:
+        lines.append(f"{indent}({unlisted} more)")
     return lines

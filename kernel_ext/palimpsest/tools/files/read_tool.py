@@ -1,8 +1,8 @@
 """The read tool: show a file or folder to the model as numbered lines, image, notebook cells or names.
 
-Border: reads, changes nothing. A shortened output says how to read the rest.
+Border: reads only. A shortened output ends with the way to read the rest.
 
-Before the text of the first file that is read in a folder come its instruction files, such as AGENTS.md. Those
+The instruction files of a folder, such as AGENTS.md, come before the text of the first file that is read in it. Those
 from the project's folder down to the working folder are in the system prompt; a deeper folder may have its own.
 After a compaction they may be shown again.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.error_containment import in_thread
+from palimpsest.tools.calls.error_containment import run_in_thread
 from palimpsest.tools.calls.images import fit_attachment
 from palimpsest.tools.file_access.file_contents import (
     INSTRUCTION_NAMES,
@@ -26,7 +26,7 @@ from palimpsest.tools.file_access.file_contents import (
     read_real,
 )
 from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
-from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
+from palimpsest.tools.file_access.paths import ResolvedPath, missing_path, reach
 from palimpsest.tools.files.listing import name_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.hidden_cells import (
@@ -43,16 +43,16 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 MOST_LINES = 2_000
 MOST_LINE_CHARS = 2_000
 MOST_BYTES = 50_000
-"""These three limits keep an output below the truncation limit, so that its last line, about how to read
+"""With these three limits an output stays below the truncation limit, so that its last line, on how to read
 on, is not cut."""
 
-LARGEST_FILE_BYTES = 100_000_000
-LARGEST_DOCUMENT_BYTES = 10_000_000
+MAX_FILE_BYTES = 100_000_000
+MAX_DOCUMENT_BYTES = 10_000_000
 """Providers limit a request to 20 to 32 MB, and every later request of the session includes the document."""
 
 MOST_ENTRIES = 300
-OUTPUT_CHARS = 500
-"""Maximum characters shown of each output of a notebook's cell."""
+MAX_OUTPUT_CHARS = 500
+"""Most characters shown of each output of a notebook's cell."""
 
 ATTACHED = {
     ".png": "image/png",
@@ -67,7 +67,7 @@ INSTRUCTIONS = "instructions"
 """Key in a call's metadata with the paths of the instruction files shown in its output."""
 
 MOST_INSTRUCTION_BYTES = 8_000
-"""Maximum bytes shown of an instruction file, to leave space for the file that was requested."""
+"""Most bytes shown of an instruction file, to leave space for the requested file."""
 
 INSTRUCTIONS_SHOWN = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
 INSTRUCTIONS_LEFT_OUT = "<note>\nThe instructions in {path} are left out: {reason}.\n</note>"
@@ -104,20 +104,24 @@ class ReadTool:
             "read", [place.shown], title=f"Read {place.shown}", always=place.always("read")
         )
         if not place.path.exists():
-            raise missing(place)
-        clean = context.scrubber()
+            raise missing_path(place)
+        scrub = context.scrubber()
         try:
             root = context.root.resolve()
             hidden = context.hidden_runs()
-            outcome = await in_thread(context.abort, lambda: _shown(place, arguments, root, hidden))
-            own = self._instructions.claim(nested(place.path, root, context.cwd), context)
-            outcome = with_instructions(outcome, own, root)
+            outcome = await run_in_thread(
+                context.abort, lambda: _show_path(place, arguments, root, hidden)
+            )
+            instructions = self._instructions.claim(
+                instruction_files_between(place.path, root, context.cwd), context
+            )
+            outcome = with_instructions(outcome, instructions, root)
         except OSError as error:
             raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
-        return replace(outcome, output=clean(outcome.output))
+        return replace(outcome, output=scrub(outcome.output))
 
 
-def _shown(
+def _show_path(
     place: ResolvedPath, arguments: ReadArguments, root: Path, hidden: HiddenRuns
 ) -> ToolOutcome:
     path = place.path
@@ -129,7 +133,7 @@ def _shown(
     mime = ATTACHED.get(path.suffix.lower())
     if mime is not None:
         return _attached(place, mime, size)
-    if size > LARGEST_FILE_BYTES:
+    if size > MAX_FILE_BYTES:
         raise UserError(
             f"{place.shown} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
         )
@@ -144,34 +148,36 @@ def _shown(
         text = notebook_text(text, place.shown, hidden)
     else:
         text = without_hidden_cells(text, place.shown, hidden).text
-    return _numbered(place, text, arguments.offset or 1, arguments.limit or MOST_LINES)
+    return _numbered_lines(place, text, arguments.offset or 1, arguments.limit or MOST_LINES)
 
 
 def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
-    most = LARGEST_FILE_BYTES if mime.startswith("image/") else LARGEST_DOCUMENT_BYTES
-    if size > most:
+    max_bytes = MAX_FILE_BYTES if mime.startswith("image/") else MAX_DOCUMENT_BYTES
+    if size > max_bytes:
         raise UserError(
-            f"{place.shown} has {size:,} bytes; at most {most:,} can be attached. "
+            f"{place.shown} has {size:,} bytes; at most {max_bytes:,} can be attached. "
             "Make a smaller copy, or take out what you need, with the python tool."
         )
-    whatever = "its name says. Look at it with the python tool."
-    found = fit_attachment(read_real(place.path), mime, place.shown, whatever)
+    claim = "its name says. Look at it with the python tool."
+    fitted = fit_attachment(read_real(place.path), mime, place.shown, claim)
     name = recorded_name(place.path.name)
-    file = Attachment(mime=found.mime, filename=name, url=found.url)
-    output = f"{place.shown} ({found.mime}, {len(found.data):,} bytes) is attached. {found.note}"
-    return ToolOutcome(place.shown, output.rstrip(), {"mime": found.mime}, (file,))
+    file = Attachment(mime=fitted.mime, filename=name, url=fitted.url)
+    output = f"{place.shown} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"
+    return ToolOutcome(place.shown, output.rstrip(), {"mime": fitted.mime}, (file,))
 
 
 def _folder(place: ResolvedPath, root: Path) -> ToolOutcome:
-    found = scan(place.path, GitignoreRules.at(root, place.path))
-    lines = [name_of(one) for one in found[:MOST_ENTRIES]]
-    if len(found) > MOST_ENTRIES:
-        lines.append(f"({len(found) - MOST_ENTRIES} more are not shown; use glob with a pattern.)")
+    entries = scan(place.path, GitignoreRules.at(root, place.path))
+    lines = [name_of(file) for file in entries[:MOST_ENTRIES]]
+    if len(entries) > MOST_ENTRIES:
+        lines.append(
+            f"({len(entries) - MOST_ENTRIES} more are not shown; use glob with a pattern.)"
+        )
     body = "\n".join(lines) or "(empty)"
-    return ToolOutcome(place.shown, f"Folder {place.shown}:\n{body}", {"count": len(found)})
+    return ToolOutcome(place.shown, f"Folder {place.shown}:\n{body}", {"count": len(entries)})
 
 
-def _numbered(place: ResolvedPath, text: str, offset: int, limit: int) -> ToolOutcome:
+def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> ToolOutcome:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -180,22 +186,22 @@ def _numbered(place: ResolvedPath, text: str, offset: int, limit: int) -> ToolOu
         return ToolOutcome(place.shown, f"{place.shown} is empty.", {"lines": 0})
     if offset > total:
         raise UserError(f"{place.shown} ends at line {total}, so there is no line {offset}.")
-    shown: list[str] = []
-    spent = 0
+    numbered: list[str] = []
+    used_bytes = 0
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
-        entry = f"{number}: {_cut(line)}"
-        spent += len(entry.encode()) + 1
-        if shown and (spent > MOST_BYTES or len(shown) >= MOST_LINES):
+        entry = f"{number}: {_cut_line(line)}"
+        used_bytes += len(entry.encode()) + 1
+        if numbered and (used_bytes > MOST_BYTES or len(numbered) >= MOST_LINES):
             break
-        shown.append(entry)
-    last = offset + len(shown) - 1
+        numbered.append(entry)
+    last = offset + len(numbered) - 1
     if last < total:
-        shown.append(f"(Lines {last + 1} to {total} follow; read on with offset={last + 1}.)")
+        numbered.append(f"(Lines {last + 1} to {total} follow; read on with offset={last + 1}.)")
     metadata = {"lines": total, "first": offset, "last": last, "truncated": last < total}
-    return ToolOutcome(place.shown, "\n".join(shown), metadata)
+    return ToolOutcome(place.shown, "\n".join(numbered), metadata)
 
 
-def _cut(line: str) -> str:
+def _cut_line(line: str) -> str:
     if len(line) <= MOST_LINE_CHARS:
         return line
     return (
@@ -206,63 +212,68 @@ def _cut(line: str) -> str:
 def notebook_text(text: str, name: str = "n.ipynb", hidden: HiddenRuns = NONE_HIDDEN) -> str:
     """Return a notebook's JSON as text: its cells with ids, and the beginnings of their text outputs.
 
-    Cells that are kept from the agent are counted at the end. Raises BrokenNotebook.
+    Cells that are hidden from the agent are only counted, at the end. Raises BrokenNotebook.
     """
     visible = without_hidden_cells(text, name, hidden)
     try:
         cells = json.loads(text)["cells"]
-        numbered = [one for one in enumerate(cells, 1) if not is_hidden_cell(one[1], hidden)]
-        shown = [_cell(number, cell) for number, cell in numbered]
+        numbered = [pair for pair in enumerate(cells, 1) if not is_hidden_cell(pair[1], hidden)]
+        cell_texts = [_cell_text(number, cell) for number, cell in numbered]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Not a notebook, a broken one, or one of an older format: its text is returned as it is.
+        # No notebook, a broken one, or one of an older format: return its text unchanged.
         return visible.text
-    kept = len(cells) - len(shown)
-    return "\n".join([*shown, *([f"({_cells(kept)} kept from you by the user.)"] if kept else [])])
+    hidden_count = len(cells) - len(cell_texts)
+    return "\n".join(
+        [
+            *cell_texts,
+            *([f"({_cells(hidden_count)} kept from you by the user.)"] if hidden_count else []),
+        ]
+    )
 
 
 def _cells(number: int) -> str:
     return "1 cell is" if number == 1 else f"{number} cells are"
 
 
-def _cell(number: int, cell: dict[str, Any]) -> str:
+def _cell_text(number: int, cell: dict[str, Any]) -> str:
     head = f"--- cell {number} ({cell['cell_type']}, id {cell.get('id', 'none')})"
     outputs = [text for output in cell.get("outputs", []) if (text := _output(output))]
-    marked = [f"--- output\n{text}" for text in outputs]
-    return "\n".join([head, _joined(cell["source"]).rstrip("\n"), *marked])
+    output_sections = [f"--- output\n{text}" for text in outputs]
+    return "\n".join([head, _source_text(cell["source"]).rstrip("\n"), *output_sections])
 
 
 def _output(output: dict[str, Any]) -> str:
     if output.get("output_type") == "error":
         return f"{output.get('ename')}: {output.get('evalue')}"
     data = output.get("data", {})
-    text = _joined(output.get("text") or data.get("text/plain") or "").rstrip("\n")
+    text = _source_text(output.get("text") or data.get("text/plain") or "").rstrip("\n")
     images = [mime for mime in data if mime.startswith("image/")]
     if images:
         text = f"[{images[0]}] {text}"
-    return text if len(text) <= OUTPUT_CHARS else text[:OUTPUT_CHARS] + "..."
+    return text if len(text) <= MAX_OUTPUT_CHARS else text[:MAX_OUTPUT_CHARS] + "..."
 
 
-def _joined(source: str | list[str]) -> str:
+def _source_text(source: str | list[str]) -> str:
     return source if isinstance(source, str) else "".join(source)
 
 
-def nested(path: Path, root: Path, cwd: Path) -> tuple[Path, ...]:
+def instruction_files_between(path: Path, root: Path, cwd: Path) -> tuple[Path, ...]:
     """Return the instruction files of the folders above ``path`` and below ``cwd``, outermost first."""
     root, cwd = root.resolve(), cwd.resolve()
     known = {cwd, *cwd.parents}
     folders = [folder for folder in path.parents if root in folder.parents and folder not in known]
-    found = (_first(folder) for folder in reversed(folders))
-    return tuple(one for one in found if one is not None and one != path)
+    files = (_first_instruction_file(folder) for folder in reversed(folders))
+    return tuple(file for file in files if file is not None and file != path)
 
 
-def _first(folder: Path) -> Path | None:
+def _first_instruction_file(folder: Path) -> Path | None:
     return next((folder / name for name in INSTRUCTION_NAMES if (folder / name).is_file()), None)
 
 
 class ShownInstructions:
-    """Tracks which instruction files the calls of one answer show, since these run concurrently.
+    """Tracks which instruction files the concurrent calls of one answer show.
 
-    Responsibilities: assign each file to one call only; those that earlier answers showed are found in
+    Responsibilities: assign each file to one call only; files that earlier answers showed are found in
     the transcript.
     """
 
@@ -270,20 +281,20 @@ class ShownInstructions:
         self._claimed: dict[str, tuple[str, set[str]]] = {}
 
     def claim(self, paths: Sequence[Path], context: ToolContext) -> tuple[Path, ...]:
-        """Return those paths that were not shown yet; from now on they count as shown."""
+        """Return the paths that were not shown yet, and count them as shown."""
         if not paths:
             return ()
         message_id, claimed = self._claimed.get(context.session_id, ("", set()))
         if message_id != context.message_id:
             claimed = set()
         self._claimed[context.session_id] = (context.message_id, claimed)
-        before = claimed | set(_loaded(context.messages))
-        fresh = tuple(path for path in paths if str(path) not in before)
-        claimed.update(map(str, fresh))
-        return fresh
+        shown = claimed | set(_shown_instructions(context.messages))
+        new = tuple(path for path in paths if str(path) not in shown)
+        claimed.update(map(str, new))
+        return new
 
 
-def _loaded(messages: Messages) -> Iterator[str]:
+def _shown_instructions(messages: Messages) -> Iterator[str]:
     """Yield the paths of the instruction files shown since the newest compaction summary."""
     for message in reversed(messages):
         info = message.info
@@ -297,15 +308,17 @@ def _loaded(messages: Messages) -> Iterator[str]:
 
 def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -> ToolOutcome:
     """Return the outcome with the instruction files before its output; an unreadable one is skipped."""
-    told = [(path, text) for path in paths if (text := _text(path, root.resolve()))]
-    if not told:
+    instructions = [
+        (path, text) for path in paths if (text := _instructions_text(path, root.resolve()))
+    ]
+    if not instructions:
         return outcome
-    output = "\n\n".join([*(text for _, text in told), outcome.output])
-    metadata = dict(outcome.metadata) | {INSTRUCTIONS: [str(path) for path, _ in told]}
+    output = "\n\n".join([*(text for _, text in instructions), outcome.output])
+    metadata = dict(outcome.metadata) | {INSTRUCTIONS: [str(path) for path, _ in instructions]}
     return ToolOutcome(outcome.title, output, metadata, outcome.attachments)
 
 
-def _text(path: Path, root: Path) -> str:
+def _instructions_text(path: Path, root: Path) -> str:
     shown = recorded_name(path.relative_to(root).as_posix())
     try:
         data = read_for_prompt(path, root, MOST_INSTRUCTION_BYTES + 1)

@@ -14,14 +14,14 @@ from pathlib import Path
 import regex
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.error_containment import in_thread
+from palimpsest.tools.calls.error_containment import run_in_thread
 from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real
 from palimpsest.tools.file_access.gitignore import walk
 from palimpsest.tools.file_access.globs import compile_glob, split_base
 from palimpsest.tools.file_access.paths import (
     ResolvedPath,
     is_key_file,
-    missing,
+    missing_path,
     reach,
     reach_folder,
 )
@@ -39,11 +39,11 @@ MOST_PATHS = 100
 MOST_HITS = 200
 MOST_LINE_CHARS = 300
 LARGEST_FILE_BYTES = 20_000_000
-LONGEST_SEARCH_SECONDS = 20.0
-LONGEST_MATCH_SECONDS = 2.0
+MAX_SEARCH_SECONDS = 20.0
+MAX_MATCH_SECONDS = 2.0
 """Time limit for one line; a good pattern takes microseconds, and one that takes seconds may take years."""
 
-WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class GlobArguments(BaseModel):
@@ -67,22 +67,22 @@ class GlobTool:
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the files that match, newest first."""
         base, pattern = split_base(arguments.pattern)
-        wanted = compile_glob(pattern)
+        name_pattern = compile_glob(pattern)
         start = base if base.startswith(("/", "~")) else f"{arguments.path}/{base}"
         place = await reach_folder(context, start)
         await context.ask(
             self.permission, [arguments.pattern], title=f"Find {arguments.pattern}", always=["*"]
         )
         root = context.root.resolve()
-        names = _NameSearch(root, place.path, wanted, context.abort)
-        paths, ignored = await in_thread(context.abort, names.run)
+        names = _NameSearch(root, place.path, name_pattern, context.abort)
+        paths, ignored = await run_in_thread(context.abort, names.run)
         shown = [_name(path, root) for path in paths[:MOST_PATHS]]
         lines = ["(Only ignored files match.)"] if ignored and paths else []
         lines += shown or [f"No file matches {arguments.pattern} in {_where(place)}."]
         if len(paths) > MOST_PATHS:
             lines.append(f"({len(paths) - MOST_PATHS} more files match; narrow the pattern.)")
-        if names.cut_short:
-            lines.append(f"(Stopped after {LONGEST_SEARCH_SECONDS:.0f} s; give a deeper path.)")
+        if names.is_incomplete:
+            lines.append(f"(Stopped after {MAX_SEARCH_SECONDS:.0f} s; give a deeper path.)")
         return ToolOutcome(arguments.pattern, "\n".join(lines), {"count": len(paths)})
 
 
@@ -92,30 +92,32 @@ class _NameSearch:
 
     root: Path
     folder: Path
-    wanted: re.Pattern[str]
+    name_pattern: re.Pattern[str]
     abort: Abort
-    cut_short: bool = False
+    is_incomplete: bool = False
 
     def run(self) -> tuple[list[Path], bool]:
         """Return the matching files and whether they are ignored ones, which are only searched if needed."""
-        paths = self._named(ignored_too=False)
-        return (paths, False) if paths else (self._named(ignored_too=True), True)
+        paths = self._matching_names(include_ignored=False)
+        return (paths, False) if paths else (self._matching_names(include_ignored=True), True)
 
-    def _named(self, *, ignored_too: bool) -> list[Path]:
-        deadline = time.monotonic() + LONGEST_SEARCH_SECONDS
-        found: list[tuple[float, str, Path]] = []
-        for one in walk(self.root, self.folder, ignored_too=ignored_too):
+    def _matching_names(self, *, include_ignored: bool) -> list[Path]:
+        deadline = time.monotonic() + MAX_SEARCH_SECONDS
+        matches: list[tuple[float, str, Path]] = []
+        for entry in walk(self.root, self.folder, include_ignored=include_ignored):
             if self.abort.is_set():
                 raise Aborted(self.abort.reason)
             if time.monotonic() > deadline:
-                self.cut_short = True
+                self.is_incomplete = True
                 break
-            if self.wanted.match(recorded_name(one.path.relative_to(self.folder).as_posix())):
-                found.append((-_modified(one.path), str(one.path), one.path))
-        return [path for _, _, path in sorted(found)]
+            if self.name_pattern.match(
+                recorded_name(entry.path.relative_to(self.folder).as_posix())
+            ):
+                matches.append((-_modified_time(entry.path), str(entry.path), entry.path))
+        return [path for _, _, path in sorted(matches)]
 
 
-def _modified(path: Path) -> float:
+def _modified_time(path: Path) -> float:
     try:
         return path.lstat().st_mtime
     except OSError:
@@ -148,11 +150,11 @@ class GrepTool:
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the lines that match, by file."""
-        pattern = compiled(arguments.pattern)
+        pattern = compile_regex(arguments.pattern)
         include = compile_glob(arguments.include) if arguments.include else None
         place = await reach(context, arguments.path)
         if not place.path.exists():
-            raise missing(place)
+            raise missing_path(place)
         title = f"Search {arguments.pattern}"
         await context.ask(self.permission, [arguments.pattern], title=title, always=["*"])
         if place.path.is_file():
@@ -161,13 +163,13 @@ class GrepTool:
         root = context.root.resolve()
         literal, hidden = prefilter(arguments.pattern), context.hidden_runs()
         search = _Search(pattern, literal, context.abort, root, hidden)
-        await in_thread(context.abort, lambda: search.run(place.path, include))
-        output = context.scrubber()(search.in_words(arguments.pattern, _where(place)))
+        await run_in_thread(context.abort, lambda: search.run(place.path, include))
+        output = context.scrubber()(search.as_text(arguments.pattern, _where(place)))
         metadata = {"count": search.count, "files": len(search.hits)}
         return ToolOutcome(arguments.pattern, output, metadata)
 
 
-def compiled(pattern: str) -> "regex.Pattern[str]":
+def compile_regex(pattern: str) -> "regex.Pattern[str]":
     """Compile a regular expression written by the model; raises UserError."""
     try:
         return regex.compile(pattern)
@@ -185,7 +187,7 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
 def match_in(pattern: "regex.Pattern[str]", line: str, where: str) -> "regex.Match[str] | None":
     """Return the first match in a line; raises UserError where that takes too long."""
     try:
-        return pattern.search(line, timeout=LONGEST_MATCH_SECONDS, concurrent=True)
+        return pattern.search(line, timeout=MAX_MATCH_SECONDS, concurrent=True)
     except TimeoutError as error:
         raise UserError(
             f"{pattern.pattern!r} takes too long on {where}: nested repeats make the search grow without end. Write it "
@@ -193,7 +195,7 @@ def match_in(pattern: "regex.Pattern[str]", line: str, where: str) -> "regex.Mat
         ) from error
 
 
-SHORTEST_PREFILTER = 3
+MIN_PREFILTER_CHARS = 3
 GROUPING = re.compile(r"[()\[\]{}]")
 PLAIN_RUN = re.compile(r"\\[dDwWsSbB]|\\[^\w]|[\w@%&=<>~,;:'\"!/-]+|.", re.DOTALL)
 
@@ -211,19 +213,19 @@ def prefilter(pattern: str) -> bytes | None:
     for match in PLAIN_RUN.finditer(head):
         token = match[0]
         if token == "\\":
-            # An escape with an argument, such as \\x41: what follows it is not literal.
+            # An escape with an argument, such as \\x41: the text after it is not literal.
             return None
         if not (token[0].isalnum() or token[0] in "_@%&=<>~,;:'\"!/-"):
             continue
         # A repeat or an option applies to the last character before it.
         run = token[:-1] if pattern[match.end() : match.end() + 1] in set("*?{") else token
         longest = max(longest, run, key=len)
-    return longest.encode() if len(longest) >= SHORTEST_PREFILTER else None
+    return longest.encode() if len(longest) >= MIN_PREFILTER_CHARS else None
 
 
 @dataclass
 class _Search:
-    """One search for lines: its pattern and limits, and what it has found so far."""
+    """One search for lines: its pattern, limits and results."""
 
     pattern: "regex.Pattern[str]"
     literal: bytes | None
@@ -235,8 +237,8 @@ class _Search:
     notes: list[str] = field(default_factory=list)
 
     def run(self, start: Path, include: re.Pattern[str] | None) -> None:
-        """Search a file or folder until done, at the limit of lines, or out of time; raises Aborted."""
-        deadline = time.monotonic() + LONGEST_SEARCH_SECONDS
+        """Search a file or folder until it is done or a limit of lines or time is reached; raises Aborted."""
+        deadline = time.monotonic() + MAX_SEARCH_SECONDS
         for path in self._files(start, include):
             if self.abort.is_set():
                 raise Aborted(self.abort.reason)
@@ -244,10 +246,10 @@ class _Search:
                 self.notes.append(f"(Stopped after {self.count} lines; narrow the search.)")
                 return
             if time.monotonic() <= deadline:
-                self._file(path, _name(path, self.root), deadline)
+                self._search_file(path, _name(path, self.root), deadline)
             if time.monotonic() > deadline:
                 self.notes.append(
-                    f"(Stopped after {LONGEST_SEARCH_SECONDS:.0f} s; the rest was not searched. Narrow it with path or include.)"
+                    f"(Stopped after {MAX_SEARCH_SECONDS:.0f} s; the rest was not searched. Narrow it with path or include.)"
                 )
                 return
 
@@ -255,15 +257,21 @@ class _Search:
         if start.is_file():
             yield start
             return
-        for one in walk(self.root, start):
-            if include and not include.match(recorded_name(one.path.relative_to(start).as_posix())):
+        for entry in walk(self.root, start):
+            if include and not include.match(
+                recorded_name(entry.path.relative_to(start).as_posix())
+            ):
                 continue
-            if not one.is_link and not is_key_file(_name(one.path, self.root)):
-                yield one.path
+            if not entry.is_link and not is_key_file(_name(entry.path, self.root)):
+                yield entry.path
 
-    def _file(self, path: Path, shown: str, deadline: float) -> None:
-        data = self._bytes(path, shown)
-        if self.literal is not None and self.literal not in data and not data.startswith(WIDE):
+    def _search_file(self, path: Path, shown: str, deadline: float) -> None:
+        data = self._read_file(path, shown)
+        if (
+            self.literal is not None
+            and self.literal not in data
+            and not data.startswith(UTF16_BOMS)
+        ):
             return
         if is_binary(data):
             return
@@ -278,14 +286,14 @@ class _Search:
                 break
             match = match_in(self.pattern, line, f"line {number} of {shown}")
             if match is not None:
-                lines.append(f"  {number}: {_cut(line, match.start())}")
+                lines.append(f"  {number}: {_cut_line(line, match.start())}")
                 self.count += 1
                 if self.count >= MOST_HITS:
                     break
         if lines:
             self.hits[shown] = lines
 
-    def _bytes(self, path: Path, shown: str) -> bytes:
+    def _read_file(self, path: Path, shown: str) -> bytes:
         try:
             size = path.stat().st_size
             if size <= LARGEST_FILE_BYTES:
@@ -295,9 +303,9 @@ class _Search:
         self.notes.append(f"({shown} was not searched: it has {size:,} bytes.)")
         return b""
 
-    def in_words(self, pattern: str, where: str) -> str:
+    def as_text(self, pattern: str, where: str) -> str:
         """Return the matches as text, file by file."""
-        lines = [line for shown, found in self.hits.items() for line in (shown, *found)]
+        lines = [line for shown, matches in self.hits.items() for line in (shown, *matches)]
         return "\n".join((lines or [f"No line matches {pattern!r} in {where}."]) + self.notes)
 
 
@@ -309,7 +317,7 @@ def _where(place: ResolvedPath) -> str:
     return "the project" if place.shown == "." else place.shown
 
 
-def _cut(line: str, position: int) -> str:
+def _cut_line(line: str, position: int) -> str:
     line = line.rstrip("\r")
     if len(line) <= MOST_LINE_CHARS:
         return line

@@ -1,7 +1,7 @@
-"""The write and edit tools: change text files after the user has seen and approved the diff.
+"""The write and edit tools: change text files after the user has approved the diff.
 
 Border: files as text. Open notebooks are not changed, since their editor would overwrite the change or
-lose its own. Only what was approved is written: if the file changed meanwhile, nothing is.
+lose its own. Only the approved change is written: if the file changed meanwhile, it is not written.
 """
 
 import asyncio
@@ -12,10 +12,16 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from palimpsest.tools.calls.kept_diff import kept_diff
+from palimpsest.tools.calls.limited_diff import limited_diff
 from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real, replace_real
-from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
-from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, find_edit, line_of
+from palimpsest.tools.file_access.paths import ResolvedPath, missing_path, reach
+from palimpsest.tools.files.edit_matching import (
+    EditMatch,
+    SpanEdit,
+    closest_line,
+    find_edit,
+    line_of,
+)
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.hidden_cells import without_hidden_cells
 from palimpsest.transcript.errors import UserError
@@ -23,10 +29,10 @@ from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
 
 MOST_DIFF_LINES = 20_000
-"""Comparing longer files takes seconds; their diff only has the numbers of lines."""
+"""Most lines of both texts that are compared; the diff of longer files, which would take seconds, has only line counts."""
 
-LARGEST_FILE_BYTES = 100_000_000
-"""The same limit as for read; old text, new text and diff are in memory at once."""
+MAX_FILE_BYTES = 100_000_000
+"""The same limit as for read, since old text, new text and diff are in memory at once."""
 
 MOST_PLACES_NAMED = 8
 
@@ -80,23 +86,23 @@ class WriteTool:
         place = await reach(context, arguments.path, writing=True)
         _refuse_notebook(place, context)
         before = await _load(place)
-        file = TextFile(arguments.content) if before is None else _decoded(before, place)
+        file = TextFile(arguments.content) if before is None else _decode_file(before, place)
         _refuse_hidden_cells(file.text if before is not None else "", place, context)
         if before is not None:
-            _refuse_stand_in(file.text, arguments.content, place)
+            _refuse_placeholder(file.text, arguments.content, place)
         after = file.with_text(arguments.content)
-        after, data = _encoded(after, place)
+        after, data = _encode_replaced(after, place)
         old = file.text if before is not None else ""
         diff = await asyncio.to_thread(difference, old, after.text, place.shown)
         verb = "Create" if before is None else "Replace"
         await _ask(context, self.permission, place, f"{verb} {place.shown}", diff)
         await _save(place, before, data)
         lines = len(after.text.splitlines())
-        done = "Created" if before is None else "Replaced"
-        counted = "1 line" if lines == 1 else f"{lines} lines"
-        output = f"{done} {place.shown} ({counted})."
+        verb_past = "Created" if before is None else "Replaced"
+        line_count = "1 line" if lines == 1 else f"{lines} lines"
+        output = f"{verb_past} {place.shown} ({line_count})."
         return ToolOutcome(
-            place.shown, output, {"diff": kept_diff(context.scrubber()(diff)), "lines": lines}
+            place.shown, output, {"diff": limited_diff(context.scrubber()(diff)), "lines": lines}
         )
 
 
@@ -119,19 +125,19 @@ class EditTool:
         _refuse_notebook(place, context)
         before = await _load(place)
         if before is None:
-            raise missing(place)
-        file = _decoded(before, place)
+            raise missing_path(place)
+        file = _decode_file(before, place)
         _refuse_hidden_cells(file.text, place, context)
-        edited, notes = await asyncio.to_thread(_applied, file, arguments.edits, place.shown)
-        data = _in_its_encoding(edited, place)
+        edited, notes = await asyncio.to_thread(_apply_edits, file, arguments.edits, place.shown)
+        data = _encode_edited(edited, place)
         diff = await asyncio.to_thread(difference, file.text, edited.text, place.shown)
         await _ask(context, self.permission, place, f"Edit {place.shown}", diff)
         await _save(place, before, data)
         output = "\n".join([f"Edited {place.shown}.", *notes])
-        return ToolOutcome(place.shown, output, {"diff": kept_diff(context.scrubber()(diff))})
+        return ToolOutcome(place.shown, output, {"diff": limited_diff(context.scrubber()(diff))})
 
 
-def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
+def _refuse_placeholder(old: str, new: str, place: ResolvedPath) -> None:
     """Raise UserError if the new content would overwrite a secret with its redaction placeholder."""
     if REDACTED in new and REDACTED not in old and scrub(old) != old:
         raise UserError(
@@ -156,7 +162,7 @@ def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
     if place.path.suffix.lower() != ".ipynb" or not place.path.exists():
         return
     known = context.extra.get("open_notebooks")
-    if known is None or place.path in {Path(one).resolve() for one in known}:
+    if known is None or place.path in {Path(path).resolve() for path in known}:
         raise UserError(
             f"{place.shown} is a notebook that may be open: its editor keeps a copy of its own, so one of the two "
             "would be lost. Give the user the cells in your answer, or write a new notebook beside it."
@@ -164,7 +170,7 @@ def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
 
 
 def _refuse_hidden_cells(text: str, place: ResolvedPath, context: ToolContext) -> None:
-    """Raise UserError for a notebook with cells that the agent is not shown: a change would lose or show them."""
+    """Raise UserError for a notebook with hidden cells, which a change would lose or reveal."""
     if without_hidden_cells(text, place.shown, context.hidden_runs()).hidden:
         raise UserError(
             f"{place.shown} has cells that the user keeps from you, so it is not changed: they would be lost, or shown "
@@ -173,30 +179,30 @@ def _refuse_hidden_cells(text: str, place: ResolvedPath, context: ToolContext) -
 
 
 async def _load(place: ResolvedPath) -> bytes | None:
-    """Return the bytes of a file that is to be changed; None if it does not exist. Raises UserError."""
+    """Return the bytes of a file before its change; None if it does not exist. Raises UserError."""
     if place.path.is_dir():
         raise UserError(f"{place.shown} is a folder. Give the path of a file.")
     try:
-        return await asyncio.to_thread(_bytes, place)
+        return await asyncio.to_thread(_read_file, place)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
 
 
-def _bytes(place: ResolvedPath) -> bytes:
-    found = place.path.stat()
-    if not stat.S_ISREG(found.st_mode):
+def _read_file(place: ResolvedPath) -> bytes:
+    status = place.path.stat()
+    if not stat.S_ISREG(status.st_mode):
         # Reading a pipe or a device may never end.
         raise UserError(f"{place.shown} is neither a file nor a folder, so it cannot be changed.")
-    if found.st_size > LARGEST_FILE_BYTES:
+    if status.st_size > MAX_FILE_BYTES:
         raise UserError(
-            f"{place.shown} has {found.st_size:,} bytes, too many to change as text. Use the python tool."
+            f"{place.shown} has {status.st_size:,} bytes, too many to change as text. Use the python tool."
         )
     return read_real(place.path)
 
 
-def _decoded(data: bytes, place: ResolvedPath) -> TextFile:
+def _decode_file(data: bytes, place: ResolvedPath) -> TextFile:
     if is_binary(data):
         raise UserError(
             f"{place.shown} is a binary file and is not changed as text. Use the python tool, or another name."
@@ -204,30 +210,30 @@ def _decoded(data: bytes, place: ResolvedPath) -> TextFile:
     return TextFile.decode(data)
 
 
-def _in_its_encoding(file: TextFile, place: ResolvedPath) -> bytes:
+def _encode_edited(file: TextFile, place: ResolvedPath) -> bytes:
     """Return an edited file's bytes in its own encoding; raises UserError if that lacks a character."""
     try:
         return file.encode()
     except UnicodeEncodeError as error:
         letter = error.object[error.start]
         if file.encoding != "latin-1":
-            raise UserError(_half(letter)) from error
+            raise UserError(_escaped_surrogate(letter)) from error
         raise UserError(
             f"{place.shown} is not UTF-8, and {letter!r} has no place in its encoding. Change it with the python "
             "tool, which can be told the encoding, or write the whole file."
         ) from error
 
 
-def _encoded(file: TextFile, place: ResolvedPath) -> tuple[TextFile, bytes]:
+def _encode_replaced(file: TextFile, place: ResolvedPath) -> tuple[TextFile, bytes]:
     """Return a replaced file and its bytes: in UTF-8 if the old encoding lacks a character."""
     try:
         return file, file.encode()
     except UnicodeEncodeError:
-        file = file.whole_again()
-    return file, _in_its_encoding(file, place)
+        file = file.as_utf8()
+    return file, _encode_edited(file, place)
 
 
-def _half(letter: str) -> str:
+def _escaped_surrogate(letter: str) -> str:
     return f"The new text holds {letter!r}, which is half of a character. Write it whole."
 
 
@@ -243,61 +249,61 @@ async def _save(place: ResolvedPath, before: bytes | None, after: bytes) -> None
         raise UserError(f"{disk_reason(error)}: {place.shown} cannot be written.") from error
 
 
-def _applied(file: TextFile, edits: list[Replacement], name: str) -> tuple[TextFile, list[str]]:
+def _apply_edits(file: TextFile, edits: list[Replacement], name: str) -> tuple[TextFile, list[str]]:
     """Return the file after all replacements in order, and notes for the model; raises UserError."""
     notes: list[str] = []
     for number, edit in enumerate(edits, 1):
-        which = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
+        prefix = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
         text = file.text
-        found = _chosen(text, edit, name, which)
-        spans = [(span.start, span.end, span.new) for span in found.spans]
+        match = _find_match(text, edit, name, prefix)
+        spans = [(span.start, span.end, span.new) for span in match.spans]
         file = file.with_spans(spans)
-        notes.append(which + _note(text, found))
+        notes.append(prefix + _note(text, match))
     return file, notes
 
 
-def _chosen(text: str, edit: Replacement, name: str, which: str) -> EditMatch:
+def _find_match(text: str, edit: Replacement, name: str, prefix: str) -> EditMatch:
     old, new = edit.old.replace("\r\n", "\n"), edit.new.replace("\r\n", "\n")
     if not old:
         raise UserError(
-            f"{which}old is empty. Use write to create a file, or name the text to replace."
+            f"{prefix}old is empty. Use write to create a file, or name the text to replace."
         )
     if old == new:
         raise UserError(
-            f"{which}old and new are the same, so there is nothing to change in {name}."
+            f"{prefix}old and new are the same, so there is nothing to change in {name}."
         )
-    found = find_edit(text, old, new)
-    if not found.spans:
-        raise UserError(which + _not_found(text, old, name))
-    if len(found.spans) > 1 and not edit.replace_all:
-        lines = [line_of(text, span.start) for span in found.spans]
-        named = ", ".join(str(line) for line in lines[:MOST_PLACES_NAMED])
+    match = find_edit(text, old, new)
+    if not match.spans:
+        raise UserError(prefix + _not_found(text, old, name))
+    if len(match.spans) > 1 and not edit.replace_all:
+        lines = [line_of(text, span.start) for span in match.spans]
+        line_numbers = ", ".join(str(line) for line in lines[:MOST_PLACES_NAMED])
         more = ", ..." if len(lines) > MOST_PLACES_NAMED else ""
         raise UserError(
-            f"{which}old occurs {len(lines)} times in {name}, at lines {named}{more}. Add lines around it so "
+            f"{prefix}old occurs {len(lines)} times in {name}, at lines {line_numbers}{more}. Add lines around it so "
             "that it occurs once, or set replace_all."
         )
-    return found
+    return match
 
 
 def _not_found(text: str, old: str, name: str) -> str:
-    near = closest(text, old)
-    if near is None:
+    closest = closest_line(text, old)
+    if closest is None:
         return (
             f"old does not occur in {name}, nor anything like its first line. Read the file again."
         )
-    line, content = near
+    line, content = closest
     return f"old does not occur in {name}. Closest to its first line is line {line}: {content[:200]!r}. Read that part again."
 
 
-def _note(text: str, found: EditMatch) -> str:
-    lines = ", ".join(_range(text, span) for span in found.spans[:MOST_PLACES_NAMED])
-    places = len(found.spans)
+def _note(text: str, match: EditMatch) -> str:
+    lines = ", ".join(_range(text, span) for span in match.spans[:MOST_PLACES_NAMED])
+    places = len(match.spans)
     note = (
         f"Replaced line {lines}." if places == 1 else f"Replaced {places} places, at lines {lines}."
     )
-    if found.how != "exact":
-        note += f" (It matched only when {found.how} were overlooked; check the result.)"
+    if match.tolerance != "exact":
+        note += f" (It matched only when {match.tolerance} were overlooked; check the result.)"
     return note
 
 

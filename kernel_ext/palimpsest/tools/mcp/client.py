@@ -1,7 +1,7 @@
-"""The connection to an MCP server; imports the optional package ``mcp``, as ``transports.py`` does and no other module.
+"""The connection to an MCP server, through the optional package ``mcp``, which only this module and ``transports.py`` import.
 
-Border: one connection, from opening to closing, in values of our own. When to connect, what to offer and
-how to handle failures is decided by ``tools/mcp/servers.py``. A server is untrusted: what it sends is
+Border: one connection, from opening to closing, in values of ``values.py``. When to connect, which tools to offer and
+how to handle failures is decided by ``tools/mcp/servers.py``. A server is untrusted: its messages are
 data, its time is limited, and every failure becomes one sentence.
 """
 
@@ -31,15 +31,15 @@ T = TypeVar("T")
 INSTALL = "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel."
 
 CONNECT_SECONDS = 30.0
-"""Time limit to connect; a launcher that downloads its server on the first start takes that long."""
+"""Time limit to connect, enough for a launcher that downloads its server on the first start."""
 LIST_SECONDS = 15.0
 MOST_PAGES = 50
-"""Maximum pages of one list, since a server could always name another page."""
-GONE = -32000
+"""Most pages of one list, since a server could always name another page."""
+CONNECTION_CLOSED = -32000
 """The protocol's error code for a closed connection."""
 TIMED_OUT = -32001
 
-PASSED = [
+PASSED_VARIABLES = [
     "HOME",
     "LOGNAME",
     "PATH",
@@ -75,12 +75,12 @@ PASSED = [
 """Environment variables that are passed to every server, except those that contain a secret."""
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Return whether the optional package ``mcp`` is installed."""
     return importlib.util.find_spec("mcp") is not None
 
 
-def load() -> None:
+def import_package() -> None:
     """Import the package; in a thread, since it takes a second."""
     import mcp  # noqa: F401  loaded for later imports
 
@@ -90,48 +90,48 @@ def load() -> None:
 
 def environment_for(spec: McpServerSpec, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for a server's process: basic variables, and those configured for it."""
-    kept = {
+    basic = {
         name: environment[name]
-        for name in PASSED
+        for name in PASSED_VARIABLES
         if name in environment and not holds_secret(environment[name])
     }
-    return kept | {name: expand(value, environment) for name, value in spec.env.items()}
+    return basic | {name: expand(value, environment) for name, value in spec.env.items()}
 
 
 class Connection:
     """An open connection to one server."""
 
-    def __init__(self, spec: McpServerSpec, client: Any, broken: Sequence[str] = ()) -> None:
+    def __init__(self, spec: McpServerSpec, client: Any, broken_bounds: Sequence[str] = ()) -> None:
         self._spec = spec
         self._client = client
-        self._broken = broken
-        """The bound that the server broke, if it did; filled while the connection is open."""
-        # The package would match results against the server's schema by an engine that may take years.
-        client.session.validate_tool_result = _unchecked
-        _read_leniently(client.session)
+        self._broken_bounds = broken_bounds
+        """The message bound that the server exceeded, if any; filled while the connection is open."""
+        # The package would validate results with the server's schema by an engine without time limit.
+        client.session.validate_tool_result = _skip_validation
+        _repair_tool_lists(client.session)
         capabilities = client.session.server_capabilities
         self.instructions: str = client.session.instructions or ""
         self.has_tools: bool = getattr(capabilities, "tools", None) is not None
         self.has_resources: bool = getattr(capabilities, "resources", None) is not None
 
     async def tools(self) -> tuple[RemoteTool, ...]:
-        """Return the tools that the server offers now; raises ServerFailed."""
+        """Return the tools that the server offers at present; raises ServerFailed."""
         if not self.has_tools:
             return ()
         pages = await self._pages("list its tools", "list_tools")
-        return tuple(_tool(one) for page in pages for one in page.tools)
+        return tuple(_tool(tool) for page in pages for tool in page.tools)
 
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
         """Call a tool and return its result; raises ServerFailed."""
 
-        async def told(done: float, total: float | None, message: str | None) -> None:
+        async def on_progress(done: float, total: float | None, message: str | None) -> None:
             progress(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
 
-        work = self._client.call_tool(name, arguments, progress_callback=told)
-        result = await self._asked(f"run {name}", work, self._spec.timeout)
-        pieces = tuple(_piece(one) for one in result.content)
+        work = self._client.call_tool(name, arguments, progress_callback=on_progress)
+        result = await self._request(f"run {name}", work, self._spec.timeout)
+        pieces = tuple(_piece(block) for block in result.content)
         return RemoteResult(pieces, result.structured_content, is_error=bool(result.is_error))
 
     async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
@@ -139,28 +139,32 @@ class Connection:
         if templates:
             pages = await self._pages("list its templates", "list_resource_templates")
             return tuple(
-                _resource(t, t.uri_template) for one in pages for t in one.resource_templates
+                _resource(t, t.uri_template) for page in pages for t in page.resource_templates
             )
         pages = await self._pages("list its resources", "list_resources")
-        return tuple(_resource(one, one.uri) for page in pages for one in page.resources)
+        return tuple(
+            _resource(resource, resource.uri) for page in pages for resource in page.resources
+        )
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
         work = self._client.read_resource(uri)
-        result = await self._asked(f"read {uri}", work, self._spec.timeout)
-        return tuple(_content(one) for one in result.contents)
+        result = await self._request(f"read {uri}", work, self._spec.timeout)
+        return tuple(_content(content) for content in result.contents)
 
     async def listen(self, changed: Callable[[], None]) -> None:
-        """Call back on changes of the tool list, for servers with the newest protocol, until cancelled."""
+        """Call ``changed`` at each change of the tool list, until cancelled, for servers with the newest protocol."""
         async with self._client.listen(tools_list_changed=True) as events:
             async for _ in events:
                 changed()
 
-    async def _pages(self, what: str, name: str) -> list[Any]:
-        """Return all pages of a list, as many as come in the time for a list."""
-        return await self._asked(what, self._turned(getattr(self._client, name)), LIST_SECONDS)
+    async def _pages(self, action: str, name: str) -> list[Any]:
+        """Return the pages of a list that arrive within ``LIST_SECONDS``."""
+        return await self._request(
+            action, self._all_pages(getattr(self._client, name)), LIST_SECONDS
+        )
 
-    async def _turned(self, method: Callable[..., Awaitable[Any]]) -> list[Any]:
+    async def _all_pages(self, method: Callable[..., Awaitable[Any]]) -> list[Any]:
         pages: list[Any] = []
         cursor: str | None = None
         while len(pages) < MOST_PAGES:
@@ -170,28 +174,30 @@ class Connection:
                 break
         return pages
 
-    async def _asked(self, what: str, work: Awaitable[T], seconds: float) -> T:
+    async def _request(self, action: str, work: Awaitable[T], seconds: float) -> T:
         import anyio
 
         try:
             with anyio.fail_after(seconds):
                 return await work
         except TimeoutError:
-            words = f"did not {what} within {seconds:g} seconds"
-            raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", slow=True) from None
+            failure = f"did not {action} within {seconds:g} seconds"
+            raise ServerFailed(
+                f"The MCP server {self._spec.name!r} {failure}.", slow=True
+            ) from None
         except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
-            raise self._failed(what, error) from None
+            raise self._server_failed(action, error) from None
 
-    def _failed(self, what: str, error: Exception) -> ServerFailed:
+    def _server_failed(self, action: str, error: Exception) -> ServerFailed:
         from mcp.shared.exceptions import MCPError
 
-        if self._broken:
-            return ServerFailed(stopped_text(self._spec.name, self._broken[0]), lost=True)
-        lost, words = True, f"did not {what}: {_told(error)}"
+        if self._broken_bounds:
+            return ServerFailed(stopped_text(self._spec.name, self._broken_bounds[0]), lost=True)
+        is_lost, failure = True, f"did not {action}: {_error_line(error)}"
         if isinstance(error, MCPError):
-            lost = error.code == GONE or "session terminated" in str(error).lower()
-            words = "ended" if lost else f"did not {what}: {in_one_line(str(error))}"
-        return ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=lost)
+            is_lost = error.code == CONNECTION_CLOSED or "session terminated" in str(error).lower()
+            failure = "ended" if is_lost else f"did not {action}: {in_one_line(str(error))}"
+        return ServerFailed(f"The MCP server {self._spec.name!r} {failure}.", lost=is_lost)
 
 
 @asynccontextmanager
@@ -207,50 +213,52 @@ async def connect(
     """Open a connection; raises ServerFailed. Enter and leave it in the same task.
 
     ``changed`` is called when the server reports that its tools changed; ``lost`` when it ends, with the bound that it
-    broke where it was stopped for that; ``begun`` with a function that aborts the connection and its process, once
-    there is a process.
+    exceeded if it was stopped for that; ``begun`` with a function that aborts the connection and its process, once
+    the process runs.
     """
     import anyio
     from mcp import Client
 
     def started() -> None:
-        # Not by cancelling the task, which would also interrupt the shutdown of the process.
+        # By the cancel scope: cancelling the task would also interrupt the shutdown of the process.
         begun(limit.cancel)
 
-    broken: list[str] = []
+    broken_bounds: list[str] = []
 
-    def ended(why: str) -> None:
-        broken.extend([why] if why else [])
-        lost(why)
+    def on_end(reason: str) -> None:
+        broken_bounds.extend([reason] if reason else [])
+        lost(reason)
 
     stderr = Stderr()
-    transport = _transport(spec, environment, root, stderr, ended, started)
+    transport = _transport(spec, environment, root, stderr, on_end, started)
 
-    async def told(message: Any) -> None:
+    async def on_message(message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             changed()
 
-    client = Client(transport, message_handler=told, cache=None)
-    opened = False
+    client = Client(transport, message_handler=on_message, cache=None)
+    is_open = False
     seconds = CONNECT_SECONDS
     try:
         with anyio.fail_after(seconds) as limit:
             async with client:
-                opened, limit.deadline = True, float("inf")
-                yield Connection(spec, client, broken)
+                is_open, limit.deadline = True, float("inf")
+                yield Connection(spec, client, broken_bounds)
     except ServerFailed:
         raise
     except TimeoutError:
-        words = f"was silent for {seconds:g} seconds{stderr.last()}"
-        raise ServerFailed(f"The MCP server {spec.name!r} {words}.", lost=True, slow=True) from None
+        failure = f"was silent for {seconds:g} seconds{stderr.last()}"
+        raise ServerFailed(
+            f"The MCP server {spec.name!r} {failure}.", lost=True, slow=True
+        ) from None
     except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
-        failed = _failure(spec.name, error, broken, "" if opened else stderr.last())
-        if not opened or isinstance(_first(error), ServerFailed) or broken:
+        failed = _failure(spec.name, error, broken_bounds, "" if is_open else stderr.last())
+        if not is_open or isinstance(_first_error(error), ServerFailed) or broken_bounds:
             raise failed from None
         return
     finally:
         stderr.close()
-    if not opened:
+    if not is_open:
         raise ServerFailed(f"The MCP server {spec.name!r} was given up before it answered.")
 
 
@@ -266,92 +274,98 @@ def _transport(
         if spec.url is not None:
             headers = {name: expand(value, environment) for name, value in spec.headers.items()}
             return over_http(expand(spec.url, environment), headers, lost, started)
-        given = environment_for(spec, environment)
-        args = [expand(one, environment) for one in spec.args]
-        command = command_of(expand(spec.command or "", environment), args, given)
+        process_environment = environment_for(spec, environment)
+        args = [expand(arg, environment) for arg in spec.args]
+        command = command_of(expand(spec.command or "", environment), args, process_environment)
     except ServerFailed as missing:
         raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {missing}.") from None
     cwd = root / expand(spec.cwd, environment) if spec.cwd else root
-    return over_pipes(command, given, cwd, stderr, lost, started)
+    return over_pipes(command, process_environment, cwd, stderr, lost, started)
 
 
-def _failure(name: str, error: Exception, broken: Sequence[str], said: str) -> ServerFailed:
-    first = _first(error)
-    if broken:
-        return ServerFailed(stopped_text(name, broken[0]), lost=True)
+def _failure(
+    name: str, error: Exception, broken_bounds: Sequence[str], stderr_text: str
+) -> ServerFailed:
+    first = _first_error(error)
+    if broken_bounds:
+        return ServerFailed(stopped_text(name, broken_bounds[0]), lost=True)
     if isinstance(first, ServerFailed):
         return first
-    return ServerFailed(f"The MCP server {name!r} cannot be used: {_told(error)}{said}.", lost=True)
+    return ServerFailed(
+        f"The MCP server {name!r} cannot be used: {_error_line(error)}{stderr_text}.", lost=True
+    )
 
 
-def stopped_text(name: str, why: str) -> str:
-    """Return the sentence about a server that was stopped because it broke a bound."""
-    return f"The MCP server {name!r} {why}, so it was stopped."
+def stopped_text(name: str, reason: str) -> str:
+    """Return the sentence about a server that was stopped because it exceeded a bound."""
+    return f"The MCP server {name!r} {reason}, so it was stopped."
 
 
-def _told(error: BaseException) -> str:
+def _error_line(error: BaseException) -> str:
     """Return the message of the first error of a group, in one line."""
-    first = _first(error)
+    first = _first_error(error)
     return in_one_line(str(first).strip() or type(first).__name__).rstrip(".")
 
 
-def _first(error: BaseException) -> BaseException:
+def _first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
-def _tool(one: Any) -> RemoteTool:
-    annotations = one.annotations.model_dump(exclude_none=True) if one.annotations else {}
+def _tool(tool: Any) -> RemoteTool:
+    annotations = tool.annotations.model_dump(exclude_none=True) if tool.annotations else {}
     return RemoteTool(
-        one.name, one.description or "", one.input_schema or {}, one.title or "", annotations
+        tool.name, tool.description or "", tool.input_schema or {}, tool.title or "", annotations
     )
 
 
-def _read_leniently(session: Any) -> None:
-    """Have the lists of tools repaired before the package checks them, where it can be done."""
+def _repair_tool_lists(session: Any) -> None:
+    """Let lists of tools be repaired before the package validates them, if its version allows it."""
     dispatcher: Any = getattr(session, "_dispatcher", None)
     send = getattr(dispatcher, "send_raw_request", None)
     if send is None:
         return
 
-    async def sent(method: str, *arguments: Any, **more: Any) -> Any:
-        result = await send(method, *arguments, **more)
+    async def send_and_repair(method: str, *arguments: Any, **options: Any) -> Any:
+        result = await send(method, *arguments, **options)
         return with_readable_tools(result) if method == "tools/list" else result
 
     with suppress(AttributeError):
-        dispatcher.send_raw_request = sent
+        dispatcher.send_raw_request = send_and_repair
 
 
-async def _unchecked(_name: str, _result: Any) -> None:
-    """Leave a structured result unchecked: the schema for it is the server's own, and may be made to cost."""
+async def _skip_validation(_name: str, _result: Any) -> None:
+    """Skip the validation of a structured result, since a server's schema may be designed to be slow."""
 
 
-def _resource(one: Any, uri: str) -> RemoteResource:
-    return RemoteResource(uri, one.name or "", one.description or "", one.mime_type or "")
+def _resource(resource: Any, uri: str) -> RemoteResource:
+    return RemoteResource(
+        uri, resource.name or "", resource.description or "", resource.mime_type or ""
+    )
 
 
-def _piece(one: Any) -> McpContent:
-    match one.type:
+def _piece(block: Any) -> McpContent:
+    match block.type:
         case "text":
-            return McpContent("text", one.text)
+            return McpContent("text", block.text)
         case "image" | "audio":
-            return McpContent("blob", mime=one.mime_type, data=one.data)
+            return McpContent("blob", mime=block.mime_type, data=block.data)
         case "resource":
-            return _content(one.resource)
+            return _content(block.resource)
         case "resource_link":
-            mime = f", {one.mime_type}" if one.mime_type else ""
+            mime = f", {block.mime_type}" if block.mime_type else ""
             return McpContent(
-                "note", f"[Resource {one.uri} ({one.name}{mime}): read_mcp_resource reads it.]"
+                "note", f"[Resource {block.uri} ({block.name}{mime}): read_mcp_resource reads it.]"
             )
         case kind:
             return McpContent("note", f"[Something of the kind {kind!r} was left out.]")
 
 
-def _content(one: Any) -> McpContent:
-    if hasattr(one, "text"):
-        return McpContent("text", one.text)
-    name = str(one.uri).rstrip("/").rpartition("/")[2]
+def _content(content: Any) -> McpContent:
+    if hasattr(content, "text"):
+        return McpContent("text", content.text)
+    name = str(content.uri).rstrip("/").rpartition("/")[2]
     return McpContent(
-        "blob", mime=one.mime_type or "application/octet-stream", data=one.blob, name=name
+        "blob", mime=content.mime_type or "application/octet-stream", data=content.blob, name=name
     )

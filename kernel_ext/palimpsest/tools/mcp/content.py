@@ -17,49 +17,51 @@ from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment, ResourceSource
 
-LARGEST_BLOB = 10_000_000
-LONGEST_TEXT = 5_000_000
-"""Maximum characters of one result; the middle of a longer one is removed."""
-LONGEST_ERROR = 10_000
-LONGEST_INSTRUCTIONS = 8_000
-"""Maximum characters of one server's instructions, which are part of every request."""
-STRUCTURED_CHARS = 10_000
+MAX_BLOB_BYTES = 10_000_000
+MAX_TEXT_CHARS = 5_000_000
+"""Most characters of one result; the middle of a longer one is removed."""
+MAX_ERROR_CHARS = 10_000
+MAX_INSTRUCTION_CHARS = 8_000
+"""Most characters of one server's instructions, which are part of every request."""
+MAX_STRUCTURED_CHARS = 10_000
 
 _TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
+def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
     """Return the outcome of a call's result; raises UserError if the server reports a failure."""
-    texts, attachments = _sorted(result.pieces)
+    texts, attachments = _texts_and_attachments(result.pieces)
     structured = _structured(result)
     if structured and not any(piece.kind == "text" for piece in result.pieces):
         texts.insert(0, structured)
-    text = scrub(_shortened("\n\n".join(text for text in texts if text), LONGEST_TEXT))
+    text = scrub(_shortened("\n\n".join(text for text in texts if text), MAX_TEXT_CHARS))
     if result.is_error:
-        raise UserError(_shortened(text, LONGEST_ERROR) or "The tool failed and said nothing.")
+        raise UserError(_shortened(text, MAX_ERROR_CHARS) or "The tool failed and said nothing.")
     if not text:
         text = "(The files are attached.)" if attachments else "(The tool returned nothing.)"
-    small = structured and len(structured) <= STRUCTURED_CHARS
-    metadata = {"structured": scrub(structured)} if small else {}
+    is_small = structured and len(structured) <= MAX_STRUCTURED_CHARS
+    metadata = {"structured": scrub(structured)} if is_small else {}
     return ToolOutcome(title, text, metadata, tuple(attachments))
 
 
-def contents(
+def resource_outcome(
     server: str, uri: str, pieces: Sequence[McpContent], scrub: Callable[[str], str]
 ) -> ToolOutcome:
     """Return the outcome of reading a resource; its attachments have the resource as source."""
-    found = outcome(uri, RemoteResult(tuple(pieces)), scrub)
+    result = call_outcome(uri, RemoteResult(tuple(pieces)), scrub)
     source = ResourceSource(type="resource", client_name=server, uri=scrub(uri))
-    named = (one.model_copy(update={"source": source}) for one in found.attachments)
-    return replace(found, attachments=tuple(named))
+    attachments = (
+        attachment.model_copy(update={"source": source}) for attachment in result.attachments
+    )
+    return replace(result, attachments=tuple(attachments))
 
 
-def instructions(said: Sequence[tuple[str, str]]) -> str:
+def instructions_text(instructions: Sequence[tuple[str, str]]) -> str:
     """Return the servers' instructions in tags that they cannot forge; empty if there are none."""
     blocks = [
         f'<server name="{sanitize(name)}">\n{_quoted(text)}\n</server>'
-        for name, text in said
+        for name, text in instructions
         if text.strip()
     ]
     if not blocks:
@@ -68,16 +70,16 @@ def instructions(said: Sequence[tuple[str, str]]) -> str:
     return f"<mcp_instructions>\n{joined}\n</mcp_instructions>"
 
 
-def names_told(text: str) -> frozenset[str]:
-    """Return the names of the servers whose instructions a text of ``instructions`` contains."""
+def servers_in(text: str) -> frozenset[str]:
+    """Return the names of the servers whose instructions are in a text of ``instructions_text``."""
     return frozenset(re.findall(r'^<server name="([A-Za-z0-9_-]+)">$', text, re.MULTILINE))
 
 
 def _quoted(text: str) -> str:
-    return _shortened(_TAG.sub("&lt;", _CONTROL.sub(" ", text)).strip(), LONGEST_INSTRUCTIONS)
+    return _shortened(_TAG.sub("&lt;", _CONTROL.sub(" ", text)).strip(), MAX_INSTRUCTION_CHARS)
 
 
-def _sorted(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
+def _texts_and_attachments(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
     texts: list[str] = []
     attachments: list[Attachment] = []
     for piece in pieces:
@@ -96,11 +98,11 @@ def _sorted(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
 
 
 def _file(piece: McpContent) -> FittedImage:
-    """Return a file as it is attached; raises UserError if it cannot be attached."""
+    """Return a file that can be attached; raises UserError for others."""
     if piece.mime not in SIGNATURES:
         raise UserError("no model can read this kind of file")
-    if len(piece.data) * 3 // 4 > LARGEST_BLOB:
-        raise UserError(f"it is larger than {LARGEST_BLOB // 1_000_000} MB")
+    if len(piece.data) * 3 // 4 > MAX_BLOB_BYTES:
+        raise UserError(f"it is larger than {MAX_BLOB_BYTES // 1_000_000} MB")
     try:
         data = base64.b64decode(piece.data, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -121,9 +123,9 @@ def _structured(result: RemoteResult) -> str:
         return ""
 
 
-def _shortened(text: str, most: int) -> str:
-    if len(text) <= most:
+def _shortened(text: str, max_chars: int) -> str:
+    if len(text) <= max_chars:
         return text
-    edge = most // 2
-    left_out = len(text) - 2 * edge
-    return f"{text[:edge]}\n[... {left_out:,} characters left out ...]\n{text[-edge:]}"
+    edge_chars = max_chars // 2
+    left_out = len(text) - 2 * edge_chars
+    return f"{text[:edge_chars]}\n[... {left_out:,} characters left out ...]\n{text[-edge_chars:]}"

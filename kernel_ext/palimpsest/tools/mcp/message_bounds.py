@@ -1,58 +1,58 @@
-"""Cut what a server sends into messages, each bounded in bytes and in the values that it would become.
+"""Split a server's bytes into messages, each bounded in bytes and in JSON values.
 
-A message is held whole before it is read, so one without an end would fill the kernel's memory, and sixteen megabytes of
-empty lists become a gigabyte of objects. Border: bytes only; the caller ends the server.
+A message is complete in memory before it is parsed, so one without an end would fill the memory, and sixteen megabytes of
+empty lists become a gigabyte of objects. Border: bytes only; the caller stops the server.
 """
 
 import re
 from collections.abc import Iterator
 
 MESSAGE_BYTES = 16_000_000
-"""The longest message: a picture of twelve megabytes, as text."""
+"""Most bytes of a message: an image of twelve megabytes in Base64."""
 MESSAGE_VALUES = 500_000
-"""The most values in one message; each takes about a hundred bytes of memory."""
+"""Most values in one message; each takes about a hundred bytes of memory."""
 
 LINE = re.compile(rb"\r?\n")
-"""What ends a message on a pipe."""
+"""The end of a message on a pipe."""
 EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-"""What ends an event in a stream of them."""
-LONGEST_END = 4
-"""Bytes of the longest end, which may arrive in two pieces."""
+"""The end of an event in an event stream."""
+MAX_END_BYTES = 4
+"""Bytes of the longest end of a message, which may arrive in two pieces."""
 
 _TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
-class MessageTooLarge(Exception):  # named after what happened
-    """A server sent a message beyond a bound; the text says which, to stand behind the server's name."""
+class MessageTooLarge(Exception):  # no suffix Error: it completes a sentence
+    """A server exceeded a message bound; the text completes a sentence whose subject is the server."""
 
 
-class Messages:
-    """Takes pieces of bytes in order and returns the messages that are complete, with their ends.
+class MessageSplitter:
+    """Splits bytes, given in pieces, into complete messages with their ends.
 
     Contract: holds at most ``MESSAGE_BYTES`` and one piece; takes time in proportion to the bytes.
     """
 
     def __init__(self, end: "re.Pattern[bytes] | None") -> None:
         self._end = end
-        """What ends a message; None where only the end of everything does."""
-        self._held = bytearray()
+        """Matches the end of a message; None where all bytes are one message."""
+        self._incomplete = bytearray()
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yield each message that ends in this piece; raises MessageTooLarge."""
-        looked = max(0, len(self._held) - LONGEST_END)
-        self._held += piece
-        begin = 0
+        search_start = max(0, len(self._incomplete) - MAX_END_BYTES)
+        self._incomplete += piece
+        start = 0
         if self._end is not None:
-            for found in self._end.finditer(self._held, looked):
-                yield self._checked(bytes(self._held[begin : found.end()]))
-                begin = found.end()
-            del self._held[:begin]
-        _check_length(len(self._held))
+            for match in self._end.finditer(self._incomplete, search_start):
+                yield self._checked(bytes(self._incomplete[start : match.end()]))
+                start = match.end()
+            del self._incomplete[:start]
+        _check_length(len(self._incomplete))
 
     def rest(self) -> bytes:
-        """Return what came behind the last end; raises MessageTooLarge."""
-        held, self._held = bytes(self._held), bytearray()
-        return self._checked(held)
+        """Return the bytes after the last complete message; raises MessageTooLarge."""
+        message, self._incomplete = bytes(self._incomplete), bytearray()
+        return self._checked(message)
 
     def _checked(self, message: bytes) -> bytes:
         _check_length(len(message))
@@ -62,14 +62,14 @@ class Messages:
 
 
 def value_count(message: bytes) -> int:
-    """Return about how many values a JSON message holds, and never too few."""
+    """Return an upper estimate of the number of values in a JSON message."""
     count = _count(message)
-    # Signs inside texts are no values; looking for texts takes longer.
+    # Remove texts, whose characters are no values, only where needed, since that takes longer.
     return count if count <= MESSAGE_VALUES else _count(_TEXT.sub(b"", message))
 
 
 def _count(message: bytes) -> int:
-    return sum(message.count(sign) for sign in (b",", b"[", b"{"))
+    return sum(message.count(character) for character in (b",", b"[", b"{"))
 
 
 def _check_length(length: int) -> None:

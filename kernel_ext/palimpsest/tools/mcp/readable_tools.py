@@ -1,10 +1,10 @@
-"""Make each tool in a server's list readable, since one that breaks the protocol would cost all others.
+"""Repair the tools in a server's list, since the package ``mcp`` rejects the complete list for one invalid tool.
 
-The package ``mcp`` refuses a whole list for one tool with ``inputSchema: true`` or a title that is a number. What it
-would refuse is left away here before; a schema that is no object becomes that of any input, and a tool without a name
+For example, it rejects a list for one tool with ``inputSchema: true`` or a title that is a number. Invalid
+fields are removed; a schema that is no object becomes that of any input, and a tool without a name
 is left out later, with a sentence.
 
-Border: raw JSON in, raw JSON out; ``tools/mcp/client.py`` puts it before the package's own check.
+Border: works on raw JSON, before the package's own validation.
 """
 
 from collections.abc import Mapping
@@ -15,57 +15,64 @@ HINTS = frozenset({"readOnlyHint", "destructiveHint", "idempotentHint", "openWor
 
 
 def with_readable_tools(result: Any) -> Any:
-    """Return the result of ``tools/list`` with tools that the package accepts; anything else as it is."""
+    """Return the result of ``tools/list`` with every tool repaired for the package ``mcp``; any other value unchanged."""
     tools = result.get("tools") if isinstance(result, dict) else None
     if not isinstance(tools, list):
         return result
-    listed = [_readable(one) for one in tools]
+    repaired = [_repaired_tool(tool) for tool in tools]
     cursor = result.get("nextCursor")
-    readable = {**result, "tools": listed}
+    repaired_result = {**result, "tools": repaired}
     if not isinstance(cursor, str):
-        readable.pop("nextCursor", None)
-    return readable
+        repaired_result.pop("nextCursor", None)
+    return repaired_result
 
 
-def _readable(tool: Any) -> dict[str, Any]:
-    given = tool if isinstance(tool, dict) else {}
-    found: dict[str, Any] = {"name": _text(given.get("name")), "inputSchema": _schema(given)}
+def _repaired_tool(tool: Any) -> dict[str, Any]:
+    fields = tool if isinstance(tool, dict) else {}
+    repaired: dict[str, Any] = {
+        "name": _text(fields.get("name")),
+        "inputSchema": _repaired_schema(fields),
+    }
     for key in ("title", "description"):
-        if _text(given.get(key)):
-            found[key] = given[key]
-    annotations = given.get("annotations")
+        if _text(fields.get(key)):
+            repaired[key] = fields[key]
+    annotations = fields.get("annotations")
     if isinstance(annotations, dict):
-        found["annotations"] = {
+        repaired["annotations"] = {
             key: value
             for key, value in annotations.items()
             if (isinstance(value, bool) if key in HINTS else key != "title" or _text(value))
         }
-    return found
+    return repaired
 
 
-def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _repaired_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     schema = tool.get("inputSchema")
     if not isinstance(schema, dict):
         return dict(ANY_INPUT)
-    # The protocol wants ``type``; without it the schema of an input means the same.
-    found = {**schema, "type": "object"}
-    if not isinstance(found.get("$schema", ""), str):
-        del found["$schema"]
-    if "properties" in found:
-        found["properties"] = _properties(found["properties"])
-    if "required" in found:
-        named = found["required"] if isinstance(found["required"], list) else []
-        found["required"] = [one for one in named if isinstance(one, str)]
-    return found
+    # The protocol requires ``type``; adding it does not change the meaning.
+    repaired = {**schema, "type": "object"}
+    if not isinstance(repaired.get("$schema", ""), str):
+        del repaired["$schema"]
+    if "properties" in repaired:
+        repaired["properties"] = _properties(repaired["properties"])
+    if "required" in repaired:
+        required = repaired["required"] if isinstance(repaired["required"], list) else []
+        repaired["required"] = [name for name in required if isinstance(name, str)]
+    return repaired
 
 
-def _properties(given: Any) -> dict[str, Any]:
-    """Return properties whose schemas are objects: ``false`` forbids one, a word is its type, the rest is anything."""
-    named = given if isinstance(given, dict) else {}
+def _properties(value: Any) -> dict[str, Any]:
+    """Return properties with objects as schemas: ``false`` removes one, a text is its type, other values allow any input."""
+    properties = value if isinstance(value, dict) else {}
     return {
-        name: one if isinstance(one, dict) else {"type": one} if isinstance(one, str) else {}
-        for name, one in named.items()
-        if one is not False
+        name: schema
+        if isinstance(schema, dict)
+        else {"type": schema}
+        if isinstance(schema, str)
+        else {}
+        for name, schema in properties.items()
+        if schema is not False
     }
 
 

@@ -1,6 +1,6 @@
 """Tools that call MCP servers: one for each tool that a server offers, and three for resources.
 
-Border: uses servers, which raise ServerFailed with one sentence on any failure, and no transport. Permission for a tool is asked
+Border: calls ``McpServer``, which raises ServerFailed with one sentence on any failure. Permission for a tool is asked
 under its own name, for a resource under ``read``.
 """
 
@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.error_containment import in_thread, until_abort
+from palimpsest.tools.calls.error_containment import run_in_thread, run_until_abort
 from palimpsest.tools.calls.schema_validation import schema_arguments
-from palimpsest.tools.mcp.content import contents, outcome
+from palimpsest.tools.mcp.content import call_outcome, resource_outcome
 from palimpsest.tools.mcp.server import McpServer
 from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
 from palimpsest.tools.mcp.values import (
-    LONGEST_DESCRIPTION,
+    MAX_DESCRIPTION_CHARS,
     RemoteResource,
     ServerFailed,
     in_one_line,
@@ -24,16 +24,18 @@ from palimpsest.tools.mcp.values import (
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import NotFound
 
-LONGEST_TITLE = 120
-LONGEST_PROGRESS = 500
-MOST_LISTED = 500
-"""Maximum resources of one server in a list."""
+MAX_TITLE_CHARS = 120
+MAX_PROGRESS_CHARS = 500
+MAX_LISTED = 500
+"""Most resources of one server in a list."""
 
 
 def server_of(key: str, servers: Sequence[str]) -> str | None:
-    """Return the server that a tool's name belongs to: the one with the longest name that is its prefix."""
-    owners = [one for one in servers if key.lower().startswith(f"{sanitize(one)}_".lower())]
-    return max(owners, key=lambda one: len(sanitize(one)), default=None)
+    """Return the server of a tool's name: the longest server name that is its prefix; None without one."""
+    owners = [
+        server for server in servers if key.lower().startswith(f"{sanitize(server)}_".lower())
+    ]
+    return max(owners, key=lambda server: len(sanitize(server)), default=None)
 
 
 class McpTool:
@@ -46,27 +48,27 @@ class McpTool:
         self.server = server
         self.offered = offered
         self.name, self.permission = offered.name, offered.permission
-        self.description = tool.description[:LONGEST_DESCRIPTION] or f"The tool {tool.name}."
+        self.description = tool.description[:MAX_DESCRIPTION_CHARS] or f"The tool {tool.name}."
         self.arguments = schema_arguments(self.name, tool.schema)
         self.approved_as = description_of(server.name, server.address, tool)
-        """What an "always" for it is bound to."""
+        """The description to which an "always" for the tool is bound."""
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
         """Ask for permission, call the tool at its server, and return its result."""
-        given, tool = dict(arguments.model_extra or {}), self.offered.remote
-        named = in_one_line(tool.name, LONGEST_TITLE // 2)
-        title = f"{named} {json.dumps(given, ensure_ascii=False)}"[:LONGEST_TITLE]
+        input_values, tool = dict(arguments.model_extra or {}), self.offered.remote
+        shown_name = in_one_line(tool.name, MAX_TITLE_CHARS // 2)
+        title = f"{shown_name} {json.dumps(input_values, ensure_ascii=False)}"[:MAX_TITLE_CHARS]
         await context.ask(
             self.permission, ["*"], title=title, always=["*"], bound_to=self.approved_as
         )
 
-        def progress(words: str) -> None:
-            context.metadata(None, {"output": in_one_line(words, LONGEST_PROGRESS)})
+        def progress(message: str) -> None:
+            context.metadata(None, {"output": in_one_line(message, MAX_PROGRESS_CHARS)})
 
-        work = self.server.call(tool, given, progress)
-        result = await until_abort(context.abort, work)
-        clean = context.scrubber()
-        return await in_thread(context.abort, lambda: outcome(title, result, clean))
+        work = self.server.call(tool, input_values, progress)
+        result = await run_until_abort(context.abort, work)
+        scrub = context.scrubber()
+        return await run_in_thread(context.abort, lambda: call_outcome(title, result, scrub))
 
 
 class _Server(BaseModel):
@@ -93,7 +95,7 @@ class ListResources:
         self.description = f"List the {what} that MCP servers offer, with their addresses."
 
     async def run(self, arguments: _Server, context: ToolContext) -> ToolOutcome:
-        """Ask for permission and list those of the named server, or of all."""
+        """Ask for permission, and list the resources or templates of the named server or of all."""
         chosen = [_find(self._servers(), arguments.server)] if arguments.server else self._servers()
         patterns = [f"mcp:{server.name}:*" for server in chosen]
         await context.ask("read", patterns, title=self.name, always=patterns)
@@ -105,12 +107,12 @@ class ListResources:
     async def _block(self, server: McpServer, context: ToolContext) -> str:
         try:
             work = server.resources(templates=self._templates)
-            found = await until_abort(context.abort, work)
+            listed = await run_until_abort(context.abort, work)
         except ServerFailed as problem:
             return str(problem)
-        lines = [_line(one) for one in found[:MOST_LISTED]]
-        if len(found) > MOST_LISTED:
-            lines.append(f"({len(found) - MOST_LISTED} more are not listed.)")
+        lines = [_line(resource) for resource in listed[:MAX_LISTED]]
+        if len(listed) > MAX_LISTED:
+            lines.append(f"({len(listed) - MAX_LISTED} more are not listed.)")
         return "\n".join([f"{server.name}:", *(lines or ["(none)"])])
 
 
@@ -133,10 +135,10 @@ class ReadResource:
         await context.ask(
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
         )
-        pieces = await until_abort(context.abort, server.read(arguments.uri))
+        pieces = await run_until_abort(context.abort, server.read(arguments.uri))
         clean = context.scrubber()
-        return await in_thread(
-            context.abort, lambda: contents(server.name, arguments.uri, pieces, clean)
+        return await run_in_thread(
+            context.abort, lambda: resource_outcome(server.name, arguments.uri, pieces, clean)
         )
 
 
@@ -157,6 +159,6 @@ def _find(servers: Sequence[McpServer], name: str) -> McpServer:
     raise NotFound(f"There is no connected MCP server {name!r} with resources. Servers: {known}.")
 
 
-def _line(one: RemoteResource) -> str:
-    details = [part for part in (one.name, one.mime, one.description) if part]
-    return f"- {one.uri}" + (f" ({'; '.join(details)})" if details else "")
+def _line(resource: RemoteResource) -> str:
+    details = [part for part in (resource.name, resource.mime, resource.description) if part]
+    return f"- {resource.uri}" + (f" ({'; '.join(details)})" if details else "")

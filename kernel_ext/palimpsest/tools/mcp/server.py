@@ -1,6 +1,6 @@
 """One MCP server of a kernel, and the connection to it while there is one.
 
-Border: on the engine's loop; the protocol is in ``tools/mcp/client.py``. A server that is dead, slow or broken causes
+Border: runs on the engine's loop; the protocol is in ``tools/mcp/client.py``. A dead, slow or broken server causes
 one sentence and never stops a turn.
 """
 
@@ -33,7 +33,7 @@ GRACE_SECONDS = 0.5
 CLOSE_SECONDS = 12.0
 """Time limit for ending a server: closing its stdin, SIGTERM and SIGKILL take up to two seconds each."""
 RETRY_TURNS = 3
-"""After more failures in a row than this, a server is only retried on the user's request."""
+"""Consecutive failures after which a server is only retried on the user's request."""
 
 State = Literal["off", "waiting", "connecting", "connected", "failed"]
 
@@ -52,9 +52,9 @@ class McpServer:
         self.has_resources = False
         self.failures = 0
         self.is_slow = False
-        """The last attempt to connect ended because the server did not answer in time."""
-        self.awaited = True
-        """A turn waits for it: it was never tried, or it was connected before."""
+        """Whether the last attempt to connect failed because the server did not answer in time."""
+        self.is_awaited = True
+        """Whether turns wait for its connection: it was never tried, or was connected before."""
         self._environment = environment
         self._root = root
         self._connection: client.Connection | None = None
@@ -62,11 +62,11 @@ class McpServer:
         """The tasks of connections: the open one, and those that are still being closed."""
         self._settled = asyncio.Event()
         self._end = asyncio.Event()
-        self._stale = False
+        self._is_list_outdated = False
         self._listing = asyncio.Lock()
-        self._is_new = False
-        """The list was asked for again since the registry was updated."""
-        self._give_up: Callable[[], None] | None = None
+        self._has_new_list = False
+        """Whether the tools were listed again after the last update of the registry."""
+        self._abort_connecting: Callable[[], None] | None = None
         """Aborts a connection that is not established yet."""
         hold_secrets(spec, environment)
 
@@ -77,94 +77,94 @@ class McpServer:
         words = (spec.url,) if spec.url is not None else (spec.command or "", *spec.args)
         return shlex.join(words) + (f" in {spec.cwd}" if spec.cwd else "")
 
-    # What a turn does
+    # Called for turns
 
-    def begin(self, *, anew: bool = False) -> None:
-        """Connect in the background, unless connected, off, or failed too often; ``anew`` resets failures."""
+    def begin(self, *, reset_failures: bool = False) -> None:
+        """Connect in the background, unless connected, off, or failed too often; ``reset_failures`` resets the count of failures."""
         if self.state in ("off", "connecting", "connected"):
             return
-        if anew:
+        if reset_failures:
             self.failures = 0
         if self.failures > RETRY_TURNS:
             return
-        # A cell may have set a variable that its settings name.
+        # A cell may have set a variable that the server's settings use.
         hold_secrets(self.spec, self._environment)
         self.state, self.is_slow = "connecting", False
         self._settled.clear()
         self._end = asyncio.Event()
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._live(self._end))
+        task = loop.create_task(self._keep_connection(self._end))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         """Wait until it is connected or has failed."""
         if self.state == "connecting":
             await self._settled.wait()
 
-    async def freshen(self) -> bool:
-        """List the tools again if the server reported a change; returns whether they were, since the last time."""
+    async def refresh_tools(self) -> bool:
+        """List the tools again if the server reported a change; return whether they changed since the last call."""
         with suppress(ServerFailed):
             await self._list_again()
-        is_new, self._is_new = self._is_new, False
-        return is_new
+        has_new_list, self._has_new_list = self._has_new_list, False
+        return has_new_list
 
     async def _list_again(self) -> None:
         """List the tools again if the server reported a change; raises ServerFailed.
 
-        A server that reports a change and then does not say which is given up, since nobody knows its tools.
+        A server that reports a change but does not list its tools then is closed, since its tools are unknown.
         """
         async with self._listing:
-            if not self._stale or self._connection is None:
+            if not self._is_list_outdated or self._connection is None:
                 return
-            self._stale, self._is_new = False, True
+            self._is_list_outdated, self._has_new_list = False, True
             try:
-                self.listing = await self._listed(self._connection)
+                self.listing = await self._list_tools(self._connection)
             except ServerFailed as problem:
                 self._fail(self._end, str(problem))
                 raise
 
-    async def _listed(self, connection: client.Connection) -> ToolListing:
+    async def _list_tools(self, connection: client.Connection) -> ToolListing:
         return await asyncio.to_thread(listing_of, self.name, await connection.tools())
 
     async def end(self) -> None:
         """Close the connection and end the server's process."""
         self._end.set()
-        if self._give_up is not None and self._connection is None:
-            self._give_up()
+        if self._abort_connecting is not None and self._connection is None:
+            self._abort_connecting()
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=CLOSE_SECONDS)
 
-    # What tools do
+    # Called by tools
 
     async def call(
         self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
-        """Call a tool as it was shown and allowed; raises ServerFailed, also where it has changed since."""
+        """Call a tool as it was shown and approved; raises ServerFailed, also where the tool has changed since."""
         self._open()
         await self._list_again()
-        if all(tool != one.remote for one in self.listing.offered):
+        if all(tool != offered.remote for offered in self.listing.offered):
             raise ServerFailed(
                 f"The MCP server {self.name!r} has changed or removed this tool since it was shown, so it was not "
                 "called. The next request shows what it offers now."
             )
-        return await self._asked(self._open().call(tool.name, arguments, progress))
+        return await self._call_server(self._open().call(tool.name, arguments, progress))
 
     async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
         """Return the resources of the server, or the templates for resource URIs; raises ServerFailed."""
-        return await self._asked(self._open().resources(templates=templates))
+        return await self._call_server(self._open().resources(templates=templates))
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
-        return await self._asked(self._open().read(uri))
+        return await self._call_server(self._open().read(uri))
 
     def _open(self) -> client.Connection:
         if self._connection is None:
-            why = self.problem or f"The MCP server {self.name!r} is not connected."
-            raise ServerFailed(f"{why} It is tried again at the next prompt.")
+            reason = self.problem or f"The MCP server {self.name!r} is not connected."
+            raise ServerFailed(f"{reason} It is tried again at the next prompt.")
         return self._connection
 
-    async def _asked(self, work: Awaitable[T]) -> T:
+    async def _call_server(self, work: Awaitable[T]) -> T:
         try:
             return await work
         except ServerFailed as problem:
@@ -177,55 +177,57 @@ class McpServer:
 
     # The connection's own task
 
-    async def _live(self, end: asyncio.Event) -> None:
+    async def _keep_connection(self, end: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
         seconds = client.CONNECT_SECONDS
-        silent = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
-        # Ending a process that does not react takes a while, and no caller should wait for that.
-        late = ServerFailed(silent, slow=True)
-        watch = loop.call_later(seconds + GRACE_SECONDS, self._failed, end, late)
+        timeout_sentence = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
+        # Report the timeout separately, since ending a process that does not react takes longer.
+        timeout_failure = ServerFailed(timeout_sentence, slow=True)
+        timeout_handle = loop.call_later(
+            seconds + GRACE_SECONDS, self._on_connect_failed, end, timeout_failure
+        )
         try:
-            await asyncio.to_thread(client.load)
+            await asyncio.to_thread(client.import_package)
             if end.is_set():
                 return
             async with client.connect(
                 self.spec,
                 self._environment,
                 root=self._root,
-                changed=self._changed,
-                lost=lambda why: self._lost(end, why),
-                begun=lambda give_up: self._begun(end, give_up),
+                changed=self._on_list_changed,
+                lost=lambda why: self._on_connection_lost(end, why),
+                begun=lambda abort: self._on_begin(end, abort),
             ) as connection:
-                await self._serve(connection, end, watch)
+                await self._serve(connection, end, timeout_handle)
         except ServerFailed as problem:
-            self._failed(end, problem)
-        except Exception as broken:  # noqa: BLE001  a server's error must not reach the engine
-            words = f"{type(broken).__name__}: {broken}"
-            self._fail(end, f"The MCP server {self.name!r} failed: {words}.")
+            self._on_connect_failed(end, problem)
+        except Exception as error:  # noqa: BLE001  a server's error must not reach the engine
+            description = f"{type(error).__name__}: {error}"
+            self._fail(end, f"The MCP server {self.name!r} failed: {description}.")
         finally:
-            watch.cancel()
-            self._ended(end)
+            timeout_handle.cancel()
+            self._on_end(end)
 
-    def _begun(self, end: asyncio.Event, give_up: Callable[[], None]) -> None:
-        """Store how to abort the connection, or abort it if it was ended already."""
+    def _on_begin(self, end: asyncio.Event, abort: Callable[[], None]) -> None:
+        """Store the function that aborts the connection, or call it if the connection was ended already."""
         if end.is_set():
-            give_up()
+            abort()
         elif end is self._end:
-            self._give_up = give_up
+            self._abort_connecting = abort
 
     async def _serve(
         self, connection: client.Connection, end: asyncio.Event, watch: asyncio.TimerHandle
     ) -> None:
-        listing = await self._listed(connection)
+        listing = await self._list_tools(connection)
         if end.is_set():
             return
         watch.cancel()
         self.listing = listing
         self.instructions = connection.instructions
         self.has_resources = connection.has_resources
-        self._connection, self._give_up = connection, None
+        self._connection, self._abort_connecting = connection, None
         self.state, self.problem, self.failures = "connected", "", 0
-        self.awaited = True
+        self.is_awaited = True
         self._settled.set()
         listening = asyncio.ensure_future(self._listen(connection))
         try:
@@ -238,38 +240,38 @@ class McpServer:
     async def _listen(self, connection: client.Connection) -> None:
         # Older servers report changes without a request, and some do not report them at all.
         with suppress(Exception):
-            await connection.listen(self._changed)
+            await connection.listen(self._on_list_changed)
 
-    def _changed(self) -> None:
-        self._stale = True
+    def _on_list_changed(self) -> None:
+        self._is_list_outdated = True
 
-    def _lost(self, end: asyncio.Event, why: str) -> None:
-        if why:
-            self._fail(end, client.stopped_text(self.name, why))
+    def _on_connection_lost(self, end: asyncio.Event, reason: str) -> None:
+        if reason:
+            self._fail(end, client.stopped_text(self.name, reason))
         elif self.state == "connected" and not end.is_set():
             self._fail(end, f"The MCP server {self.name!r} ended.")
 
-    def _failed(self, end: asyncio.Event, problem: ServerFailed) -> None:
-        """Record why an attempt to connect failed."""
+    def _on_connect_failed(self, end: asyncio.Event, problem: ServerFailed) -> None:
+        """Record the failure of an attempt to connect."""
         if end is self._end and not end.is_set():
             self.is_slow = problem.slow
         self._fail(end, str(problem))
 
-    def _fail(self, end: asyncio.Event, words: str) -> None:
-        """Record why a connection failed, unless another one has replaced it."""
+    def _fail(self, end: asyncio.Event, sentence: str) -> None:
+        """Record the failure of a connection, unless another one has replaced it."""
         if end is not self._end or end.is_set():
             return
         self._connection = None
-        self.awaited = self.state == "connected"
+        self.is_awaited = self.state == "connected"
         self.failures += 1
-        self.state, self.problem = "failed", words
+        self.state, self.problem = "failed", sentence
         end.set()
         self._settled.set()
 
-    def _ended(self, end: asyncio.Event) -> None:
+    def _on_end(self, end: asyncio.Event) -> None:
         if end is not self._end:
             return
-        self._connection = self._give_up = None
+        self._connection = self._abort_connecting = None
         if self.state != "failed":
             self.state = "waiting"
         self._settled.set()

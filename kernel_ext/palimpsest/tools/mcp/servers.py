@@ -1,8 +1,8 @@
 """The MCP servers of a kernel: connect them in the background, offer their tools, and end them.
 
-Border: one object for all sessions, on the engine's loop; the protocol is in ``tools/mcp/client.py``.
-A server that is dead, slow or broken causes one sentence and never stops a turn: a turn waits a moment
-for servers that are connecting, continues without them, and the next turn retries.
+Border: one object for all sessions, used on the engine's loop; the protocol is in ``tools/mcp/client.py``.
+A dead, slow or broken server causes one sentence and never stops a turn: a turn waits shortly
+for servers that are connecting, continues without them, and the next turn tries again.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from palimpsest.tools.mcp.tool_listing import (
     left_out_texts,
 )
 from palimpsest.tools.mcp.values import (
-    LONGEST_DESCRIPTION,
+    MAX_DESCRIPTION_CHARS,
     McpServerSpec,
 )
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 
 WAIT_SECONDS = 10.0
-"""How long a turn waits for servers that are connecting; most take less."""
+"""Longest time that a turn waits for servers that are connecting; most take less."""
 GIVEN_UP = "It failed {count} times in a row and is not tried again by itself: %agent mcp connect does that."
 
 
@@ -51,10 +51,10 @@ class McpServerStatus:
     left_out: tuple[str, ...] = ()
     """Sentences about its tools that cannot be offered."""
     shortened: tuple[tuple[str, int], ...] = ()
-    """Tools whose descriptions the model is not shown whole, with how many characters these have."""
+    """Tools with descriptions that are shortened for the model, with their lengths in characters."""
 
 
-def _arrival(server: McpServer) -> str:
+def _ready_sentence(server: McpServer) -> str:
     count = len(server.listing.offered)
     tools = "its tool is" if count == 1 else f"its {count} tools are"
     return f"The MCP server {server.name!r} is ready now: {tools} offered from this step on."
@@ -73,86 +73,90 @@ class McpServers:
         environment: Mapping[str, str],
         root: Path,
         *,
-        installed: Callable[[], bool] = client.installed,
-        changed: Callable[[str], str] = lambda _origin: "",
+        is_installed: Callable[[], bool] = client.is_installed,
+        start_refusal: Callable[[str], str] = lambda _origin: "",
     ) -> None:
         self._servers = [McpServer(spec, environment, root) for spec in specs]
         self._registry = registry
         self._offered: dict[str, McpTool] = {}
         """The tools of servers that are in the registry, by offered name."""
         self._offers_resources = False
-        self._installed = installed
-        self._changed = changed
-        """Returns why servers of a changed file (``origin``) may not be started; empty if they may."""
-        self._told: set[str] = set()
-        self._late: list[McpServer] = []
-        """Servers that were still connecting when the newest request was made."""
-        self._closed = False
+        self._installed = is_installed
+        self._start_refusal = start_refusal
+        """Returns why servers of a changed settings file (``origin``) must not be started; empty if they may be."""
+        self._reported: set[str] = set()
+        self._late_servers: list[McpServer] = []
+        """Servers that were still connecting at the newest request."""
+        self._is_closed = False
 
     def __bool__(self) -> bool:
         return bool(self._servers)
 
-    def begin(self, *, anew: bool = False) -> None:
+    def begin(self, *, reset_failures: bool = False) -> None:
         """Connect the servers that are not connected, in the background; on the engine's loop."""
-        if self._closed or not self._installed():
+        if self._is_closed or not self._installed():
             return
         for server in self._servers:
-            self._connect(server, anew=anew)
+            self._connect(server, reset_failures=reset_failures)
 
-    def _connect(self, server: McpServer, *, anew: bool = False) -> None:
+    def _connect(self, server: McpServer, *, reset_failures: bool = False) -> None:
         if server.spec.refused or server.state in ("off", "connecting", "connected"):
             return
-        why = self._changed(server.spec.origin)
-        if why:
-            server.problem = why
+        refusal = self._start_refusal(server.spec.origin)
+        if refusal:
+            server.problem = refusal
         else:
-            server.begin(anew=anew)
+            server.begin(reset_failures=reset_failures)
 
     def preload(self) -> None:
         """Import the package ``mcp`` in the background, if there are servers."""
         if self._servers and self._installed():
-            threading.Thread(target=client.load, daemon=True, name="palimpsest-mcp-import").start()
+            threading.Thread(
+                target=client.import_package, daemon=True, name="palimpsest-mcp-import"
+            ).start()
 
     async def turn_began(self) -> tuple[str, ...]:
         """Connect servers for a turn; returns a sentence for each problem not reported yet."""
         if not any(server.spec.enabled for server in self._servers):
             return ()
-        return tuple(self._news(await self._ready()))
+        return tuple(self._new_problems(await self._connect_and_register()))
 
     async def step_began(self) -> tuple[str, ...]:
-        """Offer what changed since the step before; returns a sentence for each server that came, and each problem.
+        """Update the offered tools before a step; returns a sentence for each newly connected server and each problem.
 
-        A server that was connecting then is offered now, or tried again if it did not answer in time. Nothing is
-        waited for.
+        A server that was connecting at the step before is offered now, or tried again if it did not answer in time.
+        Waits for no server.
         """
-        settled = [one for one in self._late if one.state != "connecting"]
+        settled = [server for server in self._late_servers if server.state != "connecting"]
         for server in settled:
-            if server.state == "failed" and server.is_slow and not self._closed:
+            if server.state == "failed" and server.is_slow and not self._is_closed:
                 self._connect(server)
-        changed = await asyncio.gather(*(server.freshen() for server in self._servers))
-        self._late = [one for one in self._servers if one.state == "connecting"]
+        changed = await asyncio.gather(*(server.refresh_tools() for server in self._servers))
+        self._late_servers = [server for server in self._servers if server.state == "connecting"]
         if not settled and not any(changed):
             return ()
-        said = self._news(self._register())
-        came = [one for one in settled if one.state == "connected"]
-        return (*(_arrival(one) for one in came), *said)
+        news = self._new_problems(self._register())
+        connected = [server for server in settled if server.state == "connected"]
+        return (*(_ready_sentence(server) for server in connected), *news)
 
-    async def look_for(self, tools: Sequence[str]) -> str:
-        """Connect servers if one of the tools is unknown; returns the problems if one still is."""
+    async def connect_for_tools(self, tools: Sequence[str]) -> str:
+        """Connect servers if one of the tools is unknown; returns the servers' problems if one remains unknown."""
         if all(tool in self._registry.names for tool in tools):
             return ""
         if any(server.spec.enabled for server in self._servers):
-            await self._ready()
-        missing = any(tool not in self._registry.names for tool in tools)
-        problems = [one.problem for one in self.status() if one.problem] if missing else []
+            await self._connect_and_register()
+        is_missing = any(tool not in self._registry.names for tool in tools)
+        problems = (
+            [status.problem for status in self.status() if status.problem] if is_missing else []
+        )
         return " ".join(problems)
 
-    async def _ready(self) -> list[str]:
-        """Connect and wait for servers, and update the registry; returns sentences about tools left out."""
+    async def _connect_and_register(self) -> list[str]:
+        """Connect servers, wait for them and update the registry; returns sentences about tools left out."""
         self.begin()
-        await self._wait(WAIT_SECONDS, [one for one in self._servers if one.awaited])
-        await asyncio.gather(*(server.freshen() for server in self._servers))
-        self._late = [one for one in self._servers if one.state == "connecting"]
+        await self._wait(WAIT_SECONDS, [server for server in self._servers if server.is_awaited])
+        await asyncio.gather(*(server.refresh_tools() for server in self._servers))
+        self._late_servers = [server for server in self._servers if server.state == "connecting"]
         return self._register()
 
     def connected(self) -> tuple[tuple[str, str], ...]:
@@ -171,14 +175,14 @@ class McpServers:
                 state=server.state,
                 kind="http" if server.spec.url is not None else "stdio",
                 origin=server.spec.origin,
-                tools=tuple(one.name for one in listing.offered),
+                tools=tuple(tool.name for tool in listing.offered),
                 problem=self._problem(server),
                 instructions=server.instructions,
                 left_out=listing.left_out,
                 shortened=tuple(
-                    (one.name, len(one.remote.description))
-                    for one in listing.offered
-                    if len(one.remote.description) > LONGEST_DESCRIPTION
+                    (tool.name, len(tool.remote.description))
+                    for tool in listing.offered
+                    if len(tool.remote.description) > MAX_DESCRIPTION_CHARS
                 ),
             )
             for server in self._servers
@@ -186,23 +190,23 @@ class McpServers:
         )
 
     async def restart(self) -> tuple[McpServerStatus, ...]:
-        """Reconnect every server that is not connected, and wait until each is or has failed."""
-        self.begin(anew=True)
+        """Connect every server that is not connected, and wait until each is connected or has failed."""
+        self.begin(reset_failures=True)
         await self._wait(client.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
         await self.turn_began()
         return self.status()
 
     async def _wait(self, seconds: float, servers: Sequence[McpServer]) -> None:
         """Wait for servers that are connecting, at most ``seconds``."""
-        settling = [asyncio.ensure_future(server.settled()) for server in servers]
+        settling = [asyncio.ensure_future(server.wait_until_settled()) for server in servers]
         if settling:
             await asyncio.wait(settling, timeout=seconds)
-        for one in settling:
-            one.cancel()
+        for task in settling:
+            task.cancel()
 
     async def close(self) -> None:
-        """Close every connection, also those being established, with their processes; for good."""
-        self._closed = True
+        """Close every connection, also those being established, with their processes, finally."""
+        self._is_closed = True
         await asyncio.gather(*(server.end() for server in self._servers))
 
     def _problem(self, server: McpServer) -> str:
@@ -216,85 +220,93 @@ class McpServers:
             return f"{server.problem} {GIVEN_UP.format(count=server.failures)}"
         return server.problem
 
-    def _news(self, clashes: Sequence[str]) -> list[str]:
-        found = [self._problem(server) for server in self._servers if server.spec.enabled]
-        late = [one for one in self._servers if one.state == "connecting" and one.awaited]
-        found += [
-            f"The MCP server {one.name!r} is not ready yet; its tools come with a later step or prompt."
-            for one in late
+    def _new_problems(self, clashes: Sequence[str]) -> list[str]:
+        problems = [self._problem(server) for server in self._servers if server.spec.enabled]
+        late = [
+            server for server in self._servers if server.state == "connecting" and server.is_awaited
         ]
-        fresh = [words for words in dict.fromkeys((*found, *clashes)) if words]
-        new = [words for words in fresh if words not in self._told]
-        # A problem that disappears and comes back is reported again.
-        self._told = set(fresh)
+        problems += [
+            f"The MCP server {server.name!r} is not ready yet; its tools come with a later step or prompt."
+            for server in late
+        ]
+        current = [sentence for sentence in dict.fromkeys((*problems, *clashes)) if sentence]
+        new = [sentence for sentence in current if sentence not in self._reported]
+        # A problem that disappears and returns is reported again.
+        self._reported = set(current)
         return new
 
     def _register(self) -> list[str]:
-        """Update the registry to the connected servers' tools; returns sentences about those left out."""
+        """Update the registry to the connected servers' tools; returns sentences about tools left out."""
         clashes: list[str] = []
-        wanted: dict[str, tuple[McpServer, OfferedTool]] = {}
+        offered: dict[str, tuple[McpServer, OfferedTool]] = {}
         names = self._names_of_others()
         for server in self._servers:
             if server.state != "connected":
                 continue
             problems: list[tuple[str, str]] = []
             for tool in server.listing.offered:
-                why = self._taken(tool, server, names)
-                if why:
-                    problems.append((tool.remote.name, why))
+                conflict = self._name_conflict(tool, server, names)
+                if conflict:
+                    problems.append((tool.remote.name, conflict))
                 else:
-                    wanted[tool.name] = (server, tool)
+                    offered[tool.name] = (server, tool)
                     names[tool.name.casefold()] = tool.name
             clashes += [*server.listing.left_out, *left_out_texts(server.name, problems)]
-        self._exchange(wanted)
-        self._resources()
+        self._update_registry(offered)
+        self._update_resource_tools()
         return clashes
 
     def _names_of_others(self) -> dict[str, str]:
-        """Return the names in the registry that no server gave, by their casefolded form."""
-        return {name.casefold(): name for name in self._registry.names if not self._is_ours(name)}
+        """Return the names in the registry that are not of servers, by their casefolded form."""
+        return {
+            name.casefold(): name for name in self._registry.names if not self._is_of_server(name)
+        }
 
-    def _is_ours(self, name: str) -> bool:
+    def _is_of_server(self, name: str) -> bool:
         offered = self._offered.get(name)
         return offered is not None and self._registry.resolve(name) is offered
 
-    def _taken(self, tool: OfferedTool, server: McpServer, names: Mapping[str, str]) -> str:
-        """Return why a tool may not be offered under its name; empty if it may."""
+    def _name_conflict(self, tool: OfferedTool, server: McpServer, names: Mapping[str, str]) -> str:
+        """Return why a tool cannot be offered under its name; empty if it can."""
         for key in dict.fromkeys((tool.name, tool.permission)):
             if is_reserved_name(key):
                 return f"the agent has a tool or permission {key!r} of its own"
-            # A name belongs to the same server whichever are connected, so that no rule applies to another.
-            owner = server_of(key, [one.name for one in self._servers])
+            # Compare with all configured servers, so that a rule never applies to another server's tool.
+            owner = server_of(key, [server.name for server in self._servers])
             if owner not in (server.name, None):
                 return f"{key!r} is a name of the server {owner!r}"
         other = names.get(tool.name.casefold())
         return f"there is another tool {other!r}" if other is not None else ""
 
-    def _exchange(self, wanted: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
-        now: dict[str, McpTool] = {}
-        for key, (server, tool) in wanted.items():
-            before = self._offered.get(key)
+    def _update_registry(self, tools: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
+        offered: dict[str, McpTool] = {}
+        for key, (server, tool) in tools.items():
+            earlier = self._offered.get(key)
             # An unchanged tool is not replaced, so that the request's prefix stays cached.
-            is_same = before is not None and before.server is server and before.offered == tool
-            now[key] = before if before is not None and is_same else McpTool(server, tool)
-        for key in self._offered.keys() - now.keys():
-            if self._is_ours(key):
+            is_same = earlier is not None and earlier.server is server and earlier.offered == tool
+            offered[key] = earlier if earlier is not None and is_same else McpTool(server, tool)
+        for key in self._offered.keys() - offered.keys():
+            if self._is_of_server(key):
                 self._registry.remove(key)
-        for key, one in now.items():
-            if self._registry.resolve(key) is not one:
-                self._registry.register(one)
-        self._offered = now
+        for key, changed in offered.items():
+            if self._registry.resolve(key) is not changed:
+                self._registry.register(changed)
+        self._offered = offered
 
-    def _resources(self) -> None:
-        have = bool(self._with_resources())
-        if have == self._offers_resources:
+    def _update_resource_tools(self) -> None:
+        has_resources = bool(self._with_resources())
+        if has_resources == self._offers_resources:
             return
-        self._offers_resources = have
+        self._offers_resources = has_resources
         for tool in resource_tools(self._with_resources):
-            if have:
+            if has_resources:
                 self._registry.register(tool)
             else:
                 self._registry.remove(tool.name)
 
     def _with_resources(self) -> Sequence[McpServer]:
-        return [one for one in self._servers if one.state == "connected" and one.has_resources]
+        return [
+            server
+            for server in self._servers
+            if server.state == "connected" and server.has_resources
+        ]

@@ -1,8 +1,8 @@
-"""Decide which tools of a server's list are offered, under which names, and describe what is approved of each.
+"""Decide which tools of a server's list are offered and under which names, and describe each for its approval.
 
-A list is the word of a stranger: its names may collide, its schemas may be made to cost. A tool that cannot be
-offered is left out with a sentence, and the others stay. Names do not depend on the order of the list, so that
-a recorded call and a rule mean the same tool after a restart.
+A list is untrusted: its names may collide, its schemas may be designed to be slow. A tool that cannot be
+offered is left out with a sentence. Names do not depend on the order of the list, so that
+recorded calls and rules apply to the same tool after a restart.
 
 Border: pure. Names of other servers and of the agent's own tools are compared in ``tools/mcp/servers.py``.
 """
@@ -16,15 +16,15 @@ from typing import Any
 from palimpsest.tools.calls.json_schema import SchemaTooLargeError, shown_schema
 from palimpsest.tools.mcp.values import RemoteTool, in_one_line, sanitize
 
-LONGEST_NAME = 64
-"""Maximum characters of a tool's name; providers reject longer ones."""
-MARK_DIGITS = 8
+MAX_NAME_CHARS = 64
+"""Most characters of a tool's name; providers reject longer ones."""
+DIGEST_DIGITS = 8
 MOST_TOOLS = 500
 MOST_CHARS = 2_000_000
-"""Maximum characters of all schemas of one server; each that is too large costs ``REFUSED_CHARS`` of them."""
+"""Most characters of all schemas of one server; each schema that is too large counts as ``REFUSED_CHARS``."""
 REFUSED_CHARS = 50_000
 MOST_NAMED = 5
-LONGEST_SHOWN_NAME = 80
+MAX_SHOWN_NAME_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class OfferedTool:
 
     name: str
     permission: str
-    """The permission that it asks for; of tools whose names would be the same, the name that they would have."""
+    """The permission that it asks for: its name without a digest, which tools with equal names share."""
     remote: RemoteTool
 
 
@@ -46,37 +46,39 @@ class ToolListing:
 
 
 def listing_of(server: str, tools: Sequence[RemoteTool]) -> ToolListing:
-    """Return which tools of a server are offered, in the order of their names."""
+    """Return the offered tools of a server in the order of their names, and sentences about the others."""
     problems: list[tuple[str, str]] = []
     known: dict[str, RemoteTool] = {}
-    left = MOST_CHARS
+    remaining_chars = MOST_CHARS
     for tool in tools[:MOST_TOOLS]:
-        why, chars = _fault(tool, known, left)
-        left -= chars
-        if why:
-            problems.append((tool.name, why))
+        reason, chars = _fault(tool, known, remaining_chars)
+        remaining_chars -= chars
+        if reason:
+            problems.append((tool.name, reason))
         else:
             known[tool.name] = tool
     names, taken = offered_names(server, list(known))
-    problems += [(name, f"its name would be that of {_shown(other)}") for name, other in taken]
+    problems += [(name, f"its name would be that of {_shown_name(other)}") for name, other in taken]
     offered = [
         OfferedTool(names[name], tool_name(server, name), known[name]) for name in sorted(names)
     ]
-    said = left_out_texts(server, problems)
+    left_out = left_out_texts(server, problems)
     if len(tools) > MOST_TOOLS:
-        said += (
+        left_out += (
             f"The MCP server {server!r} lists {len(tools):,} tools; those after the first {MOST_TOOLS} are left out.",
         )
-    return ToolListing(tuple(offered), said)
+    return ToolListing(tuple(offered), left_out)
 
 
-def _fault(tool: RemoteTool, known: Mapping[str, RemoteTool], left: int) -> tuple[str, int]:
-    """Return why a tool cannot be offered, empty if it can, and what its schema costs of the bound."""
+def _fault(
+    tool: RemoteTool, known: Mapping[str, RemoteTool], remaining_chars: int
+) -> tuple[str, int]:
+    """Return the reason why a tool cannot be offered (empty if it can), and the size of its schema."""
     if not tool.name:
         return "it has no name", 0
     if tool.name in known:
         return "the list has two tools of this name", 0
-    if left <= 0:
+    if remaining_chars <= 0:
         return f"the schemas of the server have more than {MOST_CHARS:,} characters", 0
     try:
         return "", len(json.dumps(shown_schema(tool.schema)))
@@ -85,56 +87,56 @@ def _fault(tool: RemoteTool, known: Mapping[str, RemoteTool], left: int) -> tupl
 
 
 def left_out_texts(server: str, problems: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Return sentences about tools that are not offered, given by name and reason; of many, about the first ones."""
-    said = [
-        f"The tool {_shown(name)} of the MCP server {server!r} is left out, because {why}."
-        for name, why in problems[:MOST_NAMED]
+    """Return sentences about tools that are not offered, given as name and reason; of many, about the first."""
+    sentences = [
+        f"The tool {_shown_name(name)} of the MCP server {server!r} is left out, because {reason}."
+        for name, reason in problems[:MOST_NAMED]
     ]
-    more = len(problems) - MOST_NAMED
-    if more > 0:
-        said.append(
-            f"{more} more tools of the MCP server {server!r} are left out for such reasons."
+    unnamed = len(problems) - MOST_NAMED
+    if unnamed > 0:
+        sentences.append(
+            f"{unnamed} more tools of the MCP server {server!r} are left out for such reasons."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
-def _shown(name: str) -> str:
-    return repr(in_one_line(name, LONGEST_SHOWN_NAME))
+def _shown_name(name: str) -> str:
+    return repr(in_one_line(name, MAX_SHOWN_NAME_CHARS))
 
 
 def tool_name(server: str, tool: str) -> str:
-    """Return the name of a server's tool in the characters and the length that providers accept."""
+    """Return the name of a server's tool, in characters and length that providers accept."""
     key = f"{sanitize(server)}_{sanitize(tool)}"
-    return key if len(key) <= LONGEST_NAME else _marked(server, tool)
+    return key if len(key) <= MAX_NAME_CHARS else _name_with_digest(server, tool)
 
 
-def _marked(server: str, tool: str) -> str:
-    """Return the name with a mark of what the tool is really called."""
+def _name_with_digest(server: str, tool: str) -> str:
+    """Return the name with a digest of the server's and the tool's exact names."""
     exact = f"{server}\n{tool}".encode("utf-8", "surrogatepass")
-    mark = hashlib.sha256(exact).hexdigest()[:MARK_DIGITS]
+    digest = hashlib.sha256(exact).hexdigest()[:DIGEST_DIGITS]
     key = f"{sanitize(server)}_{sanitize(tool)}"
-    return f"{key[: LONGEST_NAME - MARK_DIGITS - 1]}_{mark}"
+    return f"{key[: MAX_NAME_CHARS - DIGEST_DIGITS - 1]}_{digest}"
 
 
 def offered_names(
     server: str, tools: Sequence[str]
 ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
-    """Return the names under which tools are offered, and pairs of a tool left out and the one in its place.
+    """Return the names under which tools are offered, and pairs of an omitted tool and the one with its name.
 
-    Tools whose names would be the same, but for case, each get a mark, whatever their order.
+    Tools whose names would be equal except for case each get a digest, independent of their order.
     """
-    alike: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for tool in sorted(tools):
-        alike.setdefault(tool_name(server, tool).casefold(), []).append(tool)
-    wanted = [
-        (len(group) > 1, tool, (_marked if len(group) > 1 else tool_name)(server, tool))
-        for group in alike.values()
+        groups.setdefault(tool_name(server, tool).casefold(), []).append(tool)
+    candidates = [
+        (len(group) > 1, tool, (_name_with_digest if len(group) > 1 else tool_name)(server, tool))
+        for group in groups.values()
         for tool in group
     ]
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
     taken: list[tuple[str, str]] = []
-    for _, tool, name in sorted(wanted):
+    for _, tool, name in sorted(candidates):
         owner = owners.setdefault(name.casefold(), tool)
         if owner == tool:
             names[tool] = name
@@ -144,7 +146,7 @@ def offered_names(
 
 
 def description_of(server: str, address: str, tool: RemoteTool) -> str:
-    """Return what an approval of a tool is bound to, one fact a line; invisible characters are written out."""
+    """Return the description to which a tool's approval is bound, one fact per line, with invisible characters escaped."""
     facts = [
         f"tool {json.dumps(tool.name)} of {json.dumps(server)}",
         f"server: {address}",
@@ -155,7 +157,7 @@ def description_of(server: str, address: str, tool: RemoteTool) -> str:
         "input:",
         *_indented(tool.schema),
     ]
-    return "\n".join(_visible(one) for one in facts)
+    return "\n".join(_visible(fact) for fact in facts)
 
 
 def _indented(value: Mapping[str, Any]) -> list[str]:
@@ -167,7 +169,8 @@ def _indented(value: Mapping[str, Any]) -> list[str]:
 
 
 def _visible(line: str) -> str:
-    """Return a line with all that draws nothing, or draws elsewhere, as an escape."""
+    """Return a line with unprintable characters as escapes."""
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in line
     )

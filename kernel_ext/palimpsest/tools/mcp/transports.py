@@ -1,10 +1,10 @@
-"""The two ways to a server, its process and an address, with every message bounded before it is read.
+"""The two transports to a server, by a process's pipes and by HTTP, with every message bounded before it is parsed.
 
-The package ``mcp`` reads a line of a process and the body of an answer whole, however long they are
-(``message_bounds.py``), so the process is started and read here, and the bytes of answers pass through here.
+The package ``mcp`` reads a complete line of a process and a complete body of an answer, of any length
+(``message_bounds.py``), so the process is started and read here, and the bytes of answers are split here.
 
-Border: bytes and messages; what a server says in them is read by the package, and failures become sentences in
-``client.py``. A server that breaks a bound is ended at once.
+Border: bytes and messages; the package parses their content, and failures become sentences in
+``client.py``. A server that exceeds a bound is ended at once.
 """
 
 import os
@@ -16,20 +16,20 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.mcp.message_bounds import EVENT, LINE, Messages, MessageTooLarge
+from palimpsest.tools.mcp.message_bounds import EVENT, LINE, MessageSplitter, MessageTooLarge
 from palimpsest.tools.mcp.values import ServerFailed, in_one_line
 
-GUARD = Path(__file__).with_name("watchdog.py")
+WATCHDOG = Path(__file__).with_name("watchdog.py")
 STDERR_BYTES = 4_000
 END_SECONDS = 2.0
-"""How long a process has to end after its stdin is closed, and again after SIGTERM."""
+"""Time for a process to end after its stdin is closed, and again after SIGTERM."""
 FLUSH_SECONDS = 0.5
-"""How long messages that wait to be sent have before stdin is closed."""
-LOOK_SECONDS = 0.01
+"""Time in which waiting messages can still be sent before stdin is closed."""
+POLL_SECONDS = 0.01
 PIECE_BYTES = 65_536
 
 Lost = Callable[[str], None]
-"""Called when a server ends or is ended: with why, to stand behind its name, or an empty text."""
+"""Called when a server ends or is ended, with the reason, which follows its name in a sentence, or an empty text."""
 
 
 @asynccontextmanager
@@ -41,21 +41,21 @@ async def over_pipes(
     lost: Lost,
     started: Callable[[], None],
 ) -> AsyncIterator[Any]:
-    """Start a server's process under the watchdog, which ends it when this kernel is gone, and yield its streams."""
+    """Start a server's process under the watchdog, which ends it after this kernel's end, and yield its streams."""
     import anyio
     from mcp.shared.message import SessionMessage
 
-    process = await _process(command, environment, cwd, stderr)
-    # No await until the task group: a cancellation here would leave the process behind.
-    stderr.started()
+    process = await _start_process(command, environment, cwd, stderr)
+    # No await before the task group, since a cancellation here would leave the process running.
+    stderr.close_write_end()
     sending, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    writing, taking = anyio.create_memory_object_stream[SessionMessage](0)
-    written = anyio.Event()
+    writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    has_written = anyio.Event()
 
     async def read() -> None:
         async with sending:
             try:
-                await _read(process.stdout, sending)
+                await _forward_messages(process.stdout, sending)
             except MessageTooLarge as problem:
                 lost(str(problem))
                 with anyio.CancelScope(shield=True):
@@ -64,14 +64,14 @@ async def over_pipes(
 
     async def write() -> None:
         try:
-            async with taking:
-                async for message in taking:
+            async with outgoing:
+                async for message in outgoing:
                     text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await process.stdin.send(f"{text}\n".encode("utf-8", "replace"))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
             await sending.aclose()
         finally:
-            written.set()
+            has_written.set()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(read)
@@ -84,12 +84,12 @@ async def over_pipes(
                 reading.close()
                 writing.close()
                 with anyio.move_on_after(FLUSH_SECONDS):
-                    await written.wait()
-                await _end(process)
+                    await has_written.wait()
+                await _end_process(process)
             tasks.cancel_scope.cancel()
 
 
-async def _process(
+async def _start_process(
     command: list[str], environment: dict[str, str], cwd: Path, stderr: "Stderr"
 ) -> Any:
     import anyio
@@ -98,7 +98,7 @@ async def _process(
     environment = get_default_environment() | environment
     if os.name == "posix":
         return await anyio.open_process(
-            [sys.executable, "-I", "-S", str(GUARD), *command],
+            [sys.executable, "-I", "-S", str(WATCHDOG), *command],
             env=environment,
             stderr=stderr.file,
             cwd=cwd,
@@ -117,14 +117,14 @@ async def _process(
     )
 
 
-async def _read(stdout: Any, sending: Any) -> None:
-    """Send on each line that is read as a message; what comes when nobody listens any more is read and dropped."""
+async def _forward_messages(stdout: Any, sending: Any) -> None:
+    """Forward each line as a message; lines that arrive after the listener has gone are read and dropped."""
     import anyio
     import mcp_types
     from mcp.shared.message import SessionMessage
 
-    lines = Messages(LINE)
-    listening = True
+    lines = MessageSplitter(LINE)
+    has_listener = True
     with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         while True:
             for line in lines.feed(await stdout.receive(PIECE_BYTES)):
@@ -137,22 +137,22 @@ async def _read(stdout: Any, sending: Any) -> None:
                 except ValueError as problem:
                     message = problem
                 try:
-                    if listening:
+                    if has_listener:
                         await sending.send(message)
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                    listening = False
+                    has_listener = False
 
 
-async def _end(process: Any) -> None:
-    """End a process that was asked to: close its stdin, and what does not end then is killed with its children."""
-    await _closed(process.stdin)
+async def _end_process(process: Any) -> None:
+    """Close the stdin of a process, and kill it with its children if it does not end."""
+    await _close_pipe(process.stdin)
     if not await _has_ended(process):
         await _kill(process)
     if os.name != "posix":  # pragma: no cover
         from mcp.os.win32.utilities import close_process_job
 
         close_process_job(process)
-    await _closed(process.stdout)
+    await _close_pipe(process.stdout)
     transport = getattr(getattr(process, "_process", None), "_transport", None)
     if callable(close := getattr(transport, "close", None)):
         with suppress(PermissionError):
@@ -172,16 +172,16 @@ async def _kill(process: Any) -> None:
 
 
 async def _has_ended(process: Any) -> bool:
-    """Wait for a process; not by its own ``wait``, which waits for pipes that a child may hold."""
+    """Wait up to ``END_SECONDS`` for a process, without its ``wait``, which waits for pipes that a child may hold."""
     import anyio
 
     with anyio.move_on_after(END_SECONDS):
-        while process.returncode is None:  # noqa: ASYNC110  # no event without its pipes
-            await anyio.sleep(LOOK_SECONDS)
+        while process.returncode is None:  # noqa: ASYNC110  # no event that is independent of its pipes
+            await anyio.sleep(POLL_SECONDS)
     return process.returncode is not None
 
 
-async def _closed(pipe: Any) -> None:
+async def _close_pipe(pipe: Any) -> None:
     import anyio
 
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -196,9 +196,9 @@ async def over_http(
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
 
-    # What is unpacked cannot be bounded before it is there.
-    plain = {"Accept-Encoding": "identity", **headers}
-    async with create_mcp_http_client(headers=plain) as client:
+    # Without compression, since the size of decompressed data cannot be bounded before.
+    uncompressed = {"Accept-Encoding": "identity", **headers}
+    async with create_mcp_http_client(headers=uncompressed) as client:
         client.event_hooks["response"].append(_bounding(lost))
         async with streamable_http_client(url, http_client=client) as streams:
             started()
@@ -206,7 +206,7 @@ async def over_http(
 
 
 def _bounding(lost: Lost) -> Callable[[Any], Awaitable[None]]:
-    """Return what makes the bytes of each answer arrive in whole, bounded messages."""
+    """Return a response hook that splits the bytes of each answer into complete, bounded messages."""
 
     async def bound(response: Any) -> None:
         response.stream = _bounded_stream(response, lost)
@@ -218,14 +218,14 @@ def _bounded_stream(response: Any, lost: Lost) -> Any:
     import httpx2
 
     stream = response.stream
-    packed = response.headers.get("content-encoding", "identity").strip().lower()
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
     kind = response.headers.get("content-type", "").lower()
-    messages = Messages(EVENT if kind.startswith("text/event-stream") else None)
+    messages = MessageSplitter(EVENT if kind.startswith("text/event-stream") else None)
 
     class Bounded(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             try:
-                _check_plain(packed)
+                _check_uncompressed(encoding)
                 async for piece in stream:
                     for message in messages.feed(piece):
                         yield message
@@ -240,8 +240,8 @@ def _bounded_stream(response: Any, lost: Lost) -> Any:
     return Bounded()
 
 
-def _check_plain(packed: str) -> None:
-    if packed not in ("", "identity"):
+def _check_uncompressed(encoding: str) -> None:
+    if encoding not in ("", "identity"):
         raise MessageTooLarge("packed its answer, which was not asked for")
 
 
@@ -249,32 +249,32 @@ class Stderr:
     """Keeps the newest stderr output of a server's process; reads it in a thread until the process ends."""
 
     def __init__(self) -> None:
-        self._reading, writing = os.pipe()
-        self.file = os.fdopen(writing, "w", encoding="utf-8", errors="replace")
-        self._last = b""
+        self._read_fd, write_fd = os.pipe()
+        self.file = os.fdopen(write_fd, "w", encoding="utf-8", errors="replace")
+        self._newest = b""
         self._thread = threading.Thread(
-            target=self._read, daemon=True, name="palimpsest-mcp-stderr"
+            target=self._read_stderr, daemon=True, name="palimpsest-mcp-stderr"
         )
         self._thread.start()
 
-    def started(self) -> None:
-        """Close our end of the pipe, so that it ends with the process."""
+    def close_write_end(self) -> None:
+        """Close the kernel's copy of the write end, so that the pipe closes with the process."""
         if not self.file.closed:
             self.file.close()
 
-    close = started
+    close = close_write_end
 
     def last(self) -> str:
         """Return the last line of stderr as the end of a sentence; empty if there is none."""
-        self.started()
+        self.close_write_end()
         self._thread.join(0.2)
-        lines = self._last.decode("utf-8", "replace").strip().splitlines()
+        lines = self._newest.decode("utf-8", "replace").strip().splitlines()
         return f" (it said: {in_one_line(lines[-1])})" if lines else ""
 
-    def _read(self) -> None:
-        while data := os.read(self._reading, PIECE_BYTES):
-            self._last = (self._last + data)[-STDERR_BYTES:]
-        os.close(self._reading)
+    def _read_stderr(self) -> None:
+        while data := os.read(self._read_fd, PIECE_BYTES):
+            self._newest = (self._newest + data)[-STDERR_BYTES:]
+        os.close(self._read_fd)
 
 
 def command_of(command: str, args: list[str], environment: Mapping[str, str]) -> list[str]:

@@ -14,9 +14,9 @@ from palimpsest.transcript.redaction.held_secrets import HELD, hold_settings
 from palimpsest.transcript.redaction.secret_removal import scrub_output
 
 TIMEOUT_SECONDS = 60.0
-"""Default time limit of one call; servers that drive a browser or build something take that long."""
-LONGEST_DESCRIPTION = 8_000
-"""Characters of a tool's description that a model is shown."""
+"""Default time limit of one call, enough for servers that control a browser or compile code."""
+MAX_DESCRIPTION_CHARS = 8_000
+"""Most characters of a tool's description that the model is shown."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -39,7 +39,7 @@ class McpServerSpec:
     origin: str = ""
     """The settings file that configures it."""
     refused: str = ""
-    """Why it may not be started although it is configured; empty if it may."""
+    """Why it must not be started although it is configured; empty if it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class RemoteTool:
     """JSON schema of its input."""
     title: str = ""
     annotations: Mapping[str, Any] = field(default_factory=dict)
-    """What the server says of its effects, such as ``readOnlyHint``; nothing follows from it."""
+    """The server's claims about its effects, such as ``readOnlyHint``; they grant nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpContent:
-    """One content item of a server's result: text, a file, or a note of ours."""
+    """One content item of a server's result: text, a file, or a note of Palimpsest."""
 
     kind: Literal["text", "blob", "note"]
     text: str = ""
@@ -89,33 +89,33 @@ class RemoteResource:
 class ServerFailed(UserError):
     """A request to a server failed; the message is one sentence."""
 
-    def __init__(self, words: str, *, lost: bool = False, slow: bool = False) -> None:
-        super().__init__(words)
+    def __init__(self, sentence: str, *, lost: bool = False, slow: bool = False) -> None:
+        super().__init__(sentence)
         self.lost = lost
-        """The connection is broken and must be opened again."""
+        """Whether the connection is broken and must be opened again."""
         self.slow = slow
-        """The server did not answer in time, and may do so at the next attempt."""
+        """Whether the server did not answer in time, and may do so at the next attempt."""
 
 
 def expand(text: str, environment: Mapping[str, str]) -> str:
     """Replace ``${NAME}`` by environment variables; raises ServerFailed for one that is not set.
 
-    So a settings file can refer to a key without containing it.
+    In this way a settings file can refer to a key without containing it.
     """
 
     def value(match: re.Match[str]) -> str:
-        found = environment.get(match[1])
-        if found is None:
+        text = environment.get(match[1])
+        if text is None:
             raise ServerFailed(f"the environment variable {match[1]} is not set")
-        return found
+        return text
 
     return _VARIABLE.sub(value, text)
 
 
 def hold_secrets(spec: McpServerSpec, environment: Mapping[str, str]) -> None:
-    """Hide the keys in a server's settings in every text from now on; see ``redaction/held_secrets.py``."""
+    """Register the keys in a server's settings as secrets, which are removed from all texts; see ``redaction/held_secrets.py``."""
 
-    def expanded(text: str) -> str:
+    def expanded_or_empty(text: str) -> str:
         try:
             return expand(text, environment)
         except ServerFailed:
@@ -123,8 +123,10 @@ def hold_secrets(spec: McpServerSpec, environment: Mapping[str, str]) -> None:
 
     if spec.refused:
         return
-    given = {name: expanded(value) for name, value in (*spec.env.items(), *spec.headers.items())}
-    hold_settings(given, [expanded(one) for one in spec.args])
+    values = {
+        name: expanded_or_empty(value) for name, value in (*spec.env.items(), *spec.headers.items())
+    }
+    hold_settings(values, [expanded_or_empty(arg) for arg in spec.args])
 
 
 def sanitize(name: str) -> str:
@@ -132,12 +134,14 @@ def sanitize(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
-def in_one_line(text: str, longest: int = 200) -> str:
-    """Return an untrusted text as one line of at most ``longest`` characters, without control characters.
+def in_one_line(text: str, max_chars: int = 200) -> str:
+    """Return an untrusted text as one line of at most ``max_chars`` characters, without control characters.
 
-    Keys are removed before it is cut, since of one that is cut only the rest would be recognised.
+    Keys are removed before the text is cut, since a part of a key would not be recognised.
     """
     text = scrub_output(text, tuple(HELD))
-    words = "".join(sign if sign.isprintable() else " " for sign in text[: longest * 8])
-    line = " ".join(words.split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    printable = "".join(
+        character if character.isprintable() else " " for character in text[: max_chars * 8]
+    )
+    line = " ".join(printable.split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""Program that runs another one, and ends it and its process group when the calling process is gone.
+"""Program that runs another one, and ends its process group when the calling process has ended.
 
 Border: a separate script, run by file name with the standard library only. A killed kernel cannot end
 its servers itself, and a server that does not read its stdin would continue to run.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 GRACE_SECONDS = 1.0
 
 
@@ -25,11 +25,11 @@ def main() -> int:
     except OSError as problem:
         sys.stderr.write(f"{sys.argv[1]}: {problem.strerror}\n")
         return 127
-    # Only the program keeps the pipes open, so that they close when it ends.
+    # Close the watchdog's copies of the pipes, so that they close when the program ends.
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
-    while not _ended(child):
+    while not _has_ended(child):
         if os.getppid() != parent:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             with contextlib.suppress(OSError):
@@ -39,16 +39,16 @@ def main() -> int:
     return child.returncode
 
 
-def _ended(child: "subprocess.Popen[bytes]") -> bool:
+def _has_ended(child: "subprocess.Popen[bytes]") -> bool:
     """Wait up to ``LOOK_SECONDS`` for the program to end; returns whether it has."""
     if hasattr(signal, "sigtimedwait"):
-        # Wakes when it ends, or twice a second, which is cheap for a server that runs for hours.
+        # Wakes when the program ends, or twice a second, which is cheap for a server that runs for hours.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         if child.poll() is None:
-            signal.sigtimedwait({signal.SIGCHLD}, LOOK_SECONDS)
+            signal.sigtimedwait({signal.SIGCHLD}, POLL_SECONDS)
     else:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(LOOK_SECONDS)
+            child.wait(POLL_SECONDS)
     return child.poll() is not None
 
 

@@ -1,7 +1,7 @@
-"""The table of harmless programs, for which an "always" also allows other arguments, with their options.
+"""The table of harmless programs with their options; an "always" for them also allows other arguments.
 
-With the listed options, a program in this table neither writes a file nor runs another program, and it
-prints the content of no file but those that its words name, whose paths are judged on their own
+With the listed options, a program in this table writes no file and runs no other program, and it
+prints only the content of files that its words name, whose paths are checked separately
 (``shell_files``). For other programs and options an "always" allows the exact command only. Border: reads
 the words of a plain command (``plain_shell``) and no files.
 """
@@ -17,35 +17,35 @@ from palimpsest.tools.permission_rules.plain_shell import PlainCommand
 class HarmlessOptions:
     """The harmless options of a program; with others, or abbreviated names, a command is not harmless."""
 
-    any: bool = False
-    """All options are harmless."""
+    allows_all: bool = False
+    """Whether all options are harmless."""
     flags: str = ""
     """Option letters that take no value."""
     valued: str = ""
     """Option letters that take a value which is not the name of a file."""
     long: frozenset[str] = frozenset()
     """Long option names, with or without a value which is not the name of a file."""
-    words: bool = True
-    """The program may have arguments other than options."""
+    allows_words: bool = True
+    """Whether the program may have arguments other than options."""
     required: frozenset[str] = frozenset()
     """Long option names of which one is required."""
     harmful: "re.Pattern[str] | None" = None
-    """What no word may contain."""
+    """Characters that no word may contain."""
 
 
-def _long(names: str) -> frozenset[str]:
+def _long_options(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-ANY = HarmlessOptions(any=True)
+ALL_OPTIONS = HarmlessOptions(allows_all=True)
 _COUNTING = HarmlessOptions(
-    flags="qvz0123456789", valued="cn", long=_long("bytes lines quiet silent verbose")
+    flags="qvz0123456789", valued="cn", long=_long_options("bytes lines quiet silent verbose")
 )
-_CHECKSUMS = HarmlessOptions(flags="btz", long=_long("binary text tag zero"))
+_CHECKSUMS = HarmlessOptions(flags="btz", long=_long_options("binary text tag zero"))
 _SEARCH = HarmlessOptions(
     flags="abcEFGHhiLlnoPqsTUvwxyZz0123456789",
     valued="ABCem",
-    long=_long(
+    long=_long_options(
         "after-context basic-regexp before-context binary byte-offset color colour context count extended-regexp "
         "files-with-matches files-without-match fixed-strings ignore-case initial-tab invert-match line-buffered "
         "line-number line-regexp max-count no-filename no-ignore-case no-messages null null-data only-matching "
@@ -53,14 +53,14 @@ _SEARCH = HarmlessOptions(
     ),
 )
 _LIST_ONLY = HarmlessOptions(
-    flags="avr", long=_long("all remotes verbose show-current"), words=False
+    flags="avr", long=_long_options("all remotes verbose show-current"), allows_words=False
 )
-_SUMMARIES = _long("stat shortstat numstat dirstat summary name-only name-status quiet")
+_SUMMARIES = _long_options("stat shortstat numstat dirstat summary name-only name-status quiet")
 _HISTORY = HarmlessOptions(
     flags="0123456789swbMCiEF",
     valued="n",
     long=_SUMMARIES
-    | _long(
+    | _long_options(
         "oneline graph decorate no-decorate all branches tags remotes max-count skip since after until before author "
         "committer grep invert-grep all-match regexp-ignore-case format pretty no-merges merges reverse follow date "
         "relative-date abbrev abbrev-commit no-abbrev-commit first-parent no-patch color no-color "
@@ -73,31 +73,31 @@ PROGRAMS: Mapping[str, HarmlessOptions] = {
     # These print no content of files.
     **dict.fromkeys(
         ["basename", "df", "dirname", "echo", "expr", "false", "groups", "id", "ls", "nproc", "pwd", "readlink", "realpath", "seq", "sleep", "stat", "tr", "true", "uname", "which", "whoami"],
-        ANY,
+        ALL_OPTIONS,
     ),
     **dict.fromkeys(["cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum"], _CHECKSUMS),
     **dict.fromkeys(["egrep", "fgrep", "grep"], _SEARCH),
     **dict.fromkeys(["head", "tail"], _COUNTING),
     "cat": HarmlessOptions(
         flags="AbEensTtuv",
-        long=_long("number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank"),
+        long=_long_options("number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank"),
     ),
-    "cmp": HarmlessOptions(flags="bls", valued="n", long=_long("bytes print-bytes quiet silent verbose")),
-    "comm": HarmlessOptions(flags="123z", long=_long("check-order nocheck-order output-delimiter total zero-terminated")),
+    "cmp": HarmlessOptions(flags="bls", valued="n", long=_long_options("bytes print-bytes quiet silent verbose")),
+    "comm": HarmlessOptions(flags="123z", long=_long_options("check-order nocheck-order output-delimiter total zero-terminated")),
     "cut": HarmlessOptions(
         flags="nsz",
         valued="bcdf",
-        long=_long("bytes characters complement delimiter fields only-delimited output-delimiter zero-terminated"),
+        long=_long_options("bytes characters complement delimiter fields only-delimited output-delimiter zero-terminated"),
     ),
     "du": HarmlessOptions(
         flags="abchkmsx0",
         valued="Bdt",
-        long=_long("all apparent-size block-size bytes exclude human-readable max-depth null one-file-system si summarize threshold time total"),
+        long=_long_options("all apparent-size block-size bytes exclude human-readable max-depth null one-file-system si summarize threshold time total"),
     ),
     # A program of jq can load files.
     "jq": HarmlessOptions(
         flags="aCcejMnRrSs",
-        long=_long(
+        long=_long_options(
             "arg argjson args ascii-output color-output compact-output exit-status indent join-output jsonargs "
             "monochrome-output null-input raw-input raw-output slurp sort-keys tab"
         ),
@@ -108,49 +108,49 @@ PROGRAMS: Mapping[str, HarmlessOptions] = {
     "sort": HarmlessOptions(
         flags="bdfgiMhnRrVcCmsuz",
         valued="kt",
-        long=_long("reverse numeric-sort human-numeric-sort unique key field-separator ignore-case version-sort stable"),
+        long=_long_options("reverse numeric-sort human-numeric-sort unique key field-separator ignore-case version-sort stable"),
     ),
-    "tac": HarmlessOptions(flags="br", valued="s", long=_long("before regex separator")),
-    "wc": HarmlessOptions(flags="cLlmw", long=_long("bytes chars lines max-line-length words")),
+    "tac": HarmlessOptions(flags="br", valued="s", long=_long_options("before regex separator")),
+    "wc": HarmlessOptions(flags="cLlmw", long=_long_options("bytes chars lines max-line-length words")),
     "git branch": _LIST_ONLY,
-    "git describe": HarmlessOptions(long=_long("tags all always dirty long abbrev")),
+    "git describe": HarmlessOptions(long=_long_options("tags all always dirty long abbrev")),
     # Without one of these it prints a patch; none of its options takes the next word as a value.
     "git diff": HarmlessOptions(
         flags="bMCw",
         long=_SUMMARIES
-        | _long("cached staged exit-code find-copies find-renames ignore-all-space ignore-blank-lines ignore-space-change no-color"),
+        | _long_options("cached staged exit-code find-copies find-renames ignore-all-space ignore-blank-lines ignore-space-change no-color"),
         required=_SUMMARIES,
     ),
     "git log": _HISTORY,
-    "git ls-files": HarmlessOptions(flags="cdmosutz", long=_long("cached deleted modified others stage exclude-standard")),
+    "git ls-files": HarmlessOptions(flags="cdmosutz", long=_long_options("cached deleted modified others stage exclude-standard")),
     "git remote": _LIST_ONLY,
-    "git rev-parse": HarmlessOptions(long=_long("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
-    "git shortlog": HarmlessOptions(flags="nse", long=_long("numbered summary email")),
-    "git status": HarmlessOptions(flags="sbz", valued="u", long=_long("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
-    "pip freeze": HarmlessOptions(long=_long("local user all"), words=False),
-    "pip list": HarmlessOptions(flags="o", long=_long("outdated local user format not-required"), words=False),
-    "pip show": HarmlessOptions(flags="f", long=_long("files")),
+    "git rev-parse": HarmlessOptions(long=_long_options("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
+    "git shortlog": HarmlessOptions(flags="nse", long=_long_options("numbered summary email")),
+    "git status": HarmlessOptions(flags="sbz", valued="u", long=_long_options("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
+    "pip freeze": HarmlessOptions(long=_long_options("local user all"), allows_words=False),
+    "pip list": HarmlessOptions(flags="o", long=_long_options("outdated local user format not-required"), allows_words=False),
+    "pip show": HarmlessOptions(flags="f", long=_long_options("files")),
 }  # fmt: skip
 """Harmless options by program, or by program and subcommand.
 
 Left out on purpose: ``uniq`` writes its second file, ``date`` sets the clock, ``printf`` and ``test``
 evaluate expressions in brackets, ``ps`` shows the environment of this kernel, ``git grep`` opens a pager
-of the caller's choice. ``rg``, ``diff`` and ``grep -r`` read what lies in a folder, ``git show``,
-``git blame`` and patches show files of earlier commits: keys may be among them. Programs that ``git`` runs
+of the caller's choice. ``rg``, ``diff`` and ``grep -r`` read files in folders, ``git show``,
+``git blame`` and patches show files of earlier commits, which may hold keys. Programs that ``git`` runs
 because of its configuration are not detected.
 """
 
 
 def widened_pattern(command: PlainCommand) -> str | None:
-    """Return the pattern for a harmless command with any arguments; None if it is not known as harmless."""
-    name, words = _named(command)
+    """Return the pattern for a harmless command with any arguments; None for other commands."""
+    name, words = _program_and_words(command)
     options = PROGRAMS.get(name)
-    if options is None or not (options.any or _are_harmless(words, options)):
+    if options is None or not (options.allows_all or _are_harmless(words, options)):
         return None
     return f"{name} *"
 
 
-def _named(command: PlainCommand) -> tuple[str, tuple[str, ...]]:
+def _program_and_words(command: PlainCommand) -> tuple[str, tuple[str, ...]]:
     two = " ".join(command.words[:2])
     if two in PROGRAMS:
         return two, command.words[2:]
@@ -160,25 +160,25 @@ def _named(command: PlainCommand) -> tuple[str, tuple[str, ...]]:
 def _are_harmless(words: tuple[str, ...], options: HarmlessOptions) -> bool:
     if options.harmful is not None and any(map(options.harmful.search, words)):
         return False
-    # Behind "--", a word that looks like an option is the name of a file, which may be a link.
+    # After "--", a word that looks like an option is the name of a file, which may be a link.
     end = words.index("--") if "--" in words else len(words)
     if any(word.startswith("-") for word in words[end + 1 :]):
         return False
-    given = {word[2:].partition("=")[0] for word in words[:end] if word.startswith("--")}
-    if options.required and not options.required & given:
+    long_options = {word[2:].partition("=")[0] for word in words[:end] if word.startswith("--")}
+    if options.required and not options.required & long_options:
         return False
     return all(_is_harmless(word, options) for word in words)
 
 
 def _is_harmless(word: str, options: HarmlessOptions) -> bool:
     if word == "--" or not word.startswith("-") or word == "-":
-        return options.words or word == "--"
+        return options.allows_words or word == "--"
     if word.startswith("--"):
         return word[2:].partition("=")[0] in options.long
-    return all(letter in options.flags for letter in _unvalued(word[1:], options.valued))
+    return all(letter in options.flags for letter in _flags_before_value(word[1:], options.valued))
 
 
-def _unvalued(letters: str, valued: str) -> Iterator[str]:
+def _flags_before_value(letters: str, valued: str) -> Iterator[str]:
     """Yield the option letters before the first one that takes a value."""
     for letter in letters:
         if letter in valued:

@@ -1,6 +1,6 @@
 r"""Find the shell commands in code for IPython: ``!ls``, ``%sx``, ``%%bash``, ``get_ipython().system``.
 
-Border: pure text. It finds what IPython itself passes to a shell, by its syntax; shell commands of Python
+Border: pure text. Finds commands that IPython itself passes to a shell, by their syntax; shell commands of Python
 code (``subprocess``, ``os.system``, a name computed at run time) are not detected.
 """
 
@@ -9,7 +9,7 @@ import re
 from palimpsest.lazy_patterns import lazy_pattern
 
 CELL = lazy_pattern(r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL)
-"""A cell whose whole text is passed to a program."""
+"""A cell whose complete text is passed to a program."""
 LINE = lazy_pattern(
     r"""^[ \t]*
     (?:[A-Za-z_][\w.,\s\[\]'"*]*=[ \t]*)?       # files = !ls
@@ -30,7 +30,7 @@ CALLED = lazy_pattern(
 
 
 def shell_commands(code: str) -> tuple[str, ...]:
-    r"""Return the shell commands in a piece of code, as far as they are recognised.
+    r"""Return the recognised shell commands in a piece of code.
 
     >>> shell_commands("x = 1\nfiles = !ls -l {x}")
     ('ls -l {x}',)
@@ -40,8 +40,8 @@ def shell_commands(code: str) -> tuple[str, ...]:
     cell = CELL.match(code)
     if cell:
         return (cell[2].strip() or cell[1],)
-    found = [match["command"].strip() for match in LINE.finditer(code)]
-    found += [match["command"].strip().lstrip("%") for match in ALIAS.finditer(code)]
+    commands = [match["command"].strip() for match in LINE.finditer(code)]
+    commands += [match["command"].strip().lstrip("%") for match in ALIAS.finditer(code)]
     if "get_ipython" in code and CALLED.search(code):
-        found.append(code.strip())
-    return tuple(dict.fromkeys(one for one in found if one and not one.startswith("=")))
+        commands.append(code.strip())
+    return tuple(dict.fromkeys(line for line in commands if line and not line.startswith("=")))

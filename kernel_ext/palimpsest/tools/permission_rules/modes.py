@@ -1,7 +1,7 @@
 """The permission modes of a session: ask, plan, accept edits, bypass.
 
 Border: pure. A mode answers permission questions in advance, or denies calls. Like "always", no mode
-overrides a deny; none answers for a doom loop or a spending limit, and only ``bypass`` answers for the files
+overrides a deny; none answers a doom loop or a spending limit, and only ``bypass`` answers for the files
 of ``tools/file_access/paths.py``. What a mode denies follows from the table of tools
 (``tools/registration/builtin_tools.py``).
 """
@@ -28,13 +28,13 @@ ANSWERS: dict[Mode, Rules] = {
     "accept-edits": tuple(rule for name in ("edit", "write") for rule in rules_of(name, "allow")),
     "bypass": (*rules_of("*", "allow"), *rules_of("doom_loop", "ask"), *rules_of("budget", "ask")),
 }
-"""The rules that a mode approves, as if the user had answered "always"."""
+"""The rules that a mode approves, as after an "always" of the user."""
 
 
 def mode_of(word: str) -> Mode:
     """Return the mode of a name; raises ConfigError that lists the modes for an unknown one."""
-    found = word.strip().lower().replace("_", "-").replace(" ", "-")
+    normalized = word.strip().lower().replace("_", "-").replace(" ", "-")
     for mode in MODES:
-        if mode == found:
+        if mode == normalized:
             return mode
     raise ConfigError(f"There is no permission mode {word!r}. Modes: {', '.join(MODES)}.")

@@ -1,8 +1,8 @@
 r"""Recognise plain shell texts: words and quotes, joined by ``;`` ``&&`` ``||`` ``|`` and line breaks.
 
 The commands of a plain text are certain: no substitution, heredoc, arithmetic, assignment, function,
-group, comment or redirection hides a command. Its words are certain too: nothing in them is expanded, so
-a path is judged as the program will receive it. Border: pure text. A text that is not certainly plain counts as not plain; the further
+group, comment or redirection hides a command. Its words are certain, too: no part of them is expanded, so
+a path is checked as the program will receive it. Border: pure text. A text that is not certainly plain counts as not plain; the further
 analyses (``shell_commands.py``, ``shell_files.py``) may only reject more.
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-LEADS_ON = frozenset(
+LEADING_KEYWORDS = frozenset(
     [
         "if",
         "then",
@@ -30,24 +30,24 @@ LEADS_ON = frozenset(
         "time",
     ]
 )
-"""Words that stand before a command, or around several."""
-KEYWORDS = LEADS_ON | {"select", "function", "coproc"}
+"""Keywords before a command, or around several commands."""
+KEYWORDS = LEADING_KEYWORDS | {"select", "function", "coproc"}
 """Words that are not a program at the beginning of a command."""
 
-LONGEST_CHARS = 20_000
-"""A longer text is treated as a script, which is not plain."""
+MAX_CHARS = 20_000
+"""Most characters of a plain text; a longer one is treated as a script."""
 
 MOST_WORDS = 200
-"""A text with more words is not plain, so that every path in a plain text can be judged."""
+"""Most words of a plain text, so that every path in it can be checked."""
 
-# A tilde at the beginning of a word, or after "=" or ":", may become a folder; that of HEAD~1 stays as it is.
+# A tilde at the beginning of a word, or after "=" or ":", may be expanded to a folder; that of HEAD~1 is not.
 _BARE = r"(?:[A-Za-z0-9_./:,+@%=^-]|(?<=[A-Za-z0-9_./^@~])~|[^\W\x00-\x7f])"
 _SINGLE = r"'[^']*+'"
 _DOUBLE = r"\"(?:[^\"\\$`]|\\[^\n])*+\""
 _TOKEN = lazy_pattern(
     rf"""
       (?P<blank> [ \t]++ )
-    | (?P<nowhere> (?: [012]?>>?[ ]?/dev/null | &>>?[ ]?/dev/null | [012]?<[ ]?/dev/null | [012]?>&[12] )
+    | (?P<discard> (?: [012]?>>?[ ]?/dev/null | &>>?[ ]?/dev/null | [012]?<[ ]?/dev/null | [012]?>&[12] )
         (?= [ \t\n;|&] | \Z ) )
     | (?P<word> (?: {_BARE} | {_SINGLE} | {_DOUBLE} )++ (?= [ \t\n;|&] | \Z ) )
     | (?P<join> && | \|\| | \| | ; | \n )
@@ -75,60 +75,62 @@ class PlainCommand:
 @lru_cache(maxsize=256)
 def plain_commands(text: str) -> tuple[PlainCommand, ...] | None:
     """Return the commands of a plain text; None when it is not plain."""
-    if len(text) > LONGEST_CHARS or not text.replace("\n", "").replace("\t", "").isprintable():
+    if len(text) > MAX_CHARS or not text.replace("\n", "").replace("\t", "").isprintable():
         # Shells differ in how they treat other blanks, line breaks and control characters.
         return None
     if not text.isascii() and not _is_same_in_all_encodings(text):
         return None
-    return _Reading(text).commands()
+    return _PlainParser(text).commands()
 
 
-class _Reading:
+class _PlainParser:
     """Parses a text in one pass."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._found: list[PlainCommand] = []
+        self._commands: list[PlainCommand] = []
         self._words: list[str] = []
-        self._began = self._ended = 0
+        self._start = self._end = 0
         self._join = ";"
-        self._left = MOST_WORDS
+        self._remaining_words = MOST_WORDS
 
     def commands(self) -> tuple[PlainCommand, ...] | None:
-        at = 0
-        while at < len(self._text):
-            token = _TOKEN.match(self._text, at)
-            if token is None or not self._take(token):
+        position = 0
+        while position < len(self._text):
+            token = _TOKEN.match(self._text, position)
+            if token is None or not self._process(token):
                 return None
-            at = token.end()
+            position = token.end()
         # After "&&", "||" and "|" a second command is required.
-        whole = self._close("\n") and self._join in (";", "\n")
-        return tuple(self._found) if whole and self._found else None
+        is_complete = self._end_command("\n") and self._join in (";", "\n")
+        return tuple(self._commands) if is_complete and self._commands else None
 
-    def _take(self, token: re.Match[str]) -> bool:
-        """Process one token; false when the text is not plain."""
+    def _process(self, token: re.Match[str]) -> bool:
+        """Process one token; returns False where the text is not plain."""
         match token.lastgroup:
             case "join":
-                return self._close(token[0])
-            case "nowhere":
-                self._ended = token.end()
+                return self._end_command(token[0])
+            case "discard":
+                self._end = token.end()
                 return bool(self._words)
             case "word":
                 if not self._words:
-                    self._began = token.start()
-                self._ended = token.end()
-                self._left -= 1
-                self._words.append(_QUOTED.sub(lambda found: _inside(found[0]), token[0]))
-                return self._left >= 0 and (len(self._words) > 1 or _is_program(token[0]))
+                    self._start = token.start()
+                self._end = token.end()
+                self._remaining_words -= 1
+                self._words.append(_QUOTED.sub(lambda found: _unquoted_text(found[0]), token[0]))
+                return self._remaining_words >= 0 and (
+                    len(self._words) > 1 or _is_program(token[0])
+                )
             case _:
                 return True
 
-    def _close(self, join: str) -> bool:
-        """End a command; false when there is none where the shell requires one."""
+    def _end_command(self, join: str) -> bool:
+        """End a command; returns False if it is empty where the shell requires one."""
         if not self._words:
             return join == "\n"
-        text = self._text[self._began : self._ended]
-        self._found.append(PlainCommand(text, tuple(self._words)))
+        text = self._text[self._start : self._end]
+        self._commands.append(PlainCommand(text, tuple(self._words)))
         self._words, self._join = [], join
         return True
 
@@ -137,14 +139,14 @@ def _is_program(raw: str) -> bool:
     return _PROGRAM.fullmatch(raw) is not None and raw not in KEYWORDS
 
 
-def _inside(quoted: str) -> str:
+def _unquoted_text(quoted: str) -> str:
     if quoted[0] == "'":
         return quoted[1:-1]
     return re.sub(r"\\([\\\"$`])", r"\1", quoted[1:-1])
 
 
 def _is_same_in_all_encodings(text: str) -> bool:
-    bare = _QUOTED.sub("", text)
+    unquoted = _QUOTED.sub("", text)
     return _HIDES_NEXT.search(text) is None and not _BLANK_BYTES & set(
-        bare.encode("utf-8", "replace")
+        unquoted.encode("utf-8", "replace")
     )

@@ -1,7 +1,7 @@
-r"""Split a shell text into the commands it would run and the files it would write.
+r"""Split a shell text into the commands that it would run and the files that it would write.
 
 Border: pure text, and no shell: commands in scripts, in ``eval``, or computed at run time are not
-detected. It errs towards more commands, since each has to be allowed on its own; ``git log; rm x`` is not
+detected. In doubt it returns more commands, since each must be allowed separately; ``git log; rm x`` is not
 allowed by a rule for ``git *``.
 """
 
@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.tools.permission_rules.plain_shell import LEADS_ON, plain_commands
+from palimpsest.tools.permission_rules.plain_shell import LEADING_KEYWORDS, plain_commands
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE, pieces
 from palimpsest.transcript.errors import UserError
 
-KEYWORDS = LEADS_ON | {"{", "}", "!"}
+KEYWORDS = LEADING_KEYWORDS | {"{", "}", "!"}
 ASSIGNMENT = lazy_pattern(
     r"[A-Za-z_]\w*\+?=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s'\"\\])*(?=\s)", re.DOTALL
 )
 
-MOST_SEARCHED = 200
-"""Maximum brackets in one command, and commands in one text, that are searched for hidden commands."""
+MAX_SEARCHED = 200
+"""Most brackets in one command, and commands in one text, that are searched for hidden commands."""
 _INNER = lazy_pattern(
     r"[)}]|\{(?=\s)|\b(?:do|then|else|in|time|coproc(?:\s+\w+)?|function\s+\S+|exec|eval|command|builtin)\s"
 )
@@ -60,19 +60,19 @@ def simple_commands(command: str) -> tuple[str, ...]:
     A file that output is written to counts as a command (``> file``), so that a rule for ``echo *``
     does not allow overwriting files. Raises UserError if the text is nested too deeply.
     """
-    found: dict[str, None] = {}
+    commands: dict[str, None] = {}
     try:
         for piece in pieces(command):
-            found |= dict.fromkeys(_commands(piece))
+            commands |= dict.fromkeys(_commands(piece))
     except RecursionError as error:
         raise UserError("The command is nested too deeply. Write it as a script.") from error
-    return tuple(found) or (command.strip(),)
+    return tuple(commands) or (command.strip(),)
 
 
 def _commands(piece: str) -> Iterator[str]:
     """Yield the variable assignments before a command, and the command without them and keywords.
 
-    An assignment may run something too: a pager, a library to load.
+    An assignment may also run a program, such as a pager, or load a library.
     """
     rest = piece.strip()
     while rest:
@@ -86,32 +86,32 @@ def _commands(piece: str) -> Iterator[str]:
             break
     if rest:
         yield rest
-        program, *more = rest.split(None, 1)
-        plain = re.sub(r"[\\\"']", "", program)
-        if plain and plain != program:
-            # A rule against a program applies however its name is quoted.
-            yield " ".join([plain, *more])
+        program, *arguments = rest.split(None, 1)
+        unquoted = re.sub(r"[\\\"']", "", program)
+        if unquoted and unquoted != program:
+            # A rule against a program also applies if its name is quoted.
+            yield " ".join([unquoted, *arguments])
 
 
 def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
     """Yield further commands that might run in the commands of a text that is not plain.
 
     These are texts after a bracket, after a shell keyword (a function's body, a case) or after a
-    redirection, and a program followed by a special character. It yields too many rather than too few.
+    redirection, and a program followed by a special character. In doubt it yields more commands.
     """
-    for command in islice(commands, MOST_SEARCHED):
-        tails = (command[found.end() :] for found in _INNER.finditer(command))
-        for text in (command, *islice(tails, MOST_SEARCHED)):
+    for command in islice(commands, MAX_SEARCHED):
+        tails = (command[match.end() :] for match in _INNER.finditer(command))
+        for text in (command, *islice(tails, MAX_SEARCHED)):
             rest = _LEADING.sub("", text)
             if rest != command:
                 yield from _commands(rest)
-            if found := _GLUED.match(rest):
-                yield f"{found[1]} {rest[found.end() :]}".strip()
+            if match := _GLUED.match(rest):
+                yield f"{match[1]} {rest[match.end() :]}".strip()
 
 
 def paths_touched(command: str) -> tuple[str, ...]:
     """Return the paths that the commands change to, modify, or write to."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for piece in simple_commands(command):
         targets: list[str] = []
         words = words_of(piece)
@@ -119,22 +119,22 @@ def paths_touched(command: str) -> tuple[str, ...]:
             targets = [piece[2:]]
         elif words and words[0] in CHANGES_FILES:
             targets = [word for word in words[1:] if not word.startswith("-")]
-        known = plain_commands(piece) is not None
-        found |= {t: None for t in targets if t and not _is_elsewhere(t, known=known)}
-    return tuple(found)
+        is_plain = plain_commands(piece) is not None
+        paths |= {t: None for t in targets if t and not _cannot_be_checked(t, is_plain=is_plain)}
+    return tuple(paths)
 
 
-def _is_elsewhere(target: str, *, known: bool) -> bool:
+def _cannot_be_checked(target: str, *, is_plain: bool) -> bool:
     # A word of a plain command that begins with "$" is the name of a file.
-    unknown = not known and target.startswith(("$", "<", ">"))
-    return unknown or DEVICE.fullmatch(target) is not None
+    is_unknown = not is_plain and target.startswith(("$", "<", ">"))
+    return is_unknown or DEVICE.fullmatch(target) is not None
 
 
 def words_of(piece: str) -> list[str]:
-    """Return the words of a simple command without quotes; those of a plain one exactly as bash reads them."""
+    """Return the words of a simple command without quotes; for a plain command exactly as bash reads them."""
     plain = plain_commands(piece)
     if plain is not None and len(plain) == 1:
-        # A quoted tilde is the beginning of a name in the folder, and nobody's home.
+        # A quoted tilde is the beginning of a file name and not a home folder.
         return [f"./{word}" if word.startswith("~") else word for word in plain[0].words]
     try:
         return shlex.split(piece)

@@ -13,20 +13,20 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from palimpsest.tools.file_access.paths import confine, is_protected
+from palimpsest.tools.file_access.paths import is_protected, resolve_path
 from palimpsest.tools.permission_rules.plain_shell import plain_commands
 from palimpsest.tools.permission_rules.shell_commands import simple_commands, words_of
 from palimpsest.tools.permission_rules.shell_globs import WILD, ShellGlobs
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE
 from palimpsest.transcript.errors import UserError
 
-LOOKS_ONLY = frozenset(
+READS_NO_CONTENT = frozenset(
     [
         *("cd", "pushd", "echo", "printf", "ls", "stat", "du", "df", "test", "[", "which", "type", "mkdir", "touch"),
         *("basename", "dirname", "readlink", "realpath"),
     ]
 )  # fmt: skip
-"""Programs that do not read the content of the files they are given."""
+"""Programs that do not read the content of their file arguments."""
 
 WRITES_ALL = frozenset(
     ["tee", "touch", "truncate", "rm", "rmdir", "mkdir", "mv", "chmod", "chown", "shred", "unlink"]
@@ -44,131 +44,141 @@ READS = frozenset(
 """Programs that output the content of their file arguments."""
 COLUMNS = frozenset(["cut", "sort", "awk", "gawk", "mawk", "paste", "join", "column"])
 MOST_NAMES = 10_000
-"""Maximum names that are checked in one text; with more it asks as for a file of keys."""
+"""Most names that are checked in one text; a text with more asks as for a key file."""
 MOST_FOLDERS = 8
-LONGEST_NAME = 4_096
-"""Characters; longer paths cannot be opened."""
+MAX_NAME_CHARS = 4_096
+"""Most characters of a path; longer ones cannot be opened."""
 UNCHECKED = ".env"
-"""Asked about where a text names more files than can be checked, since one of them may be a file of keys."""
+"""The path that is asked about where a text has more names than can be checked, since one may be a key file."""
 
 _UNKNOWN = re.compile(r"[$*?\[{`]")
 _HOME = re.compile(r"\$(?:HOME\b|\{HOME\})")
-_HERE = re.compile(r"\$(?:PWD\b|\{PWD\})|(?<![^\s=:<])~\+(?=/)")
+_CURRENT_FOLDER = re.compile(r"\$(?:PWD\b|\{PWD\})|(?<![^\s=:<])~\+(?=/)")
 _NO_NAME = re.compile(r"[^\w./~*?\[\]@%+-]+")
 _LISTS_FILES = re.compile(r"--(?:fi|exclude-f)|-X")
 """Options by which ``du`` reads names from a file."""
-_MOVING = re.compile(r"/(?:proc|dev)(?:/|\Z)")
-"""Places where a name leads elsewhere for the program than for this process."""
+_PROCESS_DEPENDENT = re.compile(r"/(?:proc|dev)(?:/|\Z)")
+"""Folders in which a name means another file for the program than for this process."""
 MOST_LINKS = 40
 
 
 def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]]:
     """Return ``(permission, path)`` for each protected file that a text visibly reads or writes."""
-    commands = [(piece, words_of(piece)) for piece in simple_commands(_with_known(text, folder))]
+    commands = [
+        (piece, words_of(piece)) for piece in simple_commands(_with_folders_expanded(text, folder))
+    ]
     names: dict[tuple[str, str], None] = {}
     for piece, words in commands:
-        names |= dict.fromkeys(("write", one) for one in _written(piece, words))
-        if words and not _looks_only(words):
-            names |= dict.fromkeys(("read", one) for one in (*words, *_read(piece, words)))
+        names |= dict.fromkeys(("write", word) for word in _written_files(piece, words))
+        if words and not _reads_no_content(words):
+            names |= dict.fromkeys(
+                ("read", word) for word in (*words, *_possible_names(piece, words))
+            )
     folders = _folders(folder, (words for _, words in commands))
     globs = ShellGlobs()
-    found = [
+    files = [
         (permission, shown)
         for permission, name in islice(names, MOST_NAMES)
         for base in folders
-        for shown in _shown(name, base, root, globs, exists=permission == "read")
+        for shown in _protected_paths(name, base, root, globs, must_exist=permission == "read")
         if is_protected(permission, shown)
     ]
     if len(names) > MOST_NAMES or globs.is_exhausted:
-        found.append(("read", UNCHECKED))
-    return list(dict.fromkeys(found))
+        files.append(("read", UNCHECKED))
+    return list(dict.fromkeys(files))
 
 
-def _with_known(text: str, folder: Path) -> str:
-    """Return a text with the home and the current folder in place of their variables."""
-    return _HERE.sub(lambda _: str(folder), _HOME.sub("~", text))
+def _with_folders_expanded(text: str, folder: Path) -> str:
+    """Return a text with the variables of the home and the current folder expanded."""
+    return _CURRENT_FOLDER.sub(lambda _: str(folder), _HOME.sub("~", text))
 
 
 def _folders(folder: Path, commands: Iterable[list[str]]) -> list[Path]:
-    """Return the folder and those that a text may change to, one after the other."""
-    found = {folder: None}
+    """Return the folder and those to which a text may change, one after the other."""
+    folders = {folder: None}
     for words in commands:
         for word in words:
-            if len(found) > MOST_FOLDERS:
-                return list(found)
-            found |= {base / word: None for base in list(found) if _is(Path.is_dir, base / word)}
-    return list(found)
+            if len(folders) > MOST_FOLDERS:
+                return list(folders)
+            folders |= {
+                base / word: None for base in list(folders) if _is_kind(Path.is_dir, base / word)
+            }
+    return list(folders)
 
 
-def _looks_only(words: list[str]) -> bool:
-    return words[0] in LOOKS_ONLY and not any(map(_LISTS_FILES.match, words))
+def _reads_no_content(words: list[str]) -> bool:
+    return words[0] in READS_NO_CONTENT and not any(map(_LISTS_FILES.match, words))
 
 
 def outside_files(text: str, folder: Path, root: Path) -> list[str]:
     """Return files and folders outside the project whose contents a text visibly reads.
 
-    Those of ``paths_touched`` are asked about already; these are arguments of further programs that read.
+    Only arguments of programs in ``READS``; the paths of ``paths_touched`` are asked about already.
     """
-    found: dict[str, None] = {}
-    for piece in simple_commands(_with_known(text, folder)):
+    paths: dict[str, None] = {}
+    for piece in simple_commands(_with_folders_expanded(text, folder)):
         words = words_of(piece)
         if words and words[0] in READS:
             # For these programs a single slash is usually a column separator.
-            given = [word for word in words[1:] if word != "/" or words[0] not in COLUMNS]
-            exact = plain_commands(piece) is not None
-            found |= dict.fromkeys(_outside(given, folder, root, exact=exact))
-    return list(found)
+            arguments = [word for word in words[1:] if word != "/" or words[0] not in COLUMNS]
+            is_plain = plain_commands(piece) is not None
+            paths |= dict.fromkeys(_outside_paths(arguments, folder, root, is_plain=is_plain))
+    return list(paths)
 
 
-def _outside(words: list[str], folder: Path, root: Path, *, exact: bool) -> Iterator[str]:
-    for given in islice(words, MOST_NAMES):
-        word = given.partition("=")[2] if given.startswith("-") else given
-        literal = word if exact else _UNKNOWN.split(word, maxsplit=1)[0]
+def _outside_paths(words: list[str], folder: Path, root: Path, *, is_plain: bool) -> Iterator[str]:
+    for argument in islice(words, MOST_NAMES):
+        word = argument.partition("=")[2] if argument.startswith("-") else argument
+        literal = word if is_plain else _UNKNOWN.split(word, maxsplit=1)[0]
         path = literal if literal == word else literal.rpartition("/")[0] + "/"
         if not literal or (path == "/" and not literal.startswith("/")):
             continue
         with suppress(UserError, OSError):
-            place = confine(path, root, folder)
+            place = resolve_path(path, root, folder)
             if not place.inside and place.path.exists() and not DEVICE.fullmatch(path):
                 yield str(place.path)
 
 
-def moving_paths(text: str, folder: Path) -> list[str]:
+def process_dependent_paths(text: str, folder: Path) -> list[str]:
     """Return the paths through ``/proc`` or ``/dev`` that a text visibly reads, directly or by a link.
 
-    What a program finds there is not what this process finds, so they cannot be judged.
+    A program finds other files there than this process, so they cannot be checked.
     """
-    found: dict[str, None] = {}
-    for piece in simple_commands(_with_known(text, folder)):
+    paths: dict[str, None] = {}
+    for piece in simple_commands(_with_folders_expanded(text, folder)):
         words = words_of(piece)
-        for word in words[1:MOST_NAMES] if words and not _looks_only(words) else ():
+        for word in words[1:MOST_NAMES] if words and not _reads_no_content(words) else ():
             path = os.path.join(folder, os.path.expanduser(word))  # noqa: PTH111, PTH118 - any text
-            place = None if DEVICE.fullmatch(word) or len(path) > LONGEST_NAME else _moved(path)
-            found |= {place: None} if place is not None else {}
-    return list(found)
+            place = (
+                None
+                if DEVICE.fullmatch(word) or len(path) > MAX_NAME_CHARS
+                else _entry_to_system(path)
+            )
+            paths |= {place: None} if place is not None else {}
+    return list(paths)
 
 
-def _moved(path: str) -> str | None:
-    """Follow a path name by name; return where it enters ``/proc`` or ``/dev``, if it does."""
-    here, names, links = "/", path.split("/")[::-1], 0
+def _entry_to_system(path: str) -> str | None:
+    """Return the path by which a path enters ``/proc`` or ``/dev``, directly or by links; None where it does not."""
+    current, names, links = "/", path.split("/")[::-1], 0
     while names:
         name = names.pop()
         if name in ("", "."):
             continue
-        here = os.path.dirname(here) if name == ".." else f"{here.rstrip('/')}/{name}"  # noqa: PTH120
-        if _MOVING.match(here):
-            return "/".join([here, *reversed(names)])
+        current = os.path.dirname(current) if name == ".." else f"{current.rstrip('/')}/{name}"  # noqa: PTH120
+        if _PROCESS_DEPENDENT.match(current):
+            return "/".join([current, *reversed(names)])
         with suppress(OSError, ValueError):
-            target = os.readlink(here)  # noqa: PTH115 - Path.readlink changes the text
+            target = os.readlink(current)  # noqa: PTH115 - Path.readlink changes the text
             links += 1
             if links > MOST_LINKS:
                 return None
             names += target.split("/")[::-1]
-            here = "/" if target.startswith("/") else os.path.dirname(here)  # noqa: PTH120
+            current = "/" if target.startswith("/") else os.path.dirname(current)  # noqa: PTH120
     return None
 
 
-def _read(piece: str, words: list[str]) -> Iterator[str]:
+def _possible_names(piece: str, words: list[str]) -> Iterator[str]:
     for word in words:
         if word.startswith("-"):
             yield word[2:]
@@ -177,51 +187,53 @@ def _read(piece: str, words: list[str]) -> Iterator[str]:
     yield from _NO_NAME.split(piece)
 
 
-def _written(piece: str, words: list[str]) -> list[str]:
+def _written_files(piece: str, words: list[str]) -> list[str]:
     if piece.startswith("> "):
         return [piece[2:]]
     if not words:
         return []
-    program, given = words[0], [word for word in words[1:] if not word.startswith("-")]
+    program, arguments = words[0], [word for word in words[1:] if not word.startswith("-")]
     if program in WRITES_ALL or any(IN_PLACE.match(word) for word in words[1:]):
-        return given
+        return arguments
     if program in WRITES_LAST:
-        chosen = [
+        named_targets = [
             word.partition("=")[2] for word in words if word.startswith("--target-directory=")
         ]
-        after = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "-t"]
-        return _into(given, [*chosen, *after] or given[-1:])
+        short_targets = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "-t"]
+        return _targets_with_files(arguments, [*named_targets, *short_targets] or arguments[-1:])
     if program == "dd":
         return [word.removeprefix("of=") for word in words if word.startswith("of=")]
     return []
 
 
-def _into(given: list[str], targets: list[str]) -> list[str]:
-    """Return the targets, and the paths of the given files inside them, in case a target is a folder."""
-    inner = [
-        f"{target}/{one.rstrip('/').rpartition('/')[2]}" for target in targets for one in given
+def _targets_with_files(files: list[str], targets: list[str]) -> list[str]:
+    """Return the targets, and the paths of the files inside them, in case a target is a folder."""
+    inside_targets = [
+        f"{target}/{file.rstrip('/').rpartition('/')[2]}" for target in targets for file in files
     ]
-    return [*targets, *inner]
+    return [*targets, *inside_targets]
 
 
-def _shown(name: str, base: Path, root: Path, globs: ShellGlobs, *, exists: bool) -> Iterator[str]:
-    if not name or name in (".", "..") or len(name) > LONGEST_NAME:
+def _protected_paths(
+    name: str, base: Path, root: Path, globs: ShellGlobs, *, must_exist: bool
+) -> Iterator[str]:
+    if not name or name in (".", "..") or len(name) > MAX_NAME_CHARS:
         return
     # A quoted name may have the characters of a pattern.
     paths = [name]
-    if any(sign in name for sign in WILD):
+    if any(character in name for character in WILD):
         paths += globs.matches(name, base)
     for path in paths:
-        if exists and not path.startswith("~") and not _is(Path.is_file, base / path):
+        if must_exist and not path.startswith("~") and not _is_kind(Path.is_file, base / path):
             continue
         with suppress(UserError, OSError):
-            place = confine(path, root, base)
-            if not exists or place.path.is_file():
+            place = resolve_path(path, root, base)
+            if not must_exist or place.path.is_file():
                 yield place.shown
 
 
-def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """Return whether a path is of a kind; False for one that cannot be looked at."""
+def _is_kind(kind: Callable[[Path], bool], path: Path) -> bool:
+    """Return whether a path is of a kind; False for an inaccessible one."""
     with suppress(OSError, ValueError):
         return kind(path)
     return False

@@ -1,7 +1,7 @@
-"""Expand patterns of file names as a shell does, with a bound on the work for one text.
+"""Expand patterns of file names as a shell does, with bounded work for one text.
 
-Border: lists folders and opens no file. Every folder is listed once for a text; what is beyond the bounds
-is not expanded, and ``is_exhausted`` says so.
+Border: lists folders and opens no file. Every folder is listed once for a text. Beyond the bounds, a pattern
+is not expanded, and ``is_exhausted`` is set.
 """
 
 import os
@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 
 MOST_PATTERNS = 400
-"""Patterns expanded for one text; each is expanded in every folder that the text changes to."""
+"""Most patterns expanded for one text; each is expanded in every folder to which the text changes."""
 MOST_ENTRIES = 10_000
-"""Entries of folders that are listed for one text."""
+"""Most entries of folders that are listed for one text."""
 MOST_COMPARED = 100_000
-"""Names compared with patterns for one text, about 50 ms."""
+"""Most names compared with patterns for one text, about 50 ms."""
 WILD = "*?["
 
 
@@ -28,38 +28,44 @@ class ShellGlobs:
         self._listed: dict[str, Mapping[str, bool]] = {}
         self._patterns, self._entries, self._compared = MOST_PATTERNS, MOST_ENTRIES, MOST_COMPARED
         self.is_exhausted = False
-        """Something was not expanded, because it was too much."""
+        """Whether a pattern was not expanded because of a bound."""
 
     def matches(self, pattern: str, base: Path) -> list[str]:
-        """Return the paths that a pattern matches; a relative one is taken from ``base``."""
+        """Return the paths that a pattern matches; a relative pattern starts at ``base``."""
         self._patterns -= 1
         if self._patterns < 0:
             self.is_exhausted = True
             return []
-        given = os.path.expanduser(pattern)  # noqa: PTH111 - Path.expanduser raises for unknown users
-        start = "/" if given.startswith("/") else str(base)
-        parts = [part for part in given.split("/") if part not in ("", ".")]
-        found = [start]
-        for at, part in enumerate(parts):
-            is_last = at == len(parts) - 1
-            found = [path for one in found for path in self._step(one, part, is_last=is_last)]
-        return found if parts else []
+        expanded = os.path.expanduser(pattern)  # noqa: PTH111 - Path.expanduser raises for unknown users
+        start = "/" if expanded.startswith("/") else str(base)
+        parts = [part for part in expanded.split("/") if part not in ("", ".")]
+        folders = [start]
+        for number, part in enumerate(parts):
+            is_last = number == len(parts) - 1
+            folders = [
+                path for folder in folders for path in self._step(folder, part, is_last=is_last)
+            ]
+        return folders if parts else []
 
     def _step(self, folder: str, part: str, *, is_last: bool) -> Iterator[str]:
-        if not any(sign in part for sign in WILD):
+        if not any(character in part for character in WILD):
             path = f"{folder.rstrip('/')}/{part}"
             if os.path.lexists(path):
                 yield path
             return
-        hidden = part.startswith((".", "["))
-        whole = _compiled(part)
+        includes_hidden = part.startswith((".", "["))
+        name_pattern = _compiled(part)
         for name, is_folder in self._names(folder).items():
             self._compared -= 1
             if self._compared < 0:
                 self.is_exhausted = True
                 return
             # A star does not match hidden files.
-            if (is_last or is_folder) and (hidden or name[0] != ".") and whole.match(name):
+            if (
+                (is_last or is_folder)
+                and (includes_hidden or name[0] != ".")
+                and name_pattern.match(name)
+            ):
                 yield f"{folder.rstrip('/')}/{name}"
 
     def _names(self, folder: str) -> Mapping[str, bool]:

@@ -1,4 +1,4 @@
-"""Determine which rules apply to a shell text, and what an "always" to it would allow.
+"""Determine which rules apply to a shell text, and which patterns an "always" to it would allow.
 
 A rule that denies or asks applies to every command that a text might run. A rule that allows applies to
 the exact text; one with ``*`` or ``?`` in it to plain texts only (``plain_shell``), and one from an
@@ -12,7 +12,7 @@ from functools import lru_cache
 from palimpsest.tools.permission_rules.harmless_programs import widened_pattern
 from palimpsest.tools.permission_rules.plain_shell import PlainCommand, plain_commands
 from palimpsest.tools.permission_rules.shell_commands import hidden_commands, simple_commands
-from palimpsest.tools.permission_rules.wildcard import compiled
+from palimpsest.tools.permission_rules.wildcard import compile_wildcard
 from palimpsest.transcript.values import Rule
 
 WILD = "*?"
@@ -21,31 +21,33 @@ WILD = "*?"
 @lru_cache(maxsize=256)
 def plain_commands_of(text: str) -> tuple[PlainCommand, ...] | None:
     """Return the commands of a text that both analyses accept as plain, with the same commands; else None."""
-    found = plain_commands(text)
-    if found is None or {one.text for one in found} != set(simple_commands(text)):
+    commands = plain_commands(text)
+    if commands is None or {command.text for command in commands} != set(simple_commands(text)):
         return None
-    return found
+    return commands
 
 
 @lru_cache(maxsize=256)
 def harmless_commands(text: str) -> frozenset[str]:
     """Return the harmless commands of a plain text, which an "always" may allow with other arguments."""
     return frozenset(
-        one.text for one in plain_commands_of(text) or () if widened_pattern(one) is not None
+        command.text
+        for command in plain_commands_of(text) or ()
+        if widened_pattern(command) is not None
     )
 
 
 def commands_to_judge(text: str) -> tuple[str, ...]:
-    """Return the texts that rules are applied to: each command, and the whole text if it is not plain."""
+    """Return the texts to which rules are applied: each command, and the complete text if it is not plain."""
     plain = plain_commands_of(text)
     if plain is not None:
-        return tuple(dict.fromkeys(one.text for one in plain))
+        return tuple(dict.fromkeys(command.text for command in plain))
     commands = simple_commands(text)
     return tuple(dict.fromkeys((*commands, *hidden_commands(commands), text)))
 
 
-def kept_text(text: str) -> str:
-    """Return a text in the form in which an "always" stores it."""
+def stored_text(text: str) -> str:
+    """Return the form of a text that an "always" stores."""
     return text.strip(" \t\n")
 
 
@@ -54,26 +56,26 @@ def is_everything(pattern: str) -> bool:
     return bool(pattern) and not pattern.strip("*")
 
 
-def counts_configured(command: str, text: str) -> Callable[[Rule], bool]:
-    """Return a filter: whether a matching rule of the configuration counts for a command of a text."""
+def configured_rule_applies(command: str, text: str) -> Callable[[Rule], bool]:
+    """Return a predicate: whether a matching rule of the configuration applies to a command of a text."""
     return lambda rule: rule.action != "allow" or _may_allow(rule.pattern, command, text)
 
 
-def counts_approved(command: str, text: str) -> Callable[[Rule], bool]:
-    """Return a filter: whether a matching rule of a mode or an "always" counts for a command of a text."""
+def approved_rule_applies(command: str, text: str) -> Callable[[Rule], bool]:
+    """Return a predicate: whether a matching rule of a mode or an "always" applies to a command of a text."""
 
-    def counts(rule: Rule) -> bool:
+    def applies(rule: Rule) -> bool:
         if rule.action != "allow" or is_everything(rule.pattern):
             return True
         return command in harmless_commands(text) and _may_allow(rule.pattern, command, text)
 
-    return counts
+    return applies
 
 
-def counts_exact(text: str) -> Callable[[Rule], bool]:
-    """Return a filter: whether a matching rule is for exactly this text, or does not allow.
+def exact_rule_applies(text: str) -> Callable[[Rule], bool]:
+    """Return a predicate: whether a matching rule is for exactly this text, or is no allow rule.
 
-    ``cat *`` as a rule is a pattern, also for the text ``cat *``, which the shell expands.
+    A rule ``cat *`` is a pattern, also for the text ``cat *``, which the shell expands.
     """
     return lambda rule: rule.action != "allow" or (rule.pattern == text and not _is_wild(text))
 
@@ -83,8 +85,8 @@ def _may_allow(pattern: str, command: str, text: str) -> bool:
         return True
     if plain_commands_of(text) is None:
         return False
-    # Patterns treat a backslash as a slash, shells do not.
-    return "\\" not in command or pattern == command or _literally(pattern, command)
+    # Unlike shells, patterns treat a backslash as a slash.
+    return "\\" not in command or pattern == command or _matches_literally(pattern, command)
 
 
 def always_patterns(text: str) -> list[str]:
@@ -92,10 +94,10 @@ def always_patterns(text: str) -> list[str]:
 
     Empty if the text contains wildcards, so that it would allow other texts as a pattern.
     """
-    patterns = [widened_pattern(one) for one in plain_commands_of(text) or ()]
+    patterns = [widened_pattern(command) for command in plain_commands_of(text) or ()]
     if patterns and all(patterns):
-        return list(dict.fromkeys(one for one in patterns if one is not None))
-    exact = kept_text(text)
+        return list(dict.fromkeys(pattern for pattern in patterns if pattern is not None))
+    exact = stored_text(text)
     return [] if _is_wild(exact) else [exact]
 
 
@@ -103,5 +105,5 @@ def _is_wild(pattern: str) -> bool:
     return any(char in pattern for char in WILD)
 
 
-def _literally(pattern: str, command: str) -> bool:
-    return compiled(pattern).fullmatch(command) is not None
+def _matches_literally(pattern: str, command: str) -> bool:
+    return compile_wildcard(pattern).fullmatch(command) is not None

@@ -1,7 +1,7 @@
 """Split a shell text into its commands, as a shell does.
 
-Border: pure text. Quotes, comments and heredocs (``<<END``) are parsed as a shell does, since a command
-could be hidden in one that is taken for longer than it is. Where shells differ, the commands of both
+Border: pure text. Quotes, comments and heredocs (``<<END``) are parsed as by a shell, since a command
+could be hidden after one whose end is missed. Where shells differ, the commands of both
 interpretations are returned.
 """
 
@@ -27,13 +27,13 @@ _FUNCTION = re.compile(r"\$\{[\s|]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _Heredoc:
     """A heredoc whose lines follow after the line of its command."""
 
     end: str
     is_tabbed: bool
     is_plain: bool
-    """Its end word was quoted, so no substitution in it is run."""
+    """Whether its end word was quoted, so that no substitution in it runs."""
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -52,44 +52,44 @@ class Scan:
     def __init__(self, text: str, *, escapes: bool = True) -> None:
         self._text = text
         self._escapes = escapes
-        """Backslashes escape characters in ``$'...'``."""
-        self._at = 0
+        """Whether backslashes escape characters in ``$'...'``."""
+        self._position = 0
         self._piece = ""
         self._quote = ""
-        self._fresh = True
-        """A word or comment may begin here."""
+        self._is_word_start = True
+        """Whether a word or comment may begin here."""
         self._braces = 0
         self._targets: list[str] = []
-        self._waiting: list[_Text] = []
+        self._waiting: list[_Heredoc] = []
 
     def pieces(self) -> Iterator[str]:
         """Yield the commands and written files, those in substitutions first."""
-        while self._at < len(self._text):
+        while self._position < len(self._text):
             yield from self._step()
         yield from self._flush()
 
     def _step(self) -> Iterator[str]:
-        text, at, char = self._text, self._at, self._text[self._at]
+        text, position, char = self._text, self._position, self._text[self._position]
         if self._quote in ("'", "$'"):
             self._in_quotes(char)
         elif char == "\\":
-            self._take(2, fresh=self._fresh and text.startswith("\\\n", at))
-        elif _FUNCTION.match(text, at):
+            self._take(2, is_word_start=self._is_word_start and text.startswith("\\\n", position))
+        elif _FUNCTION.match(text, position):
             yield from self._flush()
-            self._at += 3
+            self._position += 3
         elif opener := self._opener():
-            inner, end = inside(text, at + len(opener), opener)
+            inner, end = text_inside(text, position + len(opener), opener)
             if "<<" in inner.replace("<<<", ""):
                 # A bracket in a heredoc inside it does not end the substitution.
-                inner, end = text[at + len(opener) :], len(text)
-            for reading in _readings(inner, opener):
+                inner, end = text[position + len(opener) :], len(text)
+            for reading in _possible_texts(inner, opener):
                 yield from Scan(reading, escapes=self._escapes).pieces()
             self._piece += opener + inner + ("`" if opener == "`" else ")")
-            self._at, self._fresh = end, opener == "(" and not self._quote
+            self._position, self._is_word_start = end, opener == "(" and not self._quote
         elif self._quote:
             self._in_quotes(char)
         else:
-            yield from self._plain(char)
+            yield from self._unquoted(char)
 
     def _in_quotes(self, char: str) -> None:
         if self._quote == "$'" and char == "\\" and self._escapes:
@@ -99,30 +99,30 @@ class Scan:
             self._quote = ""
         self._take(1)
 
-    def _plain(self, char: str) -> Iterator[str]:
-        text, at = self._text, self._at
-        if text.startswith("$'", at):
+    def _unquoted(self, char: str) -> Iterator[str]:
+        text, position = self._text, self._position
+        if text.startswith("$'", position):
             self._quote = "$'"
             self._take(2)
         elif char in "'\"":
             self._quote = char
             self._take(1)
-        elif char == "#" and self._fresh and not self._braces:
-            end = text.find("\n", at)
-            self._at = len(text) if end < 0 else end
-        elif char == "<" and text.startswith("<<", at):
-            yield from self._here()
-        elif char in ";|\n" or (char == "&" and not _redirects(text, at)):
+        elif char == "#" and self._is_word_start and not self._braces:
+            end = text.find("\n", position)
+            self._position = len(text) if end < 0 else end
+        elif char == "<" and text.startswith("<<", position):
+            yield from self._heredoc_or_string()
+        elif char in ";|\n" or (char == "&" and not _redirects(text, position)):
             yield from self._flush()
-            self._at += 1
-            self._fresh = True
+            self._position += 1
+            self._is_word_start = True
             if char == "\n":
-                yield from self._texts()
+                yield from self._skip_heredocs()
         else:
-            self._note(char)
-            self._take(1, fresh=char in " \t")
+            self._process_special(char)
+            self._take(1, is_word_start=char in " \t")
 
-    def _note(self, char: str) -> None:
+    def _process_special(self, char: str) -> None:
         """Process a character outside quotes that is a redirection or brace."""
         if char == ">":
             self._write()
@@ -133,75 +133,75 @@ class Scan:
 
     def _write(self) -> None:
         """Add a file that output is redirected to."""
-        match = _REDIRECT.match(self._text, self._at)
+        match = _REDIRECT.match(self._text, self._position)
         if match is None:
             return
-        target = _unquoted(match[2])
+        target = _unquoted_word(match[2])
         if match[1] == "&" and re.fullmatch(r"\d+-?|-", target):
             return
         if target and not DEVICE.fullmatch(target):
             self._targets.append(f"> {target}")
 
-    def _here(self) -> Iterator[str]:
-        text, at = self._text, self._at
-        if text.startswith("<<<", at):
+    def _heredoc_or_string(self) -> Iterator[str]:
+        text, position = self._text, self._position
+        if text.startswith("<<<", position):
             self._take(3)
             return
-        match = _HEREDOC.match(text, at)
+        match = _HEREDOC.match(text, position)
         if match is None:
-            # Its end is unknown, so any line may be a command.
-            for line in text[at + 2 :].split("\n"):
+            # The heredoc's end is unknown, so any line may be a command.
+            for line in text[position + 2 :].split("\n"):
                 yield from Scan(line, escapes=self._escapes).pieces()
             self._take(2)
             return
         word = match[2]
         plain = any(char in word for char in "'\"\\")
-        self._waiting.append(_Text(_unquoted(word), bool(match[1]), plain))
+        self._waiting.append(_Heredoc(_unquoted_word(word), bool(match[1]), plain))
         self._take(len(match[0]))
 
-    def _texts(self) -> Iterator[str]:
+    def _skip_heredocs(self) -> Iterator[str]:
         """Skip the heredocs that begin here, and yield the commands in their substitutions."""
         waiting, self._waiting = self._waiting, []
-        for one in waiting:
+        for document in waiting:
             body: list[str] = []
             is_known = True
-            while self._at < len(self._text):
-                line, is_joined = self._line(joins=not one.is_plain)
-                if (line.lstrip("\t") if one.is_tabbed else line) == one.end:
+            while self._position < len(self._text):
+                line, is_joined = self._line(joins=not document.is_plain)
+                if (line.lstrip("\t") if document.is_tabbed else line) == document.end:
                     break
                 body.append(line)
                 if is_joined and is_known:
                     is_known = False
-                    # Where its end is depends on the shell, so any line may be a command.
-                    for rest in self._text[self._at :].split("\n"):
+                    # The heredoc's end depends on the shell, so any line may be a command.
+                    for rest in self._text[self._position :].split("\n"):
                         yield from Scan(rest, escapes=self._escapes).pieces()
-            if not one.is_plain:
-                yield from _substituted("\n".join(body), escapes=self._escapes)
+            if not document.is_plain:
+                yield from _substituted_commands("\n".join(body), escapes=self._escapes)
 
     def _line(self, *, joins: bool) -> tuple[str, bool]:
-        """Consume a line of a heredoc, with those that backslashes join; returns whether any was joined."""
+        """Consume a line of a heredoc with lines joined by backslashes; returns the line and whether any was joined."""
         line, is_joined = "", False
         while True:
-            end = self._text.find("\n", self._at)
+            end = self._text.find("\n", self._position)
             end = len(self._text) if end < 0 else end
-            line += self._text[self._at : end]
-            self._at = end + 1
+            line += self._text[self._position : end]
+            self._position = end + 1
             backslashes = len(line) - len(line.rstrip("\\"))
-            if not joins or backslashes % 2 == 0 or self._at > len(self._text):
+            if not joins or backslashes % 2 == 0 or self._position > len(self._text):
                 return line, is_joined
             line, is_joined = line[:-1], True
 
     def _opener(self) -> str | None:
         for opener in ("$(", "`") if self._quote else OPENERS:
             # "$((" may begin arithmetic or a command, which only its end shows.
-            if self._text.startswith(opener, self._at):
+            if self._text.startswith(opener, self._position):
                 return opener
         return None
 
-    def _take(self, count: int, *, fresh: bool = False) -> None:
-        self._piece += self._text[self._at : self._at + count]
-        self._at += count
-        self._fresh = fresh
+    def _take(self, count: int, *, is_word_start: bool = False) -> None:
+        self._piece += self._text[self._position : self._position + count]
+        self._position += count
+        self._is_word_start = is_word_start
 
     def _flush(self) -> Iterator[str]:
         yield self._piece
@@ -209,18 +209,18 @@ class Scan:
         self._piece, self._targets = "", []
 
 
-def _substituted(body: str, *, escapes: bool) -> Iterator[str]:
+def _substituted_commands(body: str, *, escapes: bool) -> Iterator[str]:
     """Yield the commands in the substitutions of a heredoc's text."""
-    at = 0
-    while at < len(body):
-        opener = next((one for one in ("$(", "`") if body.startswith(one, at)), None)
-        if body[at] == "\\":
-            at += 2
+    position = 0
+    while position < len(body):
+        opener = next((start for start in ("$(", "`") if body.startswith(start, position)), None)
+        if body[position] == "\\":
+            position += 2
         elif opener is None:
-            at += 1
+            position += 1
         else:
-            inner, at = inside(body, at + len(opener), opener)
-            for reading in _readings(inner, opener):
+            inner, position = text_inside(body, position + len(opener), opener)
+            for reading in _possible_texts(inner, opener):
                 yield from Scan(reading, escapes=escapes).pieces()
 
 
@@ -229,7 +229,7 @@ def _redirects(text: str, position: int) -> bool:
     return text[position - 1 : position] in (">", "<") or text[position + 1 : position + 2] == ">"
 
 
-def inside(text: str, start: int, opener: str) -> tuple[str, int]:
+def text_inside(text: str, start: int, opener: str) -> tuple[str, int]:
     """Return the text between an opener and its end, and the position after it."""
     if opener == "`":
         end = _BACKTICK_END.match(text, start)
@@ -251,12 +251,12 @@ def inside(text: str, start: int, opener: str) -> tuple[str, int]:
     return text[start:], len(text)
 
 
-def _readings(inner: str, opener: str) -> tuple[str, ...]:
+def _possible_texts(inner: str, opener: str) -> tuple[str, ...]:
     """Return the possible texts that a substitution runs: in backticks, backslashes escape one more level."""
     if opener != "`" or "\\" not in inner:
         return (inner,)
     return tuple(dict.fromkeys(re.sub(hides, r"\1", inner) for hides in _HIDDEN_IN_BACKTICKS))
 
 
-def _unquoted(word: str) -> str:
+def _unquoted_word(word: str) -> str:
     return re.sub(r"\\(.)|[\"']", lambda match: match[1] or "", word, flags=re.DOTALL)

@@ -1,7 +1,7 @@
 """The table of built-in tools and their default permission rules.
 
-Border: one row per tool. Everything about built-in tools is derived from this table: that they are
-offered (``tools/registration/registry.py``), their default rules, what plan mode denies, that no other tool may take their names, and
+Border: one row per tool. All lists of built-in tools are derived from this table: that they are
+offered (``tools/registration/registry.py``), their default rules, the tools that plan mode denies, that no other tool may take their names, and
 that agent files may name them (``session/definitions/agent_files.py``). A user's or server's tool called
 ``read`` would otherwise be allowed by the rule for reading, and one called ``external_directory`` by
 answers about folders.
@@ -31,7 +31,7 @@ from palimpsest.tools.workflow.task import TaskTool
 from palimpsest.tools.workflow.todo import TodoWriteTool
 from palimpsest.transcript.values import Action
 
-OTHER_NAMES = (
+OTHER_RESERVED_NAMES = (
     "list_mcp_resources",
     "list_mcp_resource_templates",
     "read_mcp_resource",
@@ -41,7 +41,7 @@ OTHER_NAMES = (
     "private_network",
     "structuredoutput",
 )
-"""Reserved names that are not those of built-in tools: permissions and tools of other origin."""
+"""Reserved names other than those of built-in tools: permissions, and tools of other origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,12 @@ class BuiltinTool:
     action: Action
     """The action of the default rule for its permission."""
     changes: bool
-    """It changes files, variables or anything else than the session; plan mode denies its permission."""
+    """Whether it changes anything but the session, such as files or variables; plan mode denies its permission."""
     needs: Literal["nothing", "kernel", "application"] = "nothing"
     """``kernel``: only offered in a kernel, which has the user's variables; ``application``: created by the
     application, which knows the project."""
+    explores: bool = False
+    """Whether the agent ``explore`` may use it, within the rules for all agents."""
 
     @property
     def name(self) -> str:
@@ -71,58 +73,66 @@ class BuiltinTool:
 
 BUILTIN_TOOLS = (
     BuiltinTool(PythonTool, "ask", changes=True, needs="kernel"),
-    BuiltinTool(BashTool, "ask", changes=True),
+    BuiltinTool(BashTool, "ask", changes=True, explores=True),
     BuiltinTool(EditTool, "ask", changes=True),
     BuiltinTool(WriteTool, "ask", changes=True),
-    BuiltinTool(ReadTool, "allow", changes=False),
-    BuiltinTool(ListTool, "allow", changes=False),
-    BuiltinTool(GlobTool, "allow", changes=False),
-    BuiltinTool(GrepTool, "allow", changes=False),
-    BuiltinTool(VariablesTool, "allow", changes=False, needs="kernel"),
-    BuiltinTool(NotebookTool, "allow", changes=False, needs="kernel"),
-    BuiltinTool(RecallTool, "allow", changes=False),
+    BuiltinTool(ReadTool, "allow", changes=False, explores=True),
+    BuiltinTool(ListTool, "allow", changes=False, explores=True),
+    BuiltinTool(GlobTool, "allow", changes=False, explores=True),
+    BuiltinTool(GrepTool, "allow", changes=False, explores=True),
+    BuiltinTool(VariablesTool, "allow", changes=False, needs="kernel", explores=True),
+    BuiltinTool(NotebookTool, "allow", changes=False, needs="kernel", explores=True),
+    BuiltinTool(RecallTool, "allow", changes=False, explores=True),
     BuiltinTool(TodoWriteTool, "allow", changes=False),
     BuiltinTool(SkillTool, "allow", changes=False, needs="application"),
     BuiltinTool(TaskTool, "allow", changes=False, needs="application"),
     BuiltinTool(QuestionTool, "allow", changes=False),
-    BuiltinTool(WebFetchTool, "ask", changes=False),
+    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),
 )
 
 RESERVED_NAMES = frozenset(
-    {*OTHER_NAMES, *(one.name for one in BUILTIN_TOOLS), *(one.permission for one in BUILTIN_TOOLS)}
+    {
+        *OTHER_RESERVED_NAMES,
+        *(tool.name for tool in BUILTIN_TOOLS),
+        *(tool.permission for tool in BUILTIN_TOOLS),
+    }
 )
 
 
 DEFAULT_RULES: Rules = (
-    *(rule for one in BUILTIN_TOOLS for rule in rules_of(one.permission, one.action)),
+    *(rule for tool in BUILTIN_TOOLS for rule in rules_of(tool.permission, tool.action)),
     *rules_of("private_network", "ask"),
     *rules_of("external_directory", "ask"),
     *rules_of("doom_loop", "ask"),
 )
-"""Default rules: reading inside the project is allowed; changes, and whatever no rule matches, ask.
+"""Default rules: reading inside the project is allowed; changes, and calls that match no rule, ask.
 
 Files of ``tools/file_access/paths.py`` ask in any case.
 """
 
+EXPLORE_PERMISSIONS = tuple(tool.permission for tool in BUILTIN_TOOLS if tool.explores)
+
 
 def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
-    """Return rules that deny the tools that change something."""
-    return tuple(rule for one in tools if one.changes for rule in rules_of(one.permission, "deny"))
+    """Return rules that deny the tools with ``changes``."""
+    return tuple(
+        rule for tool in tools if tool.changes for rule in rules_of(tool.permission, "deny")
+    )
 
 
 PLAN_DENIES = changing_rules(BUILTIN_TOOLS)
 
 MODE_DENIES: dict[Mode, Rules] = {"ask": (), "plan": PLAN_DENIES, "accept-edits": (), "bypass": ()}
-"""The rules that a mode appends to all others, so that they win, also over a rule in a file."""
+"""The rules that a mode appends to all others, so that they win, also over those of files."""
 
 
 def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
-    """Create the built-in tools except those of the application; without a kernel, those that need none."""
+    """Create the built-in tools, except those of the application and, without a kernel, those that need one."""
     needs = ("nothing", "kernel") if kernel else ("nothing",)
-    return tuple(one.tool() for one in BUILTIN_TOOLS if one.needs in needs)
+    return tuple(tool.tool() for tool in BUILTIN_TOOLS if tool.needs in needs)
 
 
 def is_reserved_name(name: str) -> bool:
     """Return whether a name equals a reserved one, ignoring case, Unicode variants, ``-`` and ``_``."""
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    return plain.strip("_-").replace("-", "_") in RESERVED_NAMES
+    normalized = unicodedata.normalize("NFKC", name).casefold()
+    return normalized.strip("_-").replace("-", "_") in RESERVED_NAMES

@@ -1,6 +1,6 @@
 """Turn a user's function into a tool: schema from its signature, descriptions from its docstring.
 
-Border: knows functions and pydantic. The function runs in a thread, or on the loop when it is
+Border: uses functions and pydantic. The function runs in a thread, or on the loop if it is
 async; its exceptions become a UserError with a sentence for the model.
 """
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
-from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained, in_thread
+from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained, run_in_thread
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
@@ -48,15 +48,15 @@ class FunctionTool:
                 "Give the function another one."
             )
         self.permission = self.name
-        self.description, described = _described(function)
+        self.description, descriptions = _split_docstring(function)
         if not self.description:
             raise UserError(
                 f"The function {self.name!r} needs a docstring: the model reads it to know when to call the tool."
             )
         self._context_parameter: str | None = None
-        self.arguments: type[BaseModel] = self._model(described)
+        self.arguments: type[BaseModel] = self._model(descriptions)
 
-    def _model(self, described: dict[str, str]) -> type[BaseModel]:
+    def _model(self, descriptions: dict[str, str]) -> type[BaseModel]:
         try:
             hints = typing.get_type_hints(self.function, include_extras=True)
             fields: dict[str, Any] = {}
@@ -65,7 +65,7 @@ class FunctionTool:
                 if hint is ToolContext:
                     self._context_parameter = parameter.name
                 else:
-                    fields[parameter.name] = _field(self.name, parameter, hint, described)
+                    fields[parameter.name] = _field(self.name, parameter, hint, descriptions)
             model = create_model(
                 self.name, __config__=ConfigDict(arbitrary_types_allowed=False), **fields
             )
@@ -79,9 +79,9 @@ class FunctionTool:
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
         """Ask for permission, call the function, and return its result as text."""
-        shown = json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
+        input_text = json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
         await context.ask(
-            self.permission, [shown], title=f"{self.name} {shown}"[:120], always=["*"]
+            self.permission, [input_text], title=f"{self.name} {input_text}"[:120], always=["*"]
         )
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         if self._context_parameter is not None:
@@ -90,8 +90,8 @@ class FunctionTool:
             result = await self._call(values, context)
         except (PalimpsestError, asyncio.CancelledError):
             raise
-        except ExitAttempted as escaped:
-            raise UserError(f"{self.name} failed: {escaped}.") from escaped
+        except ExitAttempted as exit_error:
+            raise UserError(f"{self.name} failed: {exit_error}.") from exit_error
         except Exception as error:
             raise UserError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         if isinstance(result, ToolOutcome):
@@ -103,11 +103,11 @@ class FunctionTool:
             raise Aborted(context.abort.reason)
         if inspect.iscoroutinefunction(self.function):
             return await await_contained(self.function(**values))
-        return await in_thread(context.abort, lambda: self.function(**values))
+        return await run_in_thread(context.abort, lambda: self.function(**values))
 
 
 def _field(
-    tool: str, parameter: inspect.Parameter, hint: Any, described: dict[str, str]
+    tool: str, parameter: inspect.Parameter, hint: Any, descriptions: dict[str, str]
 ) -> tuple[Any, Any]:
     if parameter.kind in (
         parameter.VAR_POSITIONAL,
@@ -120,10 +120,10 @@ def _field(
     default = ... if parameter.default is parameter.empty else parameter.default
     if isinstance(default, FieldInfo):
         return hint, default
-    return hint, Field(default=default, description=described.get(parameter.name))
+    return hint, Field(default=default, description=descriptions.get(parameter.name))
 
 
-def _described(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
+def _split_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Split a docstring into the description of the tool and those of its arguments by name."""
     text = inspect.getdoc(function) or ""
     section = SECTION.search(text)
@@ -137,8 +137,8 @@ def _described(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
             if match := ARGUMENT.match(line):
                 arguments[match[1]] = match[2].strip()
             elif arguments and line.strip():
-                last = next(reversed(arguments))
-                arguments[last] += " " + line.strip()
+                last_name = next(reversed(arguments))
+                arguments[last_name] += " " + line.strip()
     return text[: section.start()].strip(), arguments
 
 

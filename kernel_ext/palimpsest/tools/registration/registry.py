@@ -1,6 +1,6 @@
 """The registry of a session's tools: which are offered, their schemas, and validation of calls.
 
-Border: knows tools and rules, runs nothing. For any call that the model writes, the result is a tool and
+Border: uses tools and rules, runs no tool. For any call that the model writes, the result is a tool and
 its arguments, or a sentence the model can act on.
 """
 
@@ -11,15 +11,15 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from palimpsest.tools.calls.json_schema import clean_schemas
-from palimpsest.tools.permission_rules.permissions import disabled
+from palimpsest.tools.permission_rules.permissions import hidden_tools
 from palimpsest.tools.registration.builtin_tools import builtin_tools as builtin_tools
 from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.tool import Tool
 from palimpsest.transcript.values import Rule, ToolSpec
 
 MOST_PROBLEMS_NAMED = 5
-EVERY = "*"
-"""In a choice of tools: all tools that it does not name."""
+ALL_OTHERS = "*"
+"""Key in a choice of tools for all tools that it does not name."""
 
 
 class Registry:
@@ -43,7 +43,7 @@ class Registry:
         return tool
 
     def remove(self, name: str) -> None:
-        """Remove a tool; does nothing if there is none of this name."""
+        """Remove a tool; does nothing for an unknown name."""
         self._tools.pop(name, None)
         self._specs.pop(name, None)
 
@@ -54,26 +54,26 @@ class Registry:
 
     @property
     def registered(self) -> dict[str, int]:
-        """The place of each tool, by name, in the order in which they were added."""
+        """The position of each tool, by name, in the order in which they were added."""
         return {name: place for place, name in enumerate(self._tools)}
 
     def offered(
         self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
     ) -> tuple[Tool, ...]:
-        """Return the tools offered to the model, sorted by name: not denied as a whole, not switched off.
+        """Return the tools offered to the model, sorted by name: those not denied completely and not switched off.
 
-        ``switched`` is the user's choice for one turn; its key ``EVERY`` is for all tools it does not name.
+        ``switched`` is the user's choice for one turn; its key ``ALL_OTHERS`` is for all tools it does not name.
         """
         choice = switched or {}
-        hidden = disabled({name: tool.permission for name, tool in self._tools.items()}, rules)
+        hidden = hidden_tools({name: tool.permission for name, tool in self._tools.items()}, rules)
         return tuple(
             self._tools[name]
             for name in self.names
-            if name not in hidden and choice.get(name, choice.get(EVERY, True))
+            if name not in hidden and choice.get(name, choice.get(ALL_OTHERS, True))
         )
 
     def specs(self, tools: Sequence[Tool]) -> list[ToolSpec]:
-        """Return the specs of tools for the model; the same each time, so that the prompt stays cached."""
+        """Return the specs of tools for the model; they are cached and stay the same, so that the prompt stays cached."""
         missing = [
             tool
             for tool in tools
@@ -93,41 +93,41 @@ class Registry:
     def resolve(self, name: str, offered: Iterable[Tool] | None = None) -> Tool | str:
         """Return the offered tool of a name, ignoring case, or a sentence that lists the known tools."""
         tools = self._tools if offered is None else {tool.name: tool for tool in offered}
-        wanted = name.strip().removeprefix("functions.")
+        requested = name.strip().removeprefix("functions.")
         by_lower = {known.lower(): tool for known, tool in tools.items()}
-        found = tools.get(wanted) or by_lower.get(wanted.lower())
-        if found is not None:
-            return found
+        resolved = tools.get(requested) or by_lower.get(requested.lower())
+        if resolved is not None:
+            return resolved
         known = ", ".join(sorted(tools)) or "none"
         return f"There is no tool {name!r} here. Known tools: {known}."
 
-    def validate(self, tool: Tool, given: object) -> BaseModel | str:
-        """Validate a call's input; returns the arguments, or a sentence about what is wrong."""
-        if isinstance(given, str):
+    def validate(self, tool: Tool, values: object) -> BaseModel | str:
+        """Validate a call's input; returns the arguments, or a sentence about its errors."""
+        if isinstance(values, str):
             try:
-                given = json.loads(given or "{}")
+                values = json.loads(values or "{}")
             except ValueError as error:
                 return f"The input of {tool.name} is not valid JSON ({error}). Send it as one JSON object."
-        if not isinstance(given, dict):
-            return f"The input of {tool.name} must be a JSON object, not {type(given).__name__}."
+        if not isinstance(values, dict):
+            return f"The input of {tool.name} must be a JSON object, not {type(values).__name__}."
         try:
-            return tool.arguments.model_validate(given)
+            return tool.arguments.model_validate(values)
         except ValidationError as error:
-            return self._problems(tool, given, error)
+            return self._problems(tool, values, error)
 
-    def _problems(self, tool: Tool, given: dict[str, Any], error: ValidationError) -> str:
+    def _problems(self, tool: Tool, values: dict[str, Any], error: ValidationError) -> str:
         problems = [
             _problem(problem["loc"], problem["msg"], problem["type"])
             for problem in error.errors(include_url=False, include_context=False)
         ]
-        named = "; ".join(problems[:MOST_PROBLEMS_NAMED])
+        problem_text = "; ".join(problems[:MOST_PROBLEMS_NAMED])
         fields = self.spec(tool).parameters
         required = fields.get("required", [])
         expected = ", ".join(
             name if name in required else f"{name}?" for name in fields["properties"]
         )
-        sent = ", ".join(given) or "nothing"
-        return f"The input of {tool.name} is wrong: {named}. Expected: {expected}. Sent: {sent}."
+        sent = ", ".join(values) or "nothing"
+        return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent}."
 
 
 def _problem(location: tuple[int | str, ...], message: str, kind: str) -> str:

@@ -1,7 +1,7 @@
-"""Offer a model no more tools than its provider takes in a request: the ones that came last are left out first.
+"""Limit the offered tools to the number that a model's provider accepts; the newest are left out first.
 
-Pure. Built-in tools stay, since the system prompt speaks of them; then the person's own functions, then what MCP servers
-offer. What is left out is said in a sentence, and the others keep their order, so that the prompt stays cached.
+Border: pure. Built-in tools stay, since the system prompt mentions them; then the user's functions, then tools of MCP
+servers. A sentence names the omitted tools, and the others keep their order, so that the prompt stays cached.
 """
 
 import json
@@ -30,13 +30,13 @@ TOO_LONG = (
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """The most that a provider takes; None where no limit is known."""
+    """The limits of a provider for tools; None where no limit is known."""
 
     model: str
     """The model's full id, for the sentences."""
     tools: int | None = None
     schema_chars: int | None = None
-    """Characters of all names, enumerated and constant values in the schema of one tool."""
+    """Most characters of all names, enumerated and constant values in the schema of one tool."""
 
 
 def tools_within(
@@ -45,32 +45,36 @@ def tools_within(
     registered: Mapping[str, int],
     limits: ToolLimits,
 ) -> tuple[tuple[Tool, ...], str]:
-    """Return the tools that may be offered, in their order, and a sentence about those left out; empty where none is.
+    """Return the tools within the limits, in their order, and a sentence about the omitted ones, empty where there are none.
 
-    ``registered`` holds the place of each tool, by name, in the order in which they were added.
+    ``registered`` is the position of each tool, by name, in the order in which they were added.
     """
-    longest, most = limits.schema_chars, limits.tools
-    words = []
-    kept = list(tools)
-    if longest is not None:
-        long = [one for one in kept if not _is_builtin(one) and _chars(spec(one)) > longest]
-        kept = [one for one in kept if one not in long]
-        if long:
-            words.append(TOO_LONG.format(model=limits.model, most=longest, names=_names(long)))
-    if most is not None and len(kept) > most:
+    max_chars, max_tools = limits.schema_chars, limits.tools
+    sentences = []
+    remaining = list(tools)
+    if max_chars is not None:
+        too_long = [
+            tool for tool in remaining if not _is_builtin(tool) and _chars(spec(tool)) > max_chars
+        ]
+        remaining = [tool for tool in remaining if tool not in too_long]
+        if too_long:
+            sentences.append(
+                TOO_LONG.format(model=limits.model, most=max_chars, names=_names(too_long))
+            )
+    if max_tools is not None and len(remaining) > max_tools:
         order = sorted(
-            (one for one in kept if not _is_builtin(one)),
-            key=lambda one: (isinstance(one, FunctionTool), -registered.get(one.name, 0)),
+            (tool for tool in remaining if not _is_builtin(tool)),
+            key=lambda tool: (isinstance(tool, FunctionTool), -registered.get(tool.name, 0)),
         )
-        out = order[: len(kept) - most]
-        names = _names(list(reversed(out)))
-        words.append(
-            TOO_MANY.format(model=limits.model, most=most, count=len(kept), names=names)
-            if out
+        omitted = order[: len(remaining) - max_tools]
+        names = _names(list(reversed(omitted)))
+        sentences.append(
+            TOO_MANY.format(model=limits.model, most=max_tools, count=len(remaining), names=names)
+            if omitted
             else ""
         )
-        kept = [one for one in kept if one not in out]
-    return tuple(kept), " ".join(filter(None, words))
+        remaining = [tool for tool in remaining if tool not in omitted]
+    return tuple(remaining), " ".join(filter(None, sentences))
 
 
 def _is_builtin(tool: Tool) -> bool:
@@ -78,28 +82,30 @@ def _is_builtin(tool: Tool) -> bool:
 
 
 def _chars(spec: ToolSpec) -> int:
-    """Return the characters that count: descriptions do not."""
+    """Return the number of characters of names and values in a tool's schema, without descriptions."""
     count = 0
     pending: list[tuple[str, Any]] = [("", spec.parameters)]
     while pending:
         key, value = pending.pop()
         if key in VALUES:
-            count += sum(len(one) for one in _texts(value))
+            count += sum(len(text) for text in _texts(value))
         elif isinstance(value, Mapping):
             count += sum(map(len, value)) if key in NAMED else 0
-            inner = value.items() if key not in NAMED else (("", one) for one in value.values())
-            pending += inner
+            children = (
+                value.items() if key not in NAMED else (("", item) for item in value.values())
+            )
+            pending += children
         elif isinstance(value, list):
-            pending += (("", one) for one in value)
+            pending += (("", item) for item in value)
     return count
 
 
 def _texts(value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else [value]:
-        yield one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)
+    for item in value if isinstance(value, list) else [value]:
+        yield item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
 
 
 def _names(tools: Sequence[Tool]) -> str:
-    names = ", ".join(one.name for one in tools[:MOST_NAMED])
-    more = len(tools) - MOST_NAMED
-    return f"{names} and {more:,} more" if more > 0 else names
+    names = ", ".join(tool.name for tool in tools[:MOST_NAMED])
+    unnamed = len(tools) - MOST_NAMED
+    return f"{names} and {unnamed:,} more" if unnamed > 0 else names

@@ -1,6 +1,6 @@
 """The question tool: ask the user questions and return the answers to the model.
 
-Border: checks the questions and formats the answers; the ``Interview`` that asks the user is passed in.
+Border: validates the questions and formats the answers; the ``Interview`` that asks the user is passed in.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from palimpsest.transcript.values import Answers, Question, QuestionOption
 QUESTION = "question"
 MOST_QUESTIONS = 8
 MOST_OPTIONS = 12
-LONGEST_LABEL_CHARS = 120
+MAX_LABEL_CHARS = 120
 NO_ANSWER = "(no answer)"
-MOST_TITLE_CHARS = 200
+MAX_TITLE_CHARS = 200
 
 
 class Interview(Protocol):
@@ -78,7 +78,7 @@ class QuestionTool:
             raise UserError("Nobody can be asked in this session. Go on with your best judgement.")
         if not 1 <= len(arguments.questions) <= MOST_QUESTIONS:
             raise UserError(f"Ask one to {MOST_QUESTIONS} questions at once.")
-        questions = tuple(map(_asked, arguments.questions))
+        questions = tuple(map(_checked_question, arguments.questions))
         title = _title(questions)
         await context.ask(self.permission, ["*"], title=title, always=["*"])
         answers = await interview.ask(
@@ -87,19 +87,19 @@ class QuestionTool:
             call_id=context.call_id,
             abort=context.abort,
         )
-        clean = context.scrubber()
+        scrub = context.scrubber()
         if len(questions) == 1:
-            title = f"{title}: {', '.join(answers[0]) or NO_ANSWER}"[:MOST_TITLE_CHARS]
-        output = clean(answers_text(questions, answers))
-        return ToolOutcome(clean(title), output, {"answers": [list(words) for words in answers]})
+            title = f"{title}: {', '.join(answers[0]) or NO_ANSWER}"[:MAX_TITLE_CHARS]
+        output = scrub(answers_text(questions, answers))
+        return ToolOutcome(scrub(title), output, {"answers": [list(words) for words in answers]})
 
 
 def answers_text(questions: Sequence[Question], answers: Answers) -> str:
     """Return the answers as text, question by question."""
     lines = []
-    for question, words in zip(questions, answers, strict=True):
-        said = ", ".join(words) or NO_ANSWER
-        lines.append(f"{question.question}\n-> {said}")
+    for question, chosen in zip(questions, answers, strict=True):
+        answer = ", ".join(chosen) or NO_ANSWER
+        lines.append(f"{question.question}\n-> {answer}")
     return "\n\n".join(lines)
 
 
@@ -110,25 +110,25 @@ def _title(questions: Sequence[Question]) -> str:
     return first.header or " ".join(first.question.split())[:80]
 
 
-def _asked(given: OneQuestion) -> Question:
-    labels = [option.label.strip() for option in given.options]
-    if not given.question.strip() or not all(labels):
+def _checked_question(arguments: OneQuestion) -> Question:
+    labels = [option.label.strip() for option in arguments.options]
+    if not arguments.question.strip() or not all(labels):
         raise UserError("A question or an option has no words. Write it again with words.")
-    if len(labels) > MOST_OPTIONS or any(len(label) > LONGEST_LABEL_CHARS for label in labels):
+    if len(labels) > MOST_OPTIONS or any(len(label) > MAX_LABEL_CHARS for label in labels):
         raise UserError(
             f"A question has at most {MOST_OPTIONS} options, each with a label of at most "
-            f"{LONGEST_LABEL_CHARS} characters. Say more in its description."
+            f"{MAX_LABEL_CHARS} characters. Say more in its description."
         )
     if len(set(labels)) < len(labels):
         raise UserError(
-            f"Two options of {given.question!r} have the same label. Give each its own."
+            f"Two options of {arguments.question!r} have the same label. Give each its own."
         )
     return Question(
-        question=given.question.strip(),
-        header=given.header.strip(),
+        question=arguments.question.strip(),
+        header=arguments.header.strip(),
         options=tuple(
             QuestionOption(label=label, description=option.description.strip())
-            for label, option in zip(labels, given.options, strict=True)
+            for label, option in zip(labels, arguments.options, strict=True)
         ),
-        multiple=given.multiple and bool(given.options),
+        multiple=arguments.multiple and bool(arguments.options),
     )

@@ -10,16 +10,16 @@ from dataclasses import replace
 import regex
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.error_containment import in_thread
-from palimpsest.tools.files.search import compiled, match_in
+from palimpsest.tools.calls.error_containment import run_in_thread
+from palimpsest.tools.files.search import compile_regex, match_in
 from palimpsest.tools.tool import ArchivedText, RecallArchive, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
 RECALL = "recall"
-MOST_CHARS = 16_000
-"""About 4,000 tokens; a longer output would cost what truncating the original saved."""
+MAX_CHARS = 16_000
+"""Most characters of an output, about 4,000 tokens; a longer one would cost what truncating the original saved."""
 ROW_CHARS = 1_000
-"""A longer line is split into rows of this length, so that one line of JSON can be read in pieces."""
+"""Most characters of a row; longer lines are split, so that one line of JSON can be read in pieces."""
 MOST_ROWS = 500
 MOST_HITS = 100
 GAP = "  ..."
@@ -41,7 +41,7 @@ class RecallArguments(BaseModel):
 
 
 class RecallTool:
-    """The recall tool, which reads what was truncated, cleared or summarised."""
+    """The recall tool, which reads truncated, cleared or summarised texts."""
 
     name = RECALL
     description = (
@@ -61,89 +61,100 @@ class RecallTool:
             raise UserError(
                 "Give a name to read, as the note in the place of an output has it, or a pattern to search."
             )
-        wanted = " ".join(filter(None, (arguments.name, arguments.pattern)))
+        subject = " ".join(filter(None, (arguments.name, arguments.pattern)))
         await context.ask(
-            self.permission, [arguments.name or "*"], title=f"Recall {wanted}", always=["*"]
+            self.permission, [arguments.name or "*"], title=f"Recall {subject}", always=["*"]
         )
         if arguments.name is not None:
-            kept: Sequence[ArchivedText] = [await archive.find(arguments.name)]
+            texts: Sequence[ArchivedText] = [await archive.find(arguments.name)]
         else:
-            kept = await archive.hidden()
-        pattern = compiled(arguments.pattern) if arguments.pattern is not None else None
-        outcome = await in_thread(
+            texts = await archive.hidden()
+        pattern = compile_regex(arguments.pattern) if arguments.pattern is not None else None
+        outcome = await run_in_thread(
             context.abort,
             lambda: (
-                _read(kept[0], arguments) if pattern is None else _search(kept, pattern, arguments)
+                _read(texts[0], arguments)
+                if pattern is None
+                else _search(texts, pattern, arguments)
             ),
         )
-        clean = context.scrubber()
-        return replace(outcome, output=clean(outcome.output))
+        scrub = context.scrubber()
+        return replace(outcome, output=scrub(outcome.output))
 
 
-def rows(text: str) -> list[str]:
-    """Split a text into rows: its lines, with long ones in pieces of ``ROW_CHARS``."""
+def split_rows(text: str) -> list[str]:
+    """Return the rows of a text: its lines, with long ones split into pieces of ``ROW_CHARS``."""
     return [
-        line[at : at + ROW_CHARS]
+        line[start : start + ROW_CHARS]
         for line in text.split("\n")
-        for at in range(0, max(len(line), 1), ROW_CHARS)
+        for start in range(0, max(len(line), 1), ROW_CHARS)
     ]
 
 
-def _read(kept: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
-    everything = rows(kept.text)
+def _read(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
+    rows = split_rows(text.text)
     first = arguments.offset - 1
-    if first >= len(everything):
-        raise UserError(f"{kept.title} has {len(everything):,} rows; give a smaller offset.")
-    shown: list[str] = []
-    room = MOST_CHARS
-    for number, row in enumerate(everything[first : first + arguments.limit], arguments.offset):
+    if first >= len(rows):
+        raise UserError(f"{text.title} has {len(rows):,} rows; give a smaller offset.")
+    lines: list[str] = []
+    room = MAX_CHARS
+    for number, row in enumerate(rows[first : first + arguments.limit], arguments.offset):
         line = f"{number}: {row}"
         room -= len(line) + 1
         if room < 0:
             break
-        shown.append(line)
-    last = first + len(shown)
-    told = f"({kept.title}: rows {arguments.offset:,} to {last:,} of {len(everything):,}."
-    more = f" Go on with offset {last + 1}.)" if last < len(everything) else ")"
-    return ToolOutcome(kept.title, "\n".join([*shown, told + more]), {"rows": len(shown)})
+        lines.append(line)
+    last = first + len(lines)
+    head = f"({text.title}: rows {arguments.offset:,} to {last:,} of {len(rows):,}."
+    hint = f" Go on with offset {last + 1}.)" if last < len(rows) else ")"
+    return ToolOutcome(text.title, "\n".join([*lines, head + hint]), {"rows": len(lines)})
 
 
 def _search(
-    kept: Sequence[ArchivedText], pattern: "regex.Pattern[str]", arguments: RecallArguments
+    texts: Sequence[ArchivedText], pattern: "regex.Pattern[str]", arguments: RecallArguments
 ) -> ToolOutcome:
     lines: list[str] = []
-    count, room = 0, MOST_CHARS
-    for one in kept:
-        given = enumerate(rows(one.text))
-        found = [at for at, row in given if match_in(pattern, row, f"row {at + 1}") is not None]
-        told = [f"{one.title} (name {one.name}):", *_around(rows(one.text), found, arguments)]
-        for line in told if found else ():
+    count, room = 0, MAX_CHARS
+    for text in texts:
+        numbered = enumerate(split_rows(text.text))
+        matching = [
+            number
+            for number, row in numbered
+            if match_in(pattern, row, f"row {number + 1}") is not None
+        ]
+        block = [
+            f"{text.title} (name {text.name}):",
+            *_rows_around(split_rows(text.text), matching, arguments),
+        ]
+        for line in block if matching else ():
             room -= len(line) + 1
             if room >= 0 and count <= MOST_HITS:
                 lines.append(line)
-        count += len(found)
+        count += len(matching)
     if not count:
-        where = kept[0].title if arguments.name is not None and kept else "what was taken out"
-        lines = [f"No row of {where} matches {arguments.pattern!r}."]
+        searched = texts[0].title if arguments.name is not None and texts else "what was taken out"
+        lines = [f"No row of {searched} matches {arguments.pattern!r}."]
     elif room < 0 or count > MOST_HITS:
         lines.append(f"({count:,} rows match, and not all are shown; narrow the search.)")
     return ToolOutcome(arguments.pattern or "", "\n".join(lines), {"count": count})
 
 
-def _around(given: Sequence[str], found: Sequence[int], arguments: RecallArguments) -> list[str]:
+def _rows_around(
+    rows: Sequence[str], matching_numbers: Sequence[int], arguments: RecallArguments
+) -> list[str]:
     """Return the rows around each match, with a gap line between separate groups."""
-    matching = set(found)
-    near = sorted(
+    matching = set(matching_numbers)
+    shown_numbers = sorted(
         {
-            at
-            for position in found
-            for at in range(position - arguments.context, position + arguments.context + 1)
-            if 0 <= at < len(given)
+            number
+            for position in matching_numbers
+            for number in range(position - arguments.context, position + arguments.context + 1)
+            if 0 <= number < len(rows)
         }
     )
     lines: list[str] = []
-    for before, at in zip([None, *near], near, strict=False):
-        if before is not None and at > before + 1:
+    for previous, number in zip([None, *shown_numbers], shown_numbers, strict=False):
+        if previous is not None and number > previous + 1:
             lines.append(GAP)
-        lines.append(f"  {at + 1}{':' if at in matching else '-'} {given[at]}")
+        lines.append(f"  {number + 1}{':' if number in matching else '-'} {rows[number]}")
     return lines

@@ -1,4 +1,4 @@
-"""The skill tool: return the instructions of a skill, which explain one kind of task, to the model.
+"""The skill tool: return a skill's instructions for one kind of task to the model.
 
 Border: the skills are passed in; the tool asks for permission and returns the text. Its output is
 protected from pruning, since the instructions apply for the rest of the session.
@@ -15,7 +15,7 @@ from palimpsest.transcript.errors import UserError
 
 SKILL = "skill"
 MOST_CHARS = 40_000
-"""Maximum characters, below the truncation limit, so that the note about the rest is not cut."""
+"""Most characters of a skill's text, below the truncation limit, so that the note about the rest is not cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Skill:
     folder: Path
     origin: str
     inside: bool = True
-    """Its folder is in the project."""
+    """Whether its folder is in the project."""
     files: tuple[str, ...] = ()
     """Other files of the skill, relative to its folder."""
 
@@ -58,15 +58,15 @@ class SkillTool:
     async def run(self, arguments: SkillArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the skill's text."""
         skills = self._skills()
-        found = skills.get(arguments.name) or _by_lower(skills, arguments.name)
-        if found is None:
+        skill = skills.get(arguments.name) or _find_ignoring_case(skills, arguments.name)
+        if skill is None:
             known = ", ".join(sorted(skills)) or "none"
             raise UserError(f"There is no skill {arguments.name!r}. Skills: {known}.")
         await context.ask(
-            self.permission, [found.name], title=f"Use the skill {found.name}", always=[found.name]
+            self.permission, [skill.name], title=f"Use the skill {skill.name}", always=[skill.name]
         )
-        text = context.scrubber()(skill_text(found))
-        return ToolOutcome(found.name, text, {"skill": found.name, "folder": str(found.folder)})
+        text = context.scrubber()(skill_text(skill))
+        return ToolOutcome(skill.name, text, {"skill": skill.name, "folder": str(skill.folder)})
 
 
 def skill_text(skill: Skill) -> str:
@@ -84,7 +84,7 @@ def skill_text(skill: Skill) -> str:
     return "\n".join(lines) + f"\n\n{text}"
 
 
-def listed(skills: Mapping[str, Skill]) -> str:
+def skill_list(skills: Mapping[str, Skill]) -> str:
     """Return the list of skills for the system prompt; empty if there are none."""
     return "\n".join(
         f"- {skill.name}: {skill.description[:MOST_DESCRIPTION_CHARS]}" for skill in skills.values()
@@ -92,9 +92,9 @@ def listed(skills: Mapping[str, Skill]) -> str:
 
 
 MOST_DESCRIPTION_CHARS = 600
-"""Maximum characters of a skill's description, which is sent with every request."""
+"""Most characters of a skill's description, which is sent with every request."""
 
 
-def _by_lower(skills: Mapping[str, Skill], name: str) -> Skill | None:
-    wanted = name.strip().lower()
-    return next((skill for known, skill in skills.items() if known.lower() == wanted), None)
+def _find_ignoring_case(skills: Mapping[str, Skill], name: str) -> Skill | None:
+    lower_name = name.strip().lower()
+    return next((skill for known, skill in skills.items() if known.lower() == lower_name), None)

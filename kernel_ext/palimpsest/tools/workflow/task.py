@@ -15,9 +15,9 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import ModelRef
 
 TASK = "task"
-MOST_SHOWN = 12
-"""Maximum tool calls of the subagent that the card lists; its session has all."""
-LONGEST_TITLE_CHARS = 100
+MAX_SHOWN_CALLS = 12
+"""Most tool calls of the subagent that the card lists; its session has all of them."""
+MAX_TITLE_CHARS = 100
 
 
 DESCRIPTION = (
@@ -47,9 +47,9 @@ class SubagentResult:
     task_id: str
     text: str
     error: str | None = None
-    """Why it failed, in a sentence."""
+    """The reason for its failure, in a sentence."""
     stopped: bool = False
-    """It was stopped together with the calling session."""
+    """Whether it was stopped together with the calling session."""
     metadata: Mapping[str, Any] | None = None
     """Values for users and front ends."""
 
@@ -89,8 +89,8 @@ class TaskTool:
 
     def __init__(self, agents: Callable[[], Sequence[tuple[str, str]]]) -> None:
         self._agents = agents
-        listed = "\n".join(f"- {name}: {words}" for name, words in agents())
-        self.description = f"{DESCRIPTION}\nAgents:\n{listed}"
+        agent_list = "\n".join(f"- {name}: {description}" for name, description in agents())
+        self.description = f"{DESCRIPTION}\nAgents:\n{agent_list}"
 
     async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission, run the subagent, and return its result; raises UserError if it failed."""
@@ -99,7 +99,7 @@ class TaskTool:
             raise UserError("No other agent can work in this session. Do the task yourself.")
         if not arguments.prompt.strip():
             raise UserError("The prompt of a task is empty. Say what the agent is to do.")
-        title = " ".join(arguments.description.split())[:LONGEST_TITLE_CHARS] or arguments.agent
+        title = " ".join(arguments.description.split())[:MAX_TITLE_CHARS] or arguments.agent
         known = [name for name, _ in self._agents()]
         if known and arguments.agent not in known:
             raise UserError(
@@ -131,15 +131,15 @@ class TaskTool:
 
 
 def report_text(result: SubagentResult, agent: str) -> str:
-    """Return a result as text for the model."""
+    """Return the text about a result for the model."""
     if result.stopped:
-        ended = "was stopped before it was done"
+        outcome = "was stopped before it was done"
     elif result.error is not None:
-        ended = f"failed: {result.error.rstrip('.')}"
+        outcome = f"failed: {result.error.rstrip('.')}"
     else:
-        ended = "is done"
+        outcome = "is done"
     head = (
-        f"Task {result.task_id} by the agent {agent} {ended}. Its task_id goes on where it ended."
+        f"Task {result.task_id} by the agent {agent} {outcome}. Its task_id goes on where it ended."
     )
     text = result.text.strip()
     if result.error is not None or result.stopped:

@@ -1,7 +1,7 @@
 """The todowrite tool: replace the session's todo list, which the model and the user see.
 
-Border: replaces the whole list through ``TodoList``; the session journals it. A whole list each
-time needs no ids and cannot diverge from what the model wrote.
+Border: replaces the complete list through ``TodoList``; the session journals it. A complete list each
+time needs no ids and cannot differ from the model's last list.
 """
 
 from typing import Literal, Protocol
@@ -15,13 +15,13 @@ from palimpsest.transcript.values import Todo
 
 TODOWRITE = "todowrite"
 MOST_ITEMS = 100
-LONGEST_ITEM_CHARS = 500
+MAX_ITEM_CHARS = 500
 
 
 class TodoList(Protocol):
     """The todo list of a session.
 
-    Contract: ``replace`` journals the list, and every view is notified.
+    Contract: ``replace`` journals the list and notifies all views.
     """
 
     def replace(self, todos: tuple[Todo, ...]) -> None:
@@ -58,8 +58,8 @@ class TodoWriteTool:
 
     async def run(self, arguments: TodoArguments, context: ToolContext) -> ToolOutcome:
         """Replace the list and return it."""
-        kept: TodoList | None = context.extra.get("todos")
-        if kept is None:
+        todo_list: TodoList | None = context.extra.get("todos")
+        if todo_list is None:
             raise UserError("This session keeps no todo list.")
         if len(arguments.todos) > MOST_ITEMS:
             raise UserError(f"The list has more than {MOST_ITEMS} items. Put some together.")
@@ -67,15 +67,15 @@ class TodoWriteTool:
             Todo(content=_one_line(item.content), status=item.status, priority=item.priority)
             for item in arguments.todos
         )
-        if not all(0 < len(todo.content) <= LONGEST_ITEM_CHARS for todo in todos):
+        if not all(0 < len(todo.content) <= MAX_ITEM_CHARS for todo in todos):
             raise UserError(
-                f"Each item of the list says in 1 to {LONGEST_ITEM_CHARS} characters what is to do."
+                f"Each item of the list says in 1 to {MAX_ITEM_CHARS} characters what is to do."
             )
         title = tally(todos)
         await context.ask(self.permission, ["*"], title=f"Todo list: {title}", always=["*"])
-        kept.replace(todos)
-        listed = [todo.model_dump(mode="json") for todo in todos]
-        return ToolOutcome(title, checklist(todos), {"todos": listed})
+        todo_list.replace(todos)
+        values = [todo.model_dump(mode="json") for todo in todos]
+        return ToolOutcome(title, checklist(todos), {"todos": values})
 
 
 def _one_line(text: str) -> str:

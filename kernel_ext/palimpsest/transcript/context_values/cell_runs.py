@@ -1,4 +1,4 @@
-"""What one cell of the user ran and what came out of it, as values.
+"""Values of one run of a user's cell: its source and its outputs.
 
 Border: plain dataclasses, since the recorder that makes them is loaded with ``%load_ext``.
 """
@@ -9,7 +9,7 @@ from typing import Literal
 OutputKind = Literal["stdout", "stderr", "result", "display", "error"]
 CellStatus = Literal["running", "ok", "error", "stopped"]
 HiddenBy = Literal["", "tag", "private"]
-"""Why the agent is not told of a cell: its tag ``agent-hidden``, or ``%agent private`` before it."""
+"""Why a cell is hidden from the agent: its tag ``agent-hidden``, or ``%agent private`` before it."""
 
 NotebookDetail = Literal["none", "errors", "all"]
 """Which runs of the user's cells are reported to the model with each prompt."""
@@ -46,11 +46,11 @@ class CellRun:
     source: str
     cell_id: str | None = None
     number: int | None = None
-    """The execution count that stands beside the cell; None while it runs, or where it is not counted."""
+    """The execution count shown beside the cell; None while it runs, or where it is not counted."""
     status: CellStatus = "ok"
     hidden: HiddenBy = ""
     by_agent: bool = False
-    """The cell asks the agent: its session holds the prompt and the answer already."""
+    """The cell prompted the agent, so that its session already has the prompt and the answer."""
     outputs: tuple[RecordedOutput, ...] = ()
     dropped: int = 0
     """Outputs that were not kept, since the cell had too many."""
@@ -70,5 +70,5 @@ class NotebookRuns:
 
 
 def same_source(first: str, second: str) -> bool:
-    """Tell whether two sources are the same but for blank space around them."""
+    """Return whether two sources are the same but for blank space around them."""
     return first.strip() == second.strip()

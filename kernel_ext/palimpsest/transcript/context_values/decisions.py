@@ -1,6 +1,6 @@
-"""Decisions about what the model is shown of a part or range; and the record of what a request was made of.
+"""Decisions that reduce or restore a part or range for the model, and the record of each request's contents.
 
-All decisions about a part add up: ``restore`` undoes the newest reduction or pin, so that a cleared
+Decisions about a part form a stack: ``restore`` undoes the newest reduction or pin, so that a cleared
 output is again as it was before, whole or as it was truncated when its tool ended. A pin or an exclusion
 may be about a whole message; of those that apply to a part, the newest holds.
 """
@@ -54,20 +54,20 @@ REDO: PersonRule = "user/redo-compaction"
 """Rules of decisions that a person makes by hand."""
 
 ANOTHER = "another"
-"""Key in the numbers of an undone compaction: the person wanted another summary in its place."""
+"""Key in the numbers of an undone compaction: the user requested another summary in its place."""
 
 OLDER = "older"
-"""Key in the numbers of an undone compaction: the summary put aside before, which the person took back for it."""
+"""Key in the numbers of an undone compaction: the earlier summary that the user restored in its place."""
 
 PICTURES_RULE: EngineRule = "limit/pictures"
 TOOLS_RULE: EngineRule = "limit/tools"
-"""Rules of what is not sent, or smaller, since a request with it would be larger than its provider takes."""
+"""Rules for pictures and tools that are shrunk or left out, since the provider would refuse the larger request."""
 
 PICTURES = "pictures"
-"""Key in the numbers of a decision: the pictures of its part that are sent otherwise, by their place in it."""
+"""Key in the numbers of a decision: the changed pictures of its part, by their index in it."""
 
 LEFT_OUT = "out"
-"""Key of such a picture: the words that stand in its place."""
+"""Key of such a picture: the text that replaces it."""
 
 OWN_POLICY = "policy/"
 """Prefix of the rule of every decision that a person's own policy made; its name follows."""
@@ -90,7 +90,7 @@ class Decision(Value):
     part_id: str | None = None
     until_part_id: str | None = None
     numbers: dict[str, Any] = {}
-    """What the rule looked at and chose, enough to apply it again: limits, kept lines, kept bytes."""
+    """The rule's inputs and results, enough to apply it again: limits, kept lines, kept bytes."""
     tokens_before: int = 0
     tokens_after: int = 0
     words: str | None = None
@@ -98,24 +98,24 @@ class Decision(Value):
 
 
 def pictures_of(decision: Decision) -> dict[str, dict[str, Any]]:
-    """Return the pictures that a decision has sent otherwise, by their place; what a log holds in another form is none."""
-    given = decision.numbers.get(PICTURES) if decision.rule == PICTURES_RULE else None
-    if not isinstance(given, dict):
+    """Return the pictures that a decision changes or leaves out, by index; empty for a damaged record."""
+    numbers = decision.numbers.get(PICTURES) if decision.rule == PICTURES_RULE else None
+    if not isinstance(numbers, dict):
         return {}
-    return {str(place): told for place, told in given.items() if isinstance(told, dict)}
+    return {str(place): picture for place, picture in numbers.items() if isinstance(picture, dict)}
 
 
-def undone(decisions: Iterable[Decision]) -> frozenset[str]:
-    """Return the summaries whose compaction a person undid and did not take back, by message id."""
-    found: set[str] = set()
-    for one in decisions:
-        if one.message_id is None:
+def undone_compactions(decisions: Iterable[Decision]) -> frozenset[str]:
+    """Return the message ids of the summaries whose compaction the user undid and did not redo."""
+    undone: set[str] = set()
+    for decision in decisions:
+        if decision.message_id is None:
             continue
-        if one.action == "restore" and one.rule == UNDO:
-            found.add(one.message_id)
-        elif one.rule == REDO:
-            found.discard(one.message_id)
-    return frozenset(found)
+        if decision.action == "restore" and decision.rule == UNDO:
+            undone.add(decision.message_id)
+        elif decision.rule == REDO:
+            undone.discard(decision.message_id)
+    return frozenset(undone)
 
 
 class Facts(Value):
@@ -162,7 +162,7 @@ REQUEST_KINDS = (
     "reasoning",
     "output",
 )
-"""What the tokens of a request are of, in the order in which a gauge draws them."""
+"""The kinds of content by which a request's tokens are counted, in the order of the gauge."""
 
 
 class StepRequest(Value):
@@ -208,7 +208,7 @@ class StepRequest(Value):
 
 
 def is_of_own_policy(decision: Decision) -> bool:
-    """Tell whether a person's own policy made a decision."""
+    """Return whether the user's own policy made a decision."""
     return decision.rule.startswith(OWN_POLICY)
 
 
@@ -216,7 +216,7 @@ REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED_BY_PIN = frozenset({"clear", "drop"})
 """Reductions that a pin lifts while it holds; an output stays truncated."""
 USER_EDITS = frozenset({"pin", "drop"})
-"""What a person decides about a part or a whole message."""
+"""What the user decides about a part or a whole message."""
 
 
 @dataclass(slots=True)
@@ -233,10 +233,10 @@ class _DecisionStack:
             self.restored = by_hand and (undone is None or undone.action != "pin")
         elif decision.action == "pin" or decision.action in REDUCTIONS:
             if is_of_own_policy(decision):
-                # What such a policy says of a part takes the place of what one said before.
+                # A policy's new decision about a part replaces its earlier one.
                 self._take(decision.rule)
             self.decisions.append((at, decision))
-            # A picture's size says nothing about the text that a person brought back.
+            # A smaller picture leaves the text that the user restored as it is.
             self.restored = self.restored and decision.rule == PICTURES_RULE
 
     def _take(self, rule: str) -> Decision | None:
@@ -253,11 +253,11 @@ class _DecisionStack:
         return None
 
     def pictures(self) -> dict[str, Any]:
-        """Return the pictures that are sent otherwise; what was decided of each last holds."""
-        found: dict[str, Any] = {}
+        """Return the pictures that are sent changed or left out; the newest decision about each counts."""
+        pictures: dict[str, Any] = {}
         for _, decision in self.decisions:
-            found |= pictures_of(decision)
-        return found
+            pictures |= pictures_of(decision)
+        return pictures
 
     def edits(self) -> list[tuple[int, Decision]]:
         return [(at, decision) for at, decision in self.decisions if decision.action in USER_EDITS]
@@ -274,67 +274,67 @@ class EffectiveDecisions:
     """The effect of all decisions together on each part."""
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
-        self._stacks = _stacks(decisions)
-        self.edited = frozenset(name for name, pile in self._stacks.items() if pile.edits())
+        self._stacks = _stacks_by_part(decisions)
+        self.edited = frozenset(name for name, stack in self._stacks.items() if stack.edits())
         """Parts and messages that a person pinned or excluded."""
-        self.restored = frozenset(name for name, pile in self._stacks.items() if pile.restored)
+        self.restored = frozenset(name for name, stack in self._stacks.items() if stack.restored)
         """Parts and messages that a person restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the reduction that holds for a part."""
-        wish = self._wish(part_id, message_id)
-        if wish is not None and wish.action == "drop":
-            return wish
-        pile = self._stacks.get(part_id)
-        return pile.reduction(pinned=wish is not None) if pile is not None else None
+        edit = self._edit_of(part_id, message_id)
+        if edit is not None and edit.action == "drop":
+            return edit
+        stack = self._stacks.get(part_id)
+        return stack.reduction(pinned=edit is not None) if stack is not None else None
 
     def pictures(self, part_id: str) -> dict[str, Any]:
-        """Return the pictures of a part that are sent otherwise, by their place in it."""
-        pile = self._stacks.get(part_id)
-        return pile.pictures() if pile is not None else {}
+        """Return the pictures of a part that are sent changed or left out, by index."""
+        stack = self._stacks.get(part_id)
+        return stack.pictures() if stack is not None else {}
 
     def pinned(self, part_id: str, message_id: str | None) -> bool:
-        """Tell whether a person keeps a part from every reduction."""
-        wish = self._wish(part_id, message_id)
-        return wish is not None and wish.action == "pin"
+        """Return whether the user pinned a part, so that nothing reduces it."""
+        edit = self._edit_of(part_id, message_id)
+        return edit is not None and edit.action == "pin"
 
     def edit(self, name: str) -> Decision | None:
         """Return the newest pin or exclusion of exactly this part or message."""
-        pile = self._stacks.get(name)
-        wishes = pile.edits() if pile is not None else []
-        return wishes[-1][1] if wishes else None
+        stack = self._stacks.get(name)
+        edits = stack.edits() if stack is not None else []
+        return edits[-1][1] if edits else None
 
-    def _wish(self, part_id: str, message_id: str | None) -> Decision | None:
+    def _edit_of(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the newest pin or exclusion that applies to a part."""
         if part_id not in self.edited and message_id not in self.edited:
             return None
-        piles = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
-        reaching = [wish for pile in piles if pile is not None for wish in pile.edits()]
-        return max(reaching, key=lambda wish: wish[0])[1] if reaching else None
+        stacks = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
+        reaching = [edit for stack in stacks if stack is not None for edit in stack.edits()]
+        return max(reaching, key=lambda edit: edit[0])[1] if reaching else None
 
 
-def _stacks(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
-    piles: dict[str, _DecisionStack] = {}
+def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
+    stacks: dict[str, _DecisionStack] = {}
     for at, decision in enumerate(decisions):
         name = decision.part_id or decision.message_id
         if name is not None:
-            piles.setdefault(name, _DecisionStack()).add(at, decision)
-    return piles
+            stacks.setdefault(name, _DecisionStack()).add(at, decision)
+    return stacks
 
 
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
     """Return the reduction that holds for each part that has a decision of its own."""
     effective = EffectiveDecisions(decisions)
     homes: dict[str, str | None] = {}
-    for one in decisions:
-        if one.part_id is not None:
-            homes[one.part_id] = one.message_id or homes.get(one.part_id)
-    found = {}
+    for decision in decisions:
+        if decision.part_id is not None:
+            homes[decision.part_id] = decision.message_id or homes.get(decision.part_id)
+    reductions = {}
     for part_id, message_id in homes.items():
         reduction = effective.reduction(part_id, message_id)
         if reduction is not None:
-            found[part_id] = reduction
-    return found
+            reductions[part_id] = reduction
+    return reductions
 
 
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
@@ -348,13 +348,13 @@ def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozens
         if (
             effective.pinned(part.id, message.id)
             if part.id in edited or message.id in edited
-            else says_pinned(part)
+            else is_marked_pinned(part)
         )
     )
 
 
-def says_pinned(part: Part) -> bool:
-    """Tell whether a part itself is marked as pinned, without a decision."""
+def is_marked_pinned(part: Part) -> bool:
+    """Return whether a part itself is marked as pinned, without a decision."""
     if part.type == "text" or part.type == "tool":
         return part.pinned
     # A newer version may pin more: unknown fields are kept.

@@ -1,14 +1,14 @@
-"""Tell which cells of a notebook are kept from the agent, and leave them out of a notebook's text.
+"""Decide which cells of a notebook are hidden from the agent, and remove them from a notebook's text.
 
-Border: pure; texts and values in, texts out. One rule for whatever reads a notebook: the tools ``notebook``, ``read`` and
-``grep``, files that a prompt names, and differences of files. A cell is kept by its tag ``agent-hidden``, in any case and
-wherever tags stand in its metadata, or because the kernel recorded that it ran as a hidden one. A notebook is known by
-what it holds, whatever its file is called; a broken one in which a kept cell stands is not shown at all.
+Border: pure; texts and values in, texts out. All readers of notebooks use this rule: the tools ``notebook``, ``read`` and
+``grep``, files that a prompt names, and differences of files. A cell is hidden by its tag ``agent-hidden``, in any case and
+at any depth of its metadata, or because the kernel recorded its run as hidden. A notebook is recognised by its content,
+not by its file name; a broken notebook that may contain a hidden cell is not shown at all.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ _TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 
 
 class BrokenNotebook(UserError):
-    """A file is a notebook with a cell that is kept from the agent, and is no whole JSON."""
+    """A file is a notebook with a hidden cell, but not valid JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class HiddenRuns:
     sources: frozenset[str] = frozenset()
     """Their sources without blank space around them: a file of an older format has no ids."""
     without_id: frozenset[str] = frozenset()
-    """Sources of those that ran without an id."""
+    """Sources of the cells that ran without an id."""
 
 
 NONE_HIDDEN = HiddenRuns()
 
 
 def hidden_runs(recorded: NotebookRuns) -> HiddenRuns:
-    """Return which cells the kernel's record knows as hidden."""
+    """Return the cells that the kernel's record marks as hidden."""
     newest: dict[str, CellRun] = {run.cell_id or f"run {run.serial}": run for run in recorded.runs}
     hidden = [run for run in newest.values() if run.hidden and run.source.strip()]
     return HiddenRuns(
@@ -56,34 +56,35 @@ def hidden_runs(recorded: NotebookRuns) -> HiddenRuns:
 
 
 def is_hidden_cell(cell: Mapping[str, Any], hidden: HiddenRuns = NONE_HIDDEN) -> bool:
-    """Tell whether a cell of a notebook file is kept from the agent."""
+    """Return whether a cell of a notebook file is hidden from the agent."""
     if has_hidden_tag(cell.get("metadata")) or names_hidden_tag(cell.get("tags")):
         return True
-    named = cell.get("id")
-    if isinstance(named, str) and named in hidden.ids:
+    cell_id = cell.get("id")
+    if isinstance(cell_id, str) and cell_id in hidden.ids:
         return True
     source = cell.get("source", cell.get("input"))
     text = ("".join(map(str, source)) if isinstance(source, list) else str(source)).strip()
-    return text in (hidden.without_id if isinstance(named, str) else hidden.sources)
+    return text in (hidden.without_id if isinstance(cell_id, str) else hidden.sources)
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleText:
-    """A file's text without the cells that are kept from the agent."""
+    """A file's text without the cells that are hidden from the agent."""
 
     text: str
     hidden: int = 0
-    """How many cells were left out."""
+    """Number of cells that were removed."""
 
 
 def without_hidden_cells(
     text: str, name: str, hidden: HiddenRuns = NONE_HIDDEN, *, keep_lines: bool = True
 ) -> VisibleText:
-    """Return the text of a file with a placeholder for each kept cell; of what is no notebook the same text.
+    """Return the text of a file with a placeholder for each hidden cell; unchanged where it is no notebook.
 
-    With ``keep_lines`` what follows keeps its line number. Raises BrokenNotebook.
+    With ``keep_lines`` the text after a placeholder keeps its line numbers. Raises BrokenNotebook.
     """
-    if not _may_hide(text, hidden) or not _looks_like_notebook(text, name):
+    may_hide = "\\u" in text or _names_hidden(text, hidden) or bool(hidden.sources)
+    if not may_hide or not _looks_like_notebook(text, name):
         return VisibleText(text)
     try:
         json.loads(text)
@@ -93,22 +94,19 @@ def without_hidden_cells(
         return VisibleText(text)
     pieces: list[str] = []
     at = count = 0
-    places = list(_places(text, hidden))
-    for start, end, what in places if any(one[2] == LEFT_OUT for one in places) else ():
+    spans = _hidden_spans(text, hidden)
+    for start, end, placeholder in spans if any(span[2] == LEFT_OUT for span in spans) else ():
         if start < at:
-            continue  # within one that is left out
-        pieces += [text[at:start], what, "\n" * (text.count("\n", start, end) if keep_lines else 0)]
-        at, count = end, count + (what == LEFT_OUT)
+            continue  # within a span that is removed already
+        line_ends = "\n" * (text.count("\n", start, end) if keep_lines else 0)
+        pieces += [text[at:start], placeholder, line_ends]
+        at, count = end, count + (placeholder == LEFT_OUT)
     return VisibleText("".join([*pieces, text[at:]]), count)
-
-
-def _may_hide(text: str, hidden: HiddenRuns) -> bool:
-    return "\\u" in text or _names_hidden(text, hidden) or bool(hidden.sources)
 
 
 def _names_hidden(text: str, hidden: HiddenRuns) -> bool:
     plain = text.replace("\0", "")
-    return _TAG.search(plain) is not None or any(f'"{one}"' in plain for one in hidden.ids)
+    return _TAG.search(plain) is not None or any(f'"{cell_id}"' in plain for cell_id in hidden.ids)
 
 
 def _looks_like_notebook(text: str, name: str) -> bool:
@@ -121,19 +119,19 @@ def _looks_like_notebook(text: str, name: str) -> bool:
 
 @dataclass(slots=True)
 class _UnclosedBracket:
-    """An object or list whose end was not met yet."""
+    """An object or list whose closing bracket is not reached yet."""
 
     start: int
     under: str
-    """The key under which it stands, or its list does."""
+    """The key of its value, or of the list that contains it."""
     in_cells: bool
     key: str = ""
     is_cell: bool = False
 
 
-def _places(text: str, hidden: HiddenRuns) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and placeholder of what is left out of a whole JSON text, the outer ones before the inner ones."""
-    found: list[tuple[int, int, str]] = []
+def _hidden_spans(text: str, hidden: HiddenRuns) -> list[tuple[int, int, str]]:
+    """Return start, end and placeholder of each span to remove from a valid JSON text, outer spans first."""
+    spans: list[tuple[int, int, str]] = []
     stack: list[_UnclosedBracket] = []
     for token in _TOKEN.finditer(text):
         sign = token[0][0]
@@ -147,13 +145,13 @@ def _places(text: str, hidden: HiddenRuns) -> Iterator[tuple[int, int, str]]:
             in_cells = outer is not None and text[outer.start] == "[" and outer.under == "cells"
             stack.append(_UnclosedBracket(token.start(), under, in_cells))
         else:
-            one = stack.pop()
+            ended = stack.pop()
             if sign == "]":
                 continue
-            span = (one.start, token.end())
-            if one.in_cells or one.is_cell:
+            span = (ended.start, token.end())
+            if ended.in_cells or ended.is_cell:
                 if is_hidden_cell(json.loads(text[slice(*span)]), hidden):
-                    found.append((*span, LEFT_OUT))
-            elif one.under == "widgets" and len(stack) >= 1 and stack[-1].under == "metadata":
-                found.append((*span, WIDGETS_LEFT_OUT))
-    yield from sorted(found, key=lambda one: (one[0], -one[1]))
+                    spans.append((*span, LEFT_OUT))
+            elif ended.under == "widgets" and len(stack) >= 1 and stack[-1].under == "metadata":
+                spans.append((*span, WIDGETS_LEFT_OUT))
+    return sorted(spans, key=lambda span: (span[0], -span[1]))

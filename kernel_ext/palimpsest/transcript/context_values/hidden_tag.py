@@ -1,4 +1,4 @@
-"""Tell whether a cell's metadata has the tag that keeps the cell from the agent.
+"""Recognise the tag in a cell's metadata that hides the cell from the agent.
 
 Border: pure, and loaded with ``%load_ext``, so nothing heavy is imported.
 """
@@ -10,12 +10,12 @@ from typing import Any
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 
 DEPTH = 5
-"""How deep tags are looked for in a cell's metadata."""
+"""Levels of a cell's metadata that are searched for tags."""
 _SEPARATOR = re.compile(r"[\s,;]+")
 
 
 def has_hidden_tag(metadata: Any, depth: int = DEPTH) -> bool:
-    """Tell whether a cell's metadata has the tag ``agent-hidden``; tags are a list, or one text with commas or blanks."""
+    """Return whether a cell's metadata has the tag ``agent-hidden``; tags are a list, or one text with commas or blanks."""
     if not isinstance(metadata, Mapping) or depth == 0:
         return False
     return any(
@@ -25,9 +25,9 @@ def has_hidden_tag(metadata: Any, depth: int = DEPTH) -> bool:
 
 
 def names_hidden_tag(tags: Any) -> bool:
-    """Tell whether a list of tags, or one text of them, names the tag."""
+    """Return whether a list of tags, or one text of them, names the tag."""
     texts = [tags] if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
     return any(
-        isinstance(one, str) and HIDDEN_TAG in _SEPARATOR.split(one.strip().lower())
-        for one in texts
+        isinstance(text, str) and HIDDEN_TAG in _SEPARATOR.split(text.strip().lower())
+        for text in texts
     )

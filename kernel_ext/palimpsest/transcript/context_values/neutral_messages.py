@@ -78,9 +78,9 @@ Block = Annotated[
 _KINDS = frozenset({TextBlock, ReasoningBlock, MediaBlock, CallBlock, ResultBlock})
 
 
-def _blocks(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+def _blocks(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """Accept blocks unchecked: a request is made of hundreds, each validated when it was made."""
-    return given if type(given) is tuple and _KINDS.issuperset(map(type, given)) else check(given)
+    return value if type(value) is tuple and _KINDS.issuperset(map(type, value)) else check(value)
 
 
 Blocks = Annotated[tuple[Block, ...], WrapValidator(_blocks)]

@@ -1,7 +1,7 @@
 """The cells of a notebook as an open page shows them now, as values.
 
-Border: values alone; ``frontends/page_channel/page_cells.py`` asks the pages. A cell that its user keeps
-from the agent is an id here and nothing more: neither its source nor its outputs leave the page.
+Border: values alone; ``frontends/page_channel/page_cells.py`` requests them from the pages. Of a hidden cell
+only the id is here: neither its source nor its outputs leave the page.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class PageCell(Value):
     kind: str = "code"
     """``code``, ``markdown`` or ``raw``."""
     source: str | None = None
-    """What the cell holds now; None for a hidden cell, and where the notebook is too large to be told whole."""
+    """The cell's text now; None for a hidden cell, and where the notebook is too large to be sent whole."""
     number: int | None = None
     """The execution count that stands beside the cell."""
     hidden: bool = False
@@ -32,17 +32,17 @@ class PageNotebook(Value):
     """One notebook that is open in a page."""
 
     path: str
-    """Where the page's server knows the file."""
+    """The file's path on the page's server."""
     cells: tuple[PageCell, ...] = ()
     deleted: tuple[str, ...] = ()
     """Ids of cells that were deleted since a cell ran."""
     visible: bool = True
-    """The page's tab is in front; of two pages with one notebook this one is believed."""
+    """The page's tab is in front; where two pages show one notebook, the visible page counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellsWanted:
-    """What is asked of the pages."""
+    """A request to the pages for cells."""
 
     cell: str | None = None
     """Only the cell with this id; None means all."""

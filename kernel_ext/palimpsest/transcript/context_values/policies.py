@@ -1,4 +1,4 @@
-"""The context policy of a session, as data: every number and choice that a decider looks at.
+"""The context policy of a session, as data: every number and choice that a context decision depends on.
 
 A policy is recorded with each request, so it holds values only. Which values make up a named
 policy is defined in ``context/presets.py``. Defaults here are those of the default policy.
@@ -36,13 +36,13 @@ class TruncatePolicy(Value):
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        """Complete a policy that was recorded, whole but for newer values, with what held before they existed."""
-        whole = isinstance(data, dict) and {"max_lines", "direction", "recall"} <= data.keys()
-        return {"task": False, "share_counted": "bytes"} | data if whole else data
+        """Complete a whole recorded policy of an older version with the values that applied before a field existed."""
+        is_older = isinstance(data, dict) and {"max_lines", "direction", "recall"} <= data.keys()
+        return {"task": False, "share_counted": "bytes"} | data if is_older else data
 
 
 Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
-"""Which agent's table of messages shows that a request was too long; ``union``, ours, combines them."""
+"""Whose list of error messages means that a request was too long; ``union`` combines them, with ours."""
 
 
 class OverflowPolicy(Value):
@@ -249,8 +249,10 @@ class RecoveryPolicy(Value):
     @classmethod
     def _older(cls, data: Any) -> Any:
         """Complete a policy that was recorded whole before results were counted with what held then."""
-        whole = isinstance(data, dict) and {"compactions", "result_form", "recall"} <= data.keys()
-        return {"results_counted": "characters"} | data if whole else data
+        is_older = (
+            isinstance(data, dict) and {"compactions", "result_form", "recall"} <= data.keys()
+        )
+        return {"results_counted": "characters"} | data if is_older else data
 
 
 class ReminderPolicy(Value):

@@ -1,7 +1,7 @@
-"""A model request that is proposed and held until a person lets it go, as a value for pages and cells.
+"""A model request that is held until the user releases it, as a value for pages and cells.
 
-Border: nothing of it is in a log. What is decided and sent is decided anew when the request is let go, so a
-proposal says what would be sent at the moment when it was made.
+Border: no log has a proposal. When the request is released, everything is decided again, so a proposal shows
+only what would have been sent at the moment when it was made.
 """
 
 from palimpsest.transcript.context_values.decisions import Decision, Purpose

@@ -13,7 +13,7 @@ from palimpsest.transcript.strings.number_words import (
     joined_sentences,
     kept_ends_text,
     number,
-    quantity,
+    number_of,
 )
 from palimpsest.transcript.values import Value
 
@@ -81,12 +81,12 @@ class PrunePolicy(Value):
 
 
 def is_prune_rule(name: str) -> TypeGuard[PruneRule]:
-    """Tell whether a rule of pruning has this name."""
+    """Return whether a rule of pruning has this name."""
     return name in get_args(PruneRule)
 
 
 def why_pruned(rule: PruneRule, numbers: Numbers) -> str:
-    """Return why a rule cleared or shortened an output, as far as its numbers tell."""
+    """Return why a rule cleared or shortened an output, as far as its recorded numbers show."""
     match rule:
         case "none":
             return ""
@@ -95,7 +95,7 @@ def why_pruned(rule: PruneRule, numbers: Numbers) -> str:
         case "cache-ttl":
             return _cache_ttl(numbers)
         case "batch":
-            return joined_sentences(_which(numbers), _why_now(numbers), _at_once(numbers))
+            return joined_sentences(_which_outputs(numbers), _why_now(numbers), _at_once(numbers))
         case _:
             assert_never(rule)
 
@@ -104,21 +104,21 @@ def _opencode(numbers: Numbers) -> str:
     protect, reached = number(numbers, "protect_tokens"), number(numbers, "reached_tokens")
     if not protect:
         return ""
-    stood = f" (it stood at {reached})" if reached else ""
+    position = f" (it stood at {reached})" if reached else ""
     return joined_sentences(
-        f"Older than the newest {protect} tokens of tool output{stood}.", _at_once(numbers)
+        f"Older than the newest {protect} tokens of tool output{position}.", _at_once(numbers)
     )
 
 
 def _cache_ttl(numbers: Numbers) -> str:
-    age = quantity(numbers, "cache_age_seconds")
+    age = number_of(numbers, "cache_age_seconds")
     if age is None:
         return kept_ends_text(numbers)
     words = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
     return joined_sentences(words, kept_ends_text(numbers))
 
 
-def _which(numbers: Numbers) -> str:
+def _which_outputs(numbers: Numbers) -> str:
     match numbers.get("reason"):
         case "read-again":
             return "The same file was read again later."

@@ -1,4 +1,4 @@
-"""One piece of what a request holds: the value that a context report, a request's contents and a proposal list."""
+"""One item of a request's contents, as a context report, a request's contents and a proposal list it."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -12,7 +12,7 @@ ItemState = Literal[
 STATES: Mapping[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
 """How a part is shown after each action of a decision."""
 ShownAs = ItemState | Literal["pictures smaller", "pictures left out", "told as text"]
-"""How a request shows a piece: the last three are about an output whose text is sent whole, and a provider's own call."""
+"""How a request shows an item; the last three concern an output whose text is sent whole, and a provider's own call."""
 
 
 class RequestItem(Value):
@@ -33,7 +33,7 @@ class RequestItem(Value):
     new: bool = False
     """Of a proposal: it was not in the request before, or not as it is now."""
     remark: str = ""
-    """What of a tool's description is not as it was written; empty where all is."""
+    """How a tool's description differs from the written one; empty where it does not."""
     item: int | None = None
     """Of a request's contents: the timeline's item, from 0; None for what is none, such as words the engine adds to one request."""
     role: str = ""
@@ -46,6 +46,6 @@ class RequestItem(Value):
 
     @property
     def remarks(self) -> str:
-        """How it is shown otherwise than whole, whether it is pinned, and what else is to be said of it."""
-        told = ("" if self.state == "whole" else self.state, "pinned" * self.pinned, self.remark)
-        return ", ".join(filter(None, told))
+        """How it is shown if not whole, whether it is pinned, and other remarks, in one line."""
+        remarks = ("" if self.state == "whole" else self.state, "pinned" * self.pinned, self.remark)
+        return ", ".join(filter(None, remarks))

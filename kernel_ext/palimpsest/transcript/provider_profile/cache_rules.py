@@ -1,6 +1,6 @@
-"""What a provider's cache keeps of a prompt: from how many tokens on, in which steps, and what of an answer.
+"""Rules of providers' prompt caches: minimum of tokens, block size, and whether answers are cached.
 
-Border: pure, no I/O. Where a recording shows otherwise, the recording holds; these are for what it does not show.
+Border: pure, no I/O. What a recording shows takes precedence over these rules.
 """
 
 import re
@@ -13,18 +13,18 @@ from palimpsest.transcript.values import ModelRef
 
 @dataclass(frozen=True, slots=True)
 class CacheRules:
-    """How a prompt is kept, in tokens."""
+    """The rules of one prompt cache, in tokens."""
 
     minimum: int = 0
-    """A shorter beginning is not kept."""
+    """A shorter prompt is not cached."""
     step: int = 1
-    """What is read is a multiple of this."""
+    """Cached tokens come in multiples of this."""
     keeps_answers: bool = False
     """An answer is in the cache when the next request sends it back; else the next request writes it."""
     marks_end: bool = False
-    """A mark in the request ends what is written; what comes after it is not in the cache."""
+    """Only the request up to a cache mark is written to the cache."""
     starts_anew_by_thinking: bool = False
-    """Switching thinking on or off between two requests loses what was kept."""
+    """Switching thinking on or off between two requests loses the cache."""
     source: str = ""
     """Where that is documented, or how it was measured; with month and year."""
 
@@ -49,21 +49,21 @@ _CLAUDE_MINIMUMS = (
 
 
 def cache_rules(model: str) -> CacheRules:
-    """Return the rules for a model as ``provider/name``; those of a cache without any where they are not known."""
+    """Return the rules for a model, given as ``provider/name``; the default rules where none are known."""
     return _cache_rules(*model.partition("/")[::2])
 
 
 @lru_cache(maxsize=256)
 def _cache_rules(provider: str, name: str) -> CacheRules:
-    found = profile(ModelRef(provider=provider, name=name))
-    if found.wire == "deepseek" or "deepseek" in name:
+    provider_profile = profile(ModelRef(provider=provider, name=name))
+    if provider_profile.wire == "deepseek" or "deepseek" in name:
         return _DEEPSEEK
-    if found.family == "anthropic":
+    if provider_profile.family == "anthropic":
         plain = name.replace(".", "-")
-        least = next((tokens for what, tokens in _CLAUDE_MINIMUMS if what.search(plain)), 1_024)
-        return CacheRules(least, marks_end=True, starts_anew_by_thinking=True, source=_CLAUDE)
-    if found.family == "openai":
+        minimum = next((tokens for model, tokens in _CLAUDE_MINIMUMS if model.search(plain)), 1_024)
+        return CacheRules(minimum, marks_end=True, starts_anew_by_thinking=True, source=_CLAUDE)
+    if provider_profile.family == "openai":
         return _OPENAI
-    if found.family == "gemini":
+    if provider_profile.family == "gemini":
         return CacheRules(1_024 if "flash" in name else 4_096, source=_GEMINI)
     return CacheRules()

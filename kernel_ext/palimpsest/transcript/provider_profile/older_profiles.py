@@ -1,4 +1,4 @@
-"""Return the profile by which a request of an older projection was written, to rebuild it identically.
+"""The provider profiles of older versions, so that their requests can be rebuilt identically.
 
 Until projection 2 two tables distinguished providers: one for the order of turns, one for how messages
 are written. They disagreed about gateways, and new requests are not written by them any more.
@@ -34,12 +34,12 @@ def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
 
 
 def _written_like(ref: ModelRef) -> ModelRef:
-    """Return a model whose requests are written today as those of this one were."""
+    """Return a model whose requests have today the form that this model's requests had then."""
     name = ref.name.lower()
     if ref.provider == "anthropic" or "claude" in name:
         return ModelRef(provider="anthropic", name="claude")
     if ref.provider == "gemini" or (ref.provider == "vertex_ai" and "gemini" in name):
-        # The version in its name says whether it has call ids.
+        # Whether it has call ids depends on the version in its name.
         return ModelRef(provider="gemini", name=ref.name)
     if ref.provider == "mistral":
         return ModelRef(provider="mistral", name="mistral")

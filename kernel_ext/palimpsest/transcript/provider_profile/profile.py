@@ -2,10 +2,9 @@
 
 Border: pure, no I/O. A request must suit two things: the server it is sent to (the *wire*), and the chat
 template of the model behind it (the *family*), which a gateway may or may not adapt to. So a profile is the
-row of the wire overlaid by the row of the family: what one of them demands holds, what one of them refuses
-is not sent. All code that depends on the kind of provider asks here; no other code looks at names. What a server
-accepts as the id of a tool call is stated here only; the tests' strict validators state it again, on
-purpose: they check what is written here.
+row of the wire overlaid by the row of the family: a demand of either applies, and what either refuses
+is not sent. All code that depends on the kind of provider uses this profile; no other code looks at names. The
+tests' strict validators repeat the rules for ids of tool calls on purpose: they check this module.
 """
 
 import re
@@ -50,18 +49,18 @@ NO_WORD = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderProfile(WireProfileRow):
-    """What holds for requests to one model: the row of its server, overlaid by that of its family."""
+    """The rules for requests to one model: the row of its server, overlaid by that of its family."""
 
     wire: Wire
     family: Family
     equal_calls_once: bool
     """Identical calls of one answer arrive as one call, so they are put into separate steps."""
     name: tuple[str, str]
-    """The provider's and the model's, by which the recorded agents went."""
+    """The names of provider and model, on which the rules of the recorded agents depend."""
 
     @property
     def recorded(self) -> RecordedRules:
-        """What the recorded agents would do, for the presets that follow them."""
+        """The recorded agents' rules for this model, for the presets that follow them."""
         return recorded_rules(*self.name)
 
     @property
@@ -72,7 +71,7 @@ class ProviderProfile(WireProfileRow):
     def cache_lifetime(self, marked_for: str = "") -> tuple[float, float] | None:
         """Return for how many seconds a prompt stays cached, at least and at most; None where that is not known.
 
-        ``marked_for`` is the time that the cache marks ask for.
+        ``marked_for`` is the time that the cache marks request.
         """
         return self.cache_lifetimes.get(self.family, {}).get(marked_for)
 
@@ -90,7 +89,7 @@ class ProviderProfile(WireProfileRow):
     def merges_questions(self) -> bool:
         """Whether two user messages in a row become one.
 
-        Not where the provider does not demand it: a merged message would not keep a cached prefix.
+        They stay apart where the provider accepts that: a merged message would lose the cached prefix.
         """
         return self.turn_order == "alternating"
 
@@ -103,7 +102,7 @@ GEMINI_VERSION = re.compile(r"gemini-(\d+)")
 
 
 def profile(ref: ModelRef) -> ProviderProfile:
-    """Return the profile of a model, whoever serves it under whatever name."""
+    """Return the profile of a model, for any provider and any of its names."""
     return _profile(ref.provider, ref.name)
 
 
@@ -128,7 +127,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
         "documents": row.documents & template.documents,
     }
     return ProviderProfile(
-        **{one.name: overlaid.get(one.name, getattr(row, one.name)) for one in fields(row)},
+        **{field.name: overlaid.get(field.name, getattr(row, field.name)) for field in fields(row)},
         wire=wire,
         family=whose,
         equal_calls_once=row.once_before is not None and _version(name) < row.once_before,
@@ -137,25 +136,27 @@ def _profile(provider: str, name: str) -> ProviderProfile:
 
 
 def limits_of(model: ModelInfo) -> RequestLimits:
-    """Return what one request to a model may hold; a server that only speaks OpenAI's interface has limits of its own."""
-    found = profile(model.ref)
-    if found.wire == "openai" and model.api_base is not None:
+    """Return the limits of one request to a model; none are known for other servers with OpenAI's interface."""
+    provider_profile = profile(model.ref)
+    if provider_profile.wire == "openai" and model.api_base is not None:
         return NO_LIMITS
-    provider = _plain(model.ref.provider)
-    rows = [PROVIDER_LIMITS.get(provider) or WIRE_LIMITS.get(found.wire)]
-    if found.family == "anthropic":
+    provider = _plain_provider(model.ref.provider)
+    rows = [PROVIDER_LIMITS.get(provider) or WIRE_LIMITS.get(provider_profile.wire)]
+    if provider_profile.family == "anthropic":
         rows.append(CLAUDE_LARGE if model.window > LARGE_WINDOW else CLAUDE)
         rows.append(CLAUDE_ELSEWHERE if provider != "anthropic" else None)
     return stricter_limits(*(row.limits for row in rows if row is not None))
 
 
 def stricter_limits(*several: RequestLimits) -> RequestLimits:
-    """Return the limits under which a request is accepted wherever one of these holds."""
-    found = {}
+    """Return the strictest of several limits, field by field."""
+    strictest = {}
     for field in fields(RequestLimits):
-        known = [getattr(one, field.name) for one in several]
-        found[field.name] = min((one for one in known if one is not None), default=None)
-    return RequestLimits(**found)
+        known = [getattr(limits, field.name) for limits in several]
+        strictest[field.name] = min(
+            (limits for limits in known if limits is not None), default=None
+        )
+    return RequestLimits(**strictest)
 
 
 def family(ref: ModelRef) -> Family:
@@ -164,42 +165,42 @@ def family(ref: ModelRef) -> Family:
 
 
 def guidance_of(model_id: str) -> Guidance:
-    """Return which paragraph of the system prompt is for a model, by its full id."""
+    """Return the paragraph of the system prompt for a model, by its full id."""
     name = model_id.lower()
     pieces = frozenset(name.replace("/", "-").split("-"))
-    for piece, found in GUIDANCE:
+    for piece, guidance in GUIDANCE:
         if piece in (pieces if piece in OWN_WORD else name):
-            return found
+            return guidance
     return "other"
 
 
 def _family(provider: str, name: str) -> Family:
     """Return the family that a model's name shows, else the usual one of its provider."""
     known = next((whose for piece, whose in NAMES if piece in name.lower()), None)
-    return known or PROVIDERS.get(_plain(provider), ("chat", "other"))[1]
+    return known or PROVIDERS.get(_plain_provider(provider), ("chat", "other"))[1]
 
 
 def _wire(provider: str, whose: Family) -> Wire:
-    plain = _plain(provider)
+    plain = _plain_provider(provider)
     return SERVED.get((plain, whose)) or PROVIDERS.get(plain, ("chat", "other"))[0]
 
 
-def _plain(provider: str) -> str:
-    """Return a provider's prefix in lower case, and one for all that the table of models has for Vertex."""
+def _plain_provider(provider: str) -> str:
+    """Return a provider's prefix in lower case, and ``vertex_ai`` for each of Vertex's prefixes."""
     name = provider.lower()
     return "vertex_ai" if name.startswith("vertex_ai") else name
 
 
 def _version(name: str) -> int:
-    found = GEMINI_VERSION.search(name.lower())
-    return int(found[1]) if found else 0
+    match = GEMINI_VERSION.search(name.lower())
+    return int(match[1]) if match else 0
 
 
-def stricter_id_rule(one: IdRule, other: IdRule) -> IdRule:
+def stricter_id_rule(first: IdRule, second: IdRule) -> IdRule:
     """Return the rule under which an id is accepted by both."""
-    if {one, other} == {"short", "words"}:
+    if {first, second} == {"short", "words"}:
         return "short_words"
-    return max(one, other, key=ORDER.index)
+    return max(first, second, key=ORDER.index)
 
 
 def as_words(identifier: str) -> str:
@@ -213,5 +214,5 @@ def as_nine(identifier: str) -> str:
 
 
 def letters_and_digits(identifier: str) -> str:
-    """Return an id without everything else."""
+    """Return the letters and digits of an id."""
     return NO_LETTER_OR_DIGIT.sub("", identifier)

@@ -1,7 +1,7 @@
-"""What servers and models' templates accept, as rows of a table: the only place that names providers.
+"""A table of what servers and models' templates accept; the only place that names providers.
 
 Border: pure data, read by ``transcript/provider_profile/profile.py`` alone, which overlays a wire's row with
-a family's. A row states what is documented, or what is known from requests that were refused; an unknown
+a family's. A row states what is documented, or was learned from refused requests; an unknown
 provider is ``chat``.
 """
 
@@ -56,7 +56,7 @@ IDLE_LIFETIMES: CacheLifetimes = {"": (300.0, 600.0)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRow:
-    """What a wire, or a family, demands and accepts."""
+    """The rules of a wire format, or of a model family."""
 
     id_rule: IdRule = "any"
     turn_order: TurnOrder = "any"
@@ -74,23 +74,23 @@ class ProfileRow:
     """Properties of a tool's input may have only letters, digits, dots, dashes and underscores in their names."""
     pictures: frozenset[str] = USUAL_PICTURES
     documents: frozenset[str] = frozenset({PDF})
-    """Types of files that may stand in a user's message."""
+    """Types of files that a user's message may contain."""
     thinks_before_calls: bool = False
-    """Thinking cannot be enabled while calls are answered that came without thinking."""
+    """Thinking cannot be enabled while answering calls of an answer without thinking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireProfileRow(ProfileRow):
-    """What depends on the server, or on the adapter on the way to it, and not on the model."""
+    """The rules that depend on the server or its adapter, and not on the model."""
 
     cache_lifetimes: Mapping[Family, CacheLifetimes] = field(default_factory=dict)
-    """By the model's family, where they are documented; missing where a server may route to any cache or none."""
+    """By the model's family, where documented; missing where a server may route to any cache or none."""
     signed_by: frozenset[Family] = frozenset()
     """Families whose signatures the server accepts back."""
     thinking_field: str | None = None
-    """The field beside the text in which the server wants an answer's thinking back."""
+    """The field beside the text in which an answer's thinking is sent back."""
     translates_schemas: bool = False
-    """The adapter writes schemas in the subset itself."""
+    """The adapter itself converts schemas to the subset."""
     results_named: bool = False
     """A result carries the name of its tool."""
     results_parsed: bool = False
@@ -243,7 +243,7 @@ NAMES: tuple[tuple[str, Family], ...] = (
     ("gpt", "openai"),
     ("codex", "openai"),
 )  # fmt: skip
-"""Pieces of a model's name and the family that they show; the first that fits counts."""
+"""Parts of a model's name and the family that each shows; the first match counts."""
 
 PROVIDERS: dict[str, tuple[Wire, Family]] = {
     "openai": ("openai", "openai"),
@@ -265,7 +265,7 @@ PROVIDERS: dict[str, tuple[Wire, Family]] = {
     "ollama_chat": ("ollama", "other"),
     "vertex_ai": ("vertex", "other"),
 }
-"""The wire that a provider's prefix stands for, and the family of models whose name shows none."""
+"""The wire of each provider's prefix, and the family of its models whose name shows none."""
 
 SERVED: dict[tuple[str, Family], Wire] = {
     ("vertex_ai", "anthropic"): "anthropic",
@@ -286,7 +286,7 @@ GUIDANCE: tuple[tuple[str, Guidance], ...] = (
     ("gemini-", "gemini"),
     ("claude", "claude"),
 )
-"""Pieces of names and the guidance that such models are given; the first that fits counts."""
+"""Parts of names and the guidance for such models; the first match counts."""
 
 OWN_WORD = frozenset({"o1", "o3", "o4"})
-"""Too short to be looked for inside other words, such as in ``llama-pro1``."""
+"""Parts that must be whole words, since they are short: ``llama-pro1`` contains ``o1``."""

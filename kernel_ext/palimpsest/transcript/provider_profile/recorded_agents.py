@@ -1,7 +1,7 @@
-"""How OpenCode and OpenClaw, the recorded agents, distinguish providers: rules for the presets of both.
+"""The rules by which OpenCode and OpenClaw, the recorded agents, distinguish providers; for their presets.
 
-Border: pure. A preset is only worth comparing with if it decides as its agent did, also where the
-profile is more accurate; golden data covers every table here. Nothing else reads them.
+Border: pure. A preset must decide as its agent did, also where the profile is more accurate; golden data
+covers every table here. Only the presets use them.
 """
 
 import re
@@ -55,14 +55,14 @@ OPENCODE_SIGNED_BY = "anthropic"
 
 @dataclass(frozen=True, slots=True)
 class OpenclawTarget:
-    """What OpenClaw does for one family of providers (spec/context-stability.md 1.4)."""
+    """OpenClaw's rules for one family of providers (spec/context-stability.md 1.4)."""
 
     ids: Literal["strict", "strict9"] | None = None
     merges_answers: bool = False
     merges_questions: bool = False
     user_first: bool = False
     keep_native: bool = False
-    """Ids in Anthropic's own form are kept, and so are answers that it signed."""
+    """Ids in Anthropic's own form and answers that it signed stay unchanged."""
 
 
 OPENCLAW_2026_2: dict[ProviderFamily, OpenclawTarget] = {
@@ -85,7 +85,7 @@ OPENCLAW_2026_9: dict[ProviderFamily, OpenclawTarget] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordedRules:
-    """What the recorded agents would do for one model."""
+    """The recorded agents' rules for one model."""
 
     openclaw_2026_2: OpenclawTarget
     openclaw_2026_9: OpenclawTarget
@@ -100,7 +100,7 @@ class RecordedRules:
 
 @lru_cache(maxsize=1_024)
 def recorded_rules(provider: str, name: str) -> RecordedRules:
-    """Return what the recorded agents would do for a model."""
+    """Return the rules of the recorded agents for a model."""
     where, what = provider.lower(), name.lower()
     claude, mistral = "claude" in what, "mistral" in f"{where}/{what}"
     whose = openclaw_family(where, what)
@@ -121,7 +121,9 @@ def openclaw_family(provider: str, name: str) -> ProviderFamily:
     by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
     by_name = {whose for piece, whose in OPENCLAW_NAMES if piece in name}
     order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")
-    return next((one for one in order if one == by_provider or one in by_name), "compatible")
+    return next(
+        (agent for agent in order if agent == by_provider or agent in by_name), "compatible"
+    )
 
 
 def openclaw_provider(name: str) -> str:
@@ -143,7 +145,7 @@ def _media_in_results(provider: str, name: str) -> Literal["none", "images", "al
         case "vertex_ai":
             return "all" if "claude" in name else "none"
         case "bedrock":
-            takes = any(one in name for one in OPENCODE_BEDROCK_PICTURES)
+            takes = any(part in name for part in OPENCODE_BEDROCK_PICTURES)
             return "images" if takes else "none"
         case "xai":
             return "images"

@@ -1,10 +1,10 @@
-"""What a provider takes in one request: pictures, their sides, pixels and bytes, and the size of a tool's schema.
+"""Limits of providers on one request: pictures, their sides, pixels and bytes, and the size of a tool's schema.
 
-Border: pure data; each row says on which page its numbers stand, or in which refusal they were seen, and when that was read. A
-request beyond one of them is refused, and so is every later request of the session, which holds the same pictures. Only what
-is documented, or was seen in a refusal, stands here, and where a page and a refusal differ, the refusal: a number that is
-too small takes pictures from a model that would have seen them. A provider without a row has no known limit, and what it
-refuses is learned from its refusal (``context/reduction/picture_limits.py``).
+Border: pure data; each row names the page or the refusal that its numbers come from, with the month. A provider refuses a
+request beyond a limit, and then every later request of the session, since those hold the same pictures. Only numbers that
+are documented or were seen in a refusal are listed; where the two differ, the refusal counts, because a limit that is too
+small would hide pictures from a model that accepts them. For a provider without a row no limit is known; its limits are
+learned from its refusals (``context/reduction/picture_limits.py``).
 """
 
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ MEBIBYTE = 1_048_576
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """The largest that a request may be; None where no limit is known."""
+    """The limits of one request; None where no limit is known."""
 
     pictures: int | None = None
-    """Pictures and documents of one request."""
+    """Most pictures and documents in one request."""
     side: int | None = None
-    """Pixels of the longer side of a picture."""
+    """Most pixels of a picture's longer side."""
     many: int | None = None
     """With more pictures than this, ``many_side`` holds for each of them."""
     many_side: int | None = None
     pixels: int | None = None
-    """Width times height of a picture."""
+    """Most pixels of a picture: width times height."""
     picture_bytes: int | None = None
-    """Of a picture or document, as Base64."""
+    """Most bytes of a picture or document, as Base64."""
     request_bytes: int | None = None
-    """Of the whole request, where pictures and documents stand as Base64."""
+    """Most bytes of the whole request, with pictures and documents as Base64."""
     schema_chars: int | None = None
-    """Characters of all names, enumerated and constant values in the schema of one tool."""
+    """Most characters of all names, enumerated and constant values in the schema of one tool."""
 
     @property
     def any_of_pictures(self) -> bool:
-        """Whether anything is known about pictures or documents."""
+        """Whether any limit on pictures or documents is known."""
         return self != NO_LIMITS and self != RequestLimits(schema_chars=self.schema_chars)
 
 
@@ -46,7 +46,7 @@ NO_LIMITS = RequestLimits()
 
 @dataclass(frozen=True, slots=True)
 class LimitRow:
-    """Limits, and where they are known from."""
+    """Limits, and the source of their numbers."""
 
     limits: RequestLimits
     source: str
@@ -67,7 +67,7 @@ CLAUDE_LARGE = LimitRow(
 CLAUDE_ELSEWHERE = LimitRow(
     RequestLimits(picture_bytes=5 * MEBIBYTE), f"{VISION}, 2026-09: on Bedrock and Google Cloud"
 )
-"""Also behind a gateway, which may ask either."""
+"""Also applied behind a gateway, which may forward to either."""
 
 WIRE_LIMITS: dict[Wire, LimitRow] = {
     "anthropic": LimitRow(
@@ -98,7 +98,7 @@ WIRE_LIMITS: dict[Wire, LimitRow] = {
         "docs.mistral.ai/capabilities/vision, 2026-09",
     ),
 }
-"""Limits of a server, by the kind that it is."""
+"""Limits by the wire format that a server speaks."""
 
 PROVIDER_LIMITS: dict[str, LimitRow] = {
     "deepseek": LimitRow(
@@ -135,4 +135,4 @@ PROVIDER_LIMITS: dict[str, LimitRow] = {
         "github.com/scaleway/docs-content, generative-apis/how-to/query-vision-models, 2024-11",
     ),
 }
-"""Limits of providers that share a wire with others, by the prefix of their models."""
+"""Limits of single providers that share a wire format with others, by the prefix of their models' ids."""

@@ -47,34 +47,34 @@ Span = tuple[int, int]
 
 
 def assigned_spans(text: str) -> list[Span]:
-    """Return where passwords of several words stand in an output, in order."""
-    found = []
+    """Return the spans of passwords of several words in an output, in order."""
+    spans = []
     for match in _ASSIGNED.finditer(text):
         tight = match["sign"] == "=" and not match["blanks"]
-        if not _assigns(match["name"], tight=tight):
+        if not _is_secret_name(match["name"], tight=tight):
             continue
         line = _VALUE.match(text, match.end())
         value = _MARGIN.sub("", line[0]) if line is not None else ""
         value = _NEXT.sub("", value) if tight else value
         if _is_words(value, tight=tight):
-            found.append((match.end(), match.end() + len(value)))
+            spans.append((match.end(), match.end() + len(value)))
     for match in _BLOCK.finditer(text):
         value = match["value"].rstrip()
-        if _assigns(match["name"], tight=False) and len(value.split()) > 1:
+        if _is_secret_name(match["name"], tight=False) and len(value.split()) > 1:
             begin = match.start("value") + len(value) - len(value.lstrip())
-            found.append((begin, match.start("value") + len(value)))
-    return sorted(found)
+            spans.append((begin, match.start("value") + len(value)))
+    return sorted(spans)
 
 
-def _assigns(name: str, *, tight: bool) -> bool:
-    """Tell whether a name is a password's; written tight to its value, any name of a secret is."""
+def _is_secret_name(name: str, *, tight: bool) -> bool:
+    """Return whether a name is that of a password; without a space before the value (``tight``) any secret's name counts."""
     if tight and name.upper() == name:
         return is_secret_name(name)
     return _PASSWORD.search(name) is not None
 
 
 def _is_words(value: str, *, tight: bool) -> bool:
-    """Tell whether a value is plain words, several, and no code and no sentence."""
+    """Return whether a value consists of several plain words, and is neither code nor a sentence."""
     words = value.split()
     if not 2 <= len(words) <= MOST_WORDS or value[0] in "/~*%&|!-":
         return False
@@ -88,11 +88,11 @@ def _is_words(value: str, *, tight: bool) -> bool:
 
 
 def hide_growing(text: str) -> str:
-    """Return an output that still grows, as ``hide_assigned`` does, without a password that may go on at its end."""
+    """Return a growing output as ``hide_assigned`` does, also without a password at its end that may still be incomplete."""
     begin = text.rfind("\n") + 1
     for match in _ASSIGNED.finditer(text, begin):
         tight = match["sign"] == "=" and not match["blanks"]
-        if _assigns(match["name"], tight=tight):
+        if _is_secret_name(match["name"], tight=tight):
             text = text[: match.end()]
             break
     return hide_assigned(text)

@@ -1,9 +1,8 @@
 """Keys that settings gave to this process, such as those of MCP servers; they are hidden in every text.
 
-A server may print its key, and its key is in no variable of the kernel. So whoever hands one out holds it
-here first, and ``secret_values`` adds what is held. Nothing is taken out again: what was a key before the
-settings were read anew is still one. Border: values only; only settings that are in effect may be held, since a
-value that is held is hidden in questions too.
+A server may print its key, which is in no variable of the kernel. So code that passes a key to a server calls
+``hold_settings`` first, and ``secret_values`` includes ``HELD``. No value is removed: a key of earlier settings is
+still a secret. Border: values only; only settings in effect may be held, since a held value is hidden in questions too.
 """
 
 import re
@@ -14,7 +13,7 @@ from palimpsest.transcript.redaction.secret_names import is_secret_name
 SHORTEST_SECRET = 8
 """Characters; shorter values ("1", "true", "basic") would blank ordinary words all over a page."""
 SHORTEST_RANDOM = 16
-"""Characters of a value that counts as a key whatever its name is."""
+"""Characters of a value that counts as a key under any name."""
 
 _RANDOM = re.compile(
     rf"(?=(?:[^0-9]*[0-9]){{3}})(?=(?:[^A-Za-z]*[A-Za-z]){{3}})(?!.*(?:[a-z]{{6}}|[0-9]{{9}}))"
@@ -27,7 +26,7 @@ HELD: set[str] = set()
 
 
 def is_worth_hiding(value: str) -> bool:
-    """Tell whether a value of a secret name is long and unusual enough to be looked for in texts."""
+    """Return whether a value of a secret name is long and unusual enough to be looked for in texts."""
     if len(value) < SHORTEST_SECRET or value[0] in "/~." or any(c.isspace() for c in value):
         return False
     plain_word = value.isalpha() and len(value) < 2 * SHORTEST_SECRET
@@ -35,27 +34,27 @@ def is_worth_hiding(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Tell whether a value looks like a key by its letters and digits alone; a path does not."""
+    """Return whether a value looks like a key by its letters and digits alone; a path does not."""
     return _RANDOM.fullmatch(value) is not None
 
 
 def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> None:
-    """Hold the values of settings, by name, and the arguments of a program that are keys."""
-    named = [(name, value) for name, value in values.items()]
+    """Add to HELD the secret values of named settings, and the arguments of a program that are keys."""
+    settings = [(name, value) for name, value in values.items()]
     before = ""
-    for one in arguments:
-        flag, equals, value = one.partition("=")
-        named.append((flag, value) if equals else (before, one))
-        match = _FLAG.fullmatch(one)
+    for argument in arguments:
+        flag, equals, value = argument.partition("=")
+        settings.append((flag, value) if equals else (before, argument))
+        match = _FLAG.fullmatch(argument)
         before = match[1] if match else ""
-    found: set[str] = set()
-    for name, value in named:
+    secrets: set[str] = set()
+    for name, value in settings:
         # "Bearer abc" is a word and a key.
         words = value.split()
         secret = is_secret_name(name)
-        found |= {
+        secrets |= {
             word for word in words if (secret and is_worth_hiding(word)) or looks_random(word)
         }
         if secret and len(words) > 1 and len(value) >= SHORTEST_SECRET:
-            found.add(value)
-    HELD.update(found)
+            secrets.add(value)
+    HELD.update(secrets)

@@ -1,7 +1,7 @@
 """Replace home folders by ``~`` in text before it leaves this machine.
 
-Border: pure; the home folders that are known are passed in. Others are recognised by where systems keep
-them, since a session may have been recorded elsewhere.
+Border: pure; known home folders are passed in. Others are recognised by the usual places of home folders,
+since a session may have been recorded on another machine.
 """
 
 import re

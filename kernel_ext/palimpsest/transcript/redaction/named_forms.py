@@ -1,6 +1,6 @@
-"""The table of secrets that follow a name, an option or another fixed text, of which the name stays.
+"""The table of secrets that follow a name, an option or another fixed text, which stays visible.
 
-Border: forms only; where they stand in a text is found by ``secret_patterns.py``. No form hides what a shell
+Border: forms only; ``secret_patterns.py`` finds them in a text. No form hides what a shell
 would run: a value ends at every sign that ends a word of a shell, and only quotes and lines that are no
 commands hold more than one word.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 LONGEST_NAME = 24
-"""Characters of a name with its hint, where nothing else is said."""
+"""Default of ``reach``: characters of a name with its hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class NamedForm:
     hints: tuple[str, ...]
     """The end of the name, in lower case."""
     before: "re.Pattern[str]"
-    """What the text before the hint ends with."""
+    """Matches the end of the text up to and with the hint."""
     whole: "re.Pattern[str]"
-    """What follows the hint; group 1 is the secret."""
+    """Matches the text after the hint; group 1 is the secret."""
     open: "re.Pattern[str]"
     """The same at the end of the text, where group 1 may still grow."""
     reach: int = LONGEST_NAME
@@ -59,7 +59,7 @@ _SAYS = (
     r"|incorrect|invalid|is|it|its|may|missing|must|my|new|no|not|of|on|or|our|passwords?|please|required|reset|should"
     r"|that|the|their|this|to|too|was|were|with|wrong|you|your)\b)"
 )
-"""A sentence about a password is none: words that sentences have and passwords rarely."""
+"""Words that mark a sentence about a password, which is not a password itself."""
 _WORDS = rf"[^{_ONE_WORD}]++(?:[ \t]{{1,4}}[^{_ONE_WORD}]++){{1,15}}+"
 _OPEN_WORDS = r"[^\n\r\"'\\`();|&<>{}]{0,400}+"
 _PLAIN_WORDS = (

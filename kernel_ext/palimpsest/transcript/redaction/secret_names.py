@@ -1,4 +1,4 @@
-"""Tell whether the name of a variable says that its value is a secret.
+"""Recognise names of variables whose values are secrets.
 
 A name is read word by word (``SMTP_PASS``, ``dbPassword``, ``MYSQL_PWD``), so that ``AUTHOR``, ``MONKEY`` and
 ``TOKENIZERS_PARALLELISM`` are no secrets. Border: names only.
@@ -39,13 +39,13 @@ SECRET_PAIRS = frozenset({("connection", "string"), ("conn", "str"), ("conn", "s
 
 _ORDINARY = "monkey turkey donkey hockey hotkey jockey whiskey compass bypass surpass askpass overpass trespass public"
 ORDINARY_WORDS = frozenset(_ORDINARY.split())
-"""Words that end like the name of a secret and are none."""
+"""Words that end like the name of a secret but are harmless."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
 def is_secret_name(name: str) -> bool:
-    """Tell whether a name says that its value is a secret."""
+    """Return whether a name marks its value as a secret."""
     if name in HARMLESS_NAMES:
         return False
     words = [word.casefold() for word in _WORDS.findall(name)]

@@ -1,4 +1,4 @@
-"""Find what has the form of a secret in a text, whole or in pieces, and put ``[redacted]`` in its place.
+"""Find secrets by their form in a text, whole or in pieces, and replace them by ``[redacted]``.
 
 Border: pure; the values to remove are passed in, and ``transcript/redaction/secret_removal.py`` collects them. Every search of
 a form is linear: a literal beginning is looked for first, and what follows it is matched without
@@ -16,10 +16,10 @@ from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, 
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 MOST_GROWING = 16_384
-"""Characters: the longest private key in use takes 6,400; what is longer is no key."""
+"""Characters; the longest private key in use takes 6,400, so a longer run is no key."""
 
 LONGEST_NAMED = 2_000
-"""Characters of a name, what stands between, and its value."""
+"""Most characters of a name, the text between, and its value."""
 
 SHORTEST_TEXT = 7
 """Characters; the shortest secret with its name is an address with one letter as password."""
@@ -54,24 +54,24 @@ Span = tuple[int, int]
 REDACTED = "[redacted]"
 
 LONGEST_REMEMBERED = 500
-"""Characters of a text; what shorter texts are without secrets is cached."""
+"""Most characters of a text whose redacted form is cached."""
 
 
 def secret_spans(text: str) -> list[Span]:
-    """Return where secrets stand, in order and without overlaps."""
+    """Return the spans of secrets, in order and without overlaps."""
     if len(text) < SHORTEST_TEXT:
         return []
-    found: list[Span] = []
+    spans: list[Span] = []
     for head, body in HEADS:
         if head in text:
-            found.extend(_token_spans(text, head, body))
+            spans.extend(_token_spans(text, head, body))
     lowered = _lowered(text)
     for named in NAMED:
         if any(map(lowered.__contains__, named.hints)):
-            found.extend(_named_spans(text, lowered, named, named.whole))
+            spans.extend(_named_spans(text, lowered, named, named.whole))
     if _BEGIN in text:
-        found.extend(match.span() for match in _PEM.finditer(text))
-    return merged_spans(found) if found else found
+        spans.extend(match.span() for match in _PEM.finditer(text))
+    return merged_spans(spans) if spans else spans
 
 
 def unfinished_secret_start(text: str) -> int:
@@ -80,7 +80,7 @@ def unfinished_secret_start(text: str) -> int:
     window = max(0, first - MOST_GROWING)
     for form in TOKENS:
         first = min(first, _token_growing(text, form, window))
-    # Nothing named reaches further back than its name and the longest value that is waited for.
+    # A named secret begins at most so far back as its name and the longest value take.
     tail = text[-LONGEST_NAMED:]
     lowered = _lowered(tail)
     for named in NAMED:
@@ -90,7 +90,7 @@ def unfinished_secret_start(text: str) -> int:
 
 
 def is_secret_variable(name: str) -> bool:
-    """Tell whether the name of a variable, a column or a key in a table says that it is a secret."""
+    """Return whether the name of a variable, a column or a table's key marks its value as a secret."""
     words = _CAMEL.sub("_", name).lower() if len(name) <= 200 else ""
     return _SECRET_WORDS.search(words) is not None
 
@@ -100,7 +100,7 @@ def _lowered(text: str) -> str:
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
-    return "".join(one.lower() if one.isascii() else one for one in text)
+    return "".join(character.lower() if character.isascii() else character for character in text)
 
 
 def _named_spans(
@@ -120,20 +120,20 @@ def _named_spans(
 
 def merged_spans(spans: list[Span]) -> list[Span]:
     """Return spans in order, those that overlap as one."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for begin, end in sorted(spans):
-        if found and begin < found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and begin < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((begin, end))
-    return found
+            merged.append((begin, end))
+    return merged
 
 
 def _token_spans(text: str, head: str, body: "re.Pattern[str]") -> Iterator[Span]:
     at = text.find(head)
     while at >= 0:
         after = at + len(head)
-        match = body.match(text, after) if _begins(text, at) else None
+        match = body.match(text, after) if _begins_word(text, at) else None
         if match is not None:
             yield at, match.end()
             after = match.end()
@@ -150,7 +150,7 @@ def _token_growing(text: str, form: TokenForm, window: int) -> int:
             run = max(len(text.rstrip(form.chars)), window)
         at = text.find(head, max(window, run - len(head)))
         while at >= 0:
-            if at + len(head) >= run and _begins(text, at):
+            if at + len(head) >= run and _begins_word(text, at):
                 return at
             at = text.find(head, at + 1)
     return len(text)
@@ -168,8 +168,8 @@ def _pem_growing(text: str, window: int) -> int:
     )
 
 
-def _begins(text: str, at: int) -> bool:
-    """Tell whether a word begins here; an escaped line break before it is no letter."""
+def _begins_word(text: str, at: int) -> bool:
+    """Return whether a word begins here; an escaped line break before it is no letter."""
     if at == 0 or not text[at - 1].isascii() or text[at - 1] not in LETTERS_DIGITS:
         return True
     return _ESCAPED.match(text, at - 2) is not None if at >= 2 else False
@@ -190,7 +190,7 @@ def scrub(text: str, values: Iterable[str] = ()) -> str:
 
 
 def _scrubbed(text: str, values: tuple[str, ...]) -> str:
-    return redacted(text, redaction_spans(text, values))
+    return redact_spans(text, redaction_spans(text, values))
 
 
 # Names, paths and descriptions of tools recur in every request.
@@ -198,27 +198,27 @@ _remembered = lru_cache(maxsize=4_096)(_scrubbed)
 
 
 def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
-    """Return where known values and forms of secrets stand, in order."""
-    found = secret_spans(text)
+    """Return the spans of known values and of forms of secrets, in order."""
+    spans = secret_spans(text)
     for value in values:
         at = text.find(value) if value else -1
         while at >= 0:
-            found.append((at, at + len(value)))
+            spans.append((at, at + len(value)))
             at = text.find(value, at + len(value))
-    return merged_spans(found) if found else found
+    return merged_spans(spans) if spans else spans
 
 
-def redacted(text: str, found: Iterable[Span]) -> str:
+def redact_spans(text: str, spans: Iterable[Span]) -> str:
     """Return the text with ``[redacted]`` in place of each span."""
     pieces, at = [], 0
-    for begin, end in found:
+    for begin, end in spans:
         pieces += [text[at:begin], REDACTED]
         at = end
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
 SHORTEST_BEGINNING = 4
-"""Fewer letters of a known value tell nothing, and every other word ends like that."""
+"""Fewest letters of a known value that are held back; shorter ends are common to many words."""
 
 
 class SecretStream:
@@ -230,9 +230,9 @@ class SecretStream:
 
     def __init__(self) -> None:
         self._text = ""
-        """The end of the released text, and all that is held back."""
+        """The end of the released text, and all text that is held back."""
         self._out = 0
-        """How many characters of it were released."""
+        """Number of its characters that were released."""
 
     @property
     def held(self) -> bool:
@@ -259,23 +259,20 @@ class SecretStream:
         return self._take(text, max(until, self._out), known)
 
     def rest(self, values: Iterable[str] = ()) -> str:
-        """Return what was held back; nothing more comes."""
+        """Return the text that was held back, at the end of the stream."""
         text = joined_surrogates(self._text)
         return self._take(text, len(text), tuple(values))
 
     def _take(self, text: str, until: int, values: tuple[str, ...]) -> str:
-        begin, found = self._out, redaction_spans(text, values)
-        for first, last in found:
+        begin, spans = self._out, redaction_spans(text, values)
+        for first, last in spans:
             if first < until < last:
                 until = max(first, begin)
         cut = max(0, until - CONTEXT)
         self._text, self._out = text[cut:], until - cut
-        inside = [(max(first, begin), last) for first, last in found if last > begin]
-        return redacted(text[begin:until], _shifted(inside, begin, until))
-
-
-def _shifted(found: Iterable[Span], begin: int, until: int) -> list[Span]:
-    return [(first - begin, last - begin) for first, last in found if last <= until]
+        inside = [(max(first, begin), last) for first, last in spans if last > begin]
+        shifted = [(first - begin, last - begin) for first, last in inside if last <= until]
+        return redact_spans(text[begin:until], shifted)
 
 
 def _value_growing(text: str, values: Iterable[str]) -> int:

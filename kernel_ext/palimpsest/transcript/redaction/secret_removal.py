@@ -1,7 +1,7 @@
 """Collect the secrets that a kernel knows, and remove secrets from structured values such as events.
 
-Border: pure but for ``KernelSecrets``, which reads the environment it is given. Where secrets stand in a text, and what the
-text is without them, is in ``transcript/redaction/secret_patterns.py``.
+Border: pure but for ``KernelSecrets``, which reads the environment it is given. ``transcript/redaction/secret_patterns.py``
+finds and removes secrets in a text.
 
 Of the value of a variable the whole is checked, so that a short password in an address counts too. In structured values, what providers signed or encrypted, ids and hashes stay
 as they are: they are no text, and one changed character would invalidate them. A block whose signed text held a
@@ -42,7 +42,7 @@ _SETTING = re.compile(
 _FIELD = lazy_pattern(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
 
 FRESH_SECONDS = 1.0
-"""How long values are reused: reading them takes 0.1 ms, and a streaming answer asks 25 times a second."""
+"""How long values are reused: reading them takes 0.1 ms, and a streaming answer needs them 25 times a second."""
 
 Scrub = Callable[[str], str]
 
@@ -56,7 +56,7 @@ THOUGHTS = "thinking_blocks"
 
 
 def holds_password(value: str) -> bool:
-    """Tell whether a value is an address or a connection string with a password in it, however short."""
+    """Return whether a value is an address or a connection string with a password in it, however short."""
     return _ADDRESS.search(value) is not None or (
         "=" in value
         and _SETTING.search(value) is not None
@@ -65,27 +65,29 @@ def holds_password(value: str) -> bool:
 
 
 def looks_secret(value: str) -> bool:
-    """Tell whether text has the form of a secret somewhere, such as an address with a password."""
+    """Return whether text has the form of a secret somewhere, such as an address with a password."""
     return bool(secret_spans(value))
 
 
 def holds_secret(value: str) -> bool:
-    """Tell whether the value of an environment variable is a secret, or has one in it."""
+    """Return whether the value of an environment variable is a secret, or has one in it."""
     return looks_secret(value) or holds_password(value)
 
 
 def _is_passphrase(value: str) -> bool:
-    """Tell whether a value of a secret name consists of words: a password with blanks, and no path or command."""
+    """Return whether a value of a secret name consists of words: a password with blanks, and no path or command."""
     return len(value) >= SHORTEST_SECRET and " " in value.strip() and value[0] not in "/~.-"
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Collect the values to hide from an environment and from the settings in effect, longest first."""
-    return _collected(tuple(environment.items()), frozenset(HELD))
+    return _known_secrets(tuple(environment.items()), frozenset(HELD))
 
 
 @lru_cache(maxsize=4)
-def _collected(variables: tuple[tuple[str, str], ...], settings: frozenset[str]) -> tuple[str, ...]:
+def _known_secrets(
+    variables: tuple[tuple[str, str], ...], settings: frozenset[str]
+) -> tuple[str, ...]:
     named = {
         value
         for name, value in variables
@@ -93,9 +95,9 @@ def _collected(variables: tuple[tuple[str, str], ...], settings: frozenset[str])
     }
     held: set[str] = set()
     for _, value in variables:
-        found = [value[begin:end] for begin, end in secret_spans(value)]
-        held.update(one for one in found if len(one) >= SHORTEST_SECRET)
-        if (found or holds_password(value)) and "://" in value and len(value) >= SHORTEST_SECRET:
+        secrets = [value[begin:end] for begin, end in secret_spans(value)]
+        held.update(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
+        if (secrets or holds_password(value)) and "://" in value and len(value) >= SHORTEST_SECRET:
             # The password alone may be too short to be looked for; the address with it is not.
             held.add(value)
     return tuple(sorted(named | held | settings, key=lambda value: (-len(value), value)))
@@ -123,7 +125,7 @@ class KernelSecrets:
         return self._values
 
     def cleaner(self) -> Scrub:
-        """Return what removes the secrets that are known now, and whatever has the shape of one, from a text."""
+        """Return a function that removes from a text the known secrets and everything with the form of one."""
         return partial(scrub, values=self())
 
     def clean(self, text: str) -> str:
@@ -143,14 +145,14 @@ def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 
 def is_secret_field(name: object, value: str) -> bool:
-    """Tell whether a field's name says that its value is a secret, as it does in text."""
+    """Return whether a field's name marks its value as a secret, as in text."""
     if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
         return False
     return NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
 
 
 def redacted_event(event: Event, scrub: Scrub) -> Event:
-    """Return the event without secrets and halves of surrogate pairs; the same one where there are none."""
+    """Return the event without secrets and lone surrogates; the same object if it has none."""
     match event:
         case Checkpoint():
             # It repeats the records before it, which are redacted.
@@ -163,41 +165,43 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
             request = event.request.model_copy(update={"parameters": parameters})
             return event.model_copy(update={"request": request})
         case _:
-            found: Event = redacted_value(event, scrub)
-            return found
+            redacted: Event = redacted_value(event, scrub)
+            return redacted
 
 
 def redacted_value(value: Any, scrub: Scrub) -> Any:
-    """Return the value without secrets and halves of surrogate pairs; the same object where there are none."""
+    """Return the value without secrets and lone surrogates; the same object if it has none."""
     texts: dict[str, str] = {}
 
     def gathered(text: str) -> str:
-        whole = _whole(text)
-        return texts.setdefault(whole, whole)
+        joined = _joined_surrogates(text)
+        return texts.setdefault(joined, joined)
 
-    joined = _redacted(value, gathered)
-    changed = {text: found for text in texts if (found := scrub(text)) != text}
-    return _redacted(joined, lambda text: changed.get(text, text)) if changed else joined
+    joined = _redacted_value(value, gathered)
+    changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
+    return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
 
 
-def _whole(value: Any) -> Any:
+def _joined_surrogates(value: Any) -> Any:
     """Return a value with halves of surrogate pairs joined, and otherwise as it is."""
     return value if type(value) is str and value.isascii() else with_joined_surrogates(value)
 
 
-def _redacted(value: Any, scrub: Scrub) -> Any:
+def _redacted_value(value: Any, scrub: Scrub) -> Any:
     if type(value) in PLAIN:
         return value
     match value:
         case str():
-            found = (_whole if value.startswith(("data:", "blob:")) else scrub)(value)
-            return value if found == value else found
+            redacted = (_joined_surrogates if value.startswith(("data:", "blob:")) else scrub)(
+                value
+            )
+            return value if redacted == value else redacted
         case BaseModel():
             return _model(value, scrub)
         case Mapping():
             return _mapping(value, scrub)
         case list() | tuple():
-            items = [_redacted(one, scrub) for one in value]
+            items = [_redacted_value(item, scrub) for item in value]
             same = all(new is old for new, old in zip(items, value, strict=True))
             return value if same else type(value)(items)
         case _:
@@ -210,17 +214,17 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
         if type(held) in PLAIN:
             continue
         if name in KEPT or name.endswith("_id"):
-            new = _whole(held)
+            new = _joined_surrogates(held)
         else:
             shown = _without_assigned(value, name, held)
-            new = _provided(shown, scrub) if name == "metadata" else _redacted(shown, scrub)
+            new = _provided(shown, scrub) if name == "metadata" else _redacted_value(shown, scrub)
         if new is not held:
             update[name] = new
     return value.model_copy(update=update) if update else value
 
 
 def _without_assigned(value: BaseModel, name: str, held: Any) -> Any:
-    """Return a field of an output without passwords of several words; the same object where there are none.
+    """Return a field of an output without passwords of several words; the same object if it has none.
 
     What a call is asked to do is no output: a person must see what runs.
     """
@@ -233,8 +237,8 @@ def _without_assigned(value: BaseModel, name: str, held: Any) -> Any:
         is_output = isinstance(value, TextPart) and value.synthetic and name == "text"
     if not is_output or not isinstance(held, str):
         return held
-    found = hide_assigned(held)
-    return held if found == held else found
+    hidden = hide_assigned(held)
+    return held if hidden == held else hidden
 
 
 def _fields(value: BaseModel) -> list[tuple[str, Any]]:
@@ -247,7 +251,7 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
         if isinstance(held, str) and is_secret_field(name, held):
             new: Any = REDACTED
         else:
-            new = _whole(held) if name in OPAQUE else _redacted(held, scrub)
+            new = _joined_surrogates(held) if name in OPAQUE else _redacted_value(held, scrub)
         if new is not held:
             update[name] = new
     names = {name: _name(name, scrub) for name in value}
@@ -257,21 +261,21 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
 
 
 def _name(name: Any, scrub: Scrub) -> Any:
-    found = scrub(name) if isinstance(name, str) else name
-    return name if found == name else found
+    redacted = scrub(name) if isinstance(name, str) else name
+    return name if redacted == name else redacted
 
 
 def _provided(metadata: Any, scrub: Scrub) -> Any:
     """Redact a provider's metadata of a part; a thinking block that changes loses its signature."""
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get(THOUGHTS), list | tuple):
-        return _redacted(metadata, scrub)
-    rest = _redacted({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)
-    blocks = [_thought(block, scrub) for block in metadata[THOUGHTS]]
+        return _redacted_value(metadata, scrub)
+    rest = _redacted_value({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)
+    blocks = [_redacted_thinking(block, scrub) for block in metadata[THOUGHTS]]
     return {**rest, THOUGHTS: blocks}
 
 
-def _thought(block: Any, scrub: Scrub) -> Any:
-    found = _redacted(block, scrub)
-    if found is block or not isinstance(found, dict):
+def _redacted_thinking(block: Any, scrub: Scrub) -> Any:
+    redacted = _redacted_value(block, scrub)
+    if redacted is block or not isinstance(redacted, dict):
         return block
-    return {name: held for name, held in found.items() if name != "signature"}
+    return {name: held for name, held in redacted.items() if name != "signature"}

@@ -1,7 +1,7 @@
 """The table of secrets that begin with fixed letters: tokens and secret addresses of known providers.
 
-Border: forms only; where they stand in a text is found by ``secret_patterns.py``. Every body is matched in
-linear time. A provider whose tokens have no letters of their own is known by the name before the value.
+Border: forms only; ``secret_patterns.py`` finds them in a text. Every body is matched in
+linear time. Tokens without a fixed beginning are found by the name before the value (``named_forms.py``).
 """
 
 import re
@@ -27,7 +27,7 @@ class TokenForm:
     body: "re.Pattern[str]"
     """What follows the head."""
     chars: str
-    """Every character that the body may have."""
+    """The characters that the body may contain."""
 
 
 def _token(name: str, heads: str, body: str, chars: str = WORD) -> TokenForm:
@@ -60,7 +60,7 @@ TOKENS = (
     _token("Twilio", "AC SK", rf"[0-9a-f]{{32}}(?!{_A})(?::[0-9a-f]{{32}}(?!{_A}))?+", LETTERS_DIGITS + ":"),
     _token("Mailgun", "key- pubkey-", rf"[0-9a-f]{{32}}(?!{_A})", LETTERS_DIGITS + "-"),
     # A bot's number in Base64, the time, and the signature.
-    _token("Discord", " ".join(one + two for one in "MNO" for two in "DTjz"), rf"{_W}{{20,28}}+\.{_W}{{6}}\.{_W}{{27,}}+", DOTTED),
+    _token("Discord", " ".join(first + two for first in "MNO" for two in "DTjz"), rf"{_W}{{20,28}}+\.{_W}{{6}}\.{_W}{{27,}}+", DOTTED),
     _token("Discord, second factor", "mfa.", rf"{_W}{{60,}}+", DOTTED),
     _token("Discord address", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", rf"[0-9]{{10,25}}+/{_W}{{40,}}+", WORD + "/"),
     _token("Teams address", "webhook.office.com/webhookb2/", r"[A-Za-z0-9@/-]{60,}+", WORD + "@/"),

@@ -59,7 +59,7 @@ class SessionCompacted(Value):
 
 
 class SessionError(Value):
-    """A failure that the user is shown: of an answer that ends with an error, or outside of any answer."""
+    """A failure that the user is shown: an answer's error, or a failure outside of any answer."""
 
     type: Literal["session.error"] = "session.error"
     error: ErrorValue
@@ -173,7 +173,7 @@ class PromptAdmitted(Value):
     delivery: Literal["steer", "queue"]
     origin: Origin | None = None
     options: dict[str, Any] = {}
-    """What came with the prompt: model, variant, agent, system, tools, files, max_steps."""
+    """The prompt's settings: model, variant, agent, system, tools, files, max_steps."""
 
 
 class PromptDelivered(Value):
@@ -184,7 +184,7 @@ class PromptDelivered(Value):
     message_id: str | None = None
     """None when the prompt was withdrawn before it was delivered."""
     stopped: bool | None = None
-    """It was withdrawn because the turn before it was stopped, not because somebody took it back."""
+    """It was withdrawn because the turn before it was stopped, not by the user."""
 
 
 class DecisionMade(Value):
@@ -244,7 +244,7 @@ WaitingEvent = (
 """Events that begin or end a wait: for a person's reply, or of a prompt in the inbox."""
 
 ContextEvent = TodoUpdated | DecisionMade | StepRequested | Checkpoint
-"""Events that later requests, or a reader that begins at a checkpoint, depend on."""
+"""Events on which later requests, or a reader that begins at a checkpoint, depend."""
 
 Event = Annotated[
     SessionEvent | MessageEvent | WaitingEvent | ContextEvent, Field(discriminator="type")
@@ -277,7 +277,7 @@ class Record(Value):
         except (PydanticSerializationError, UnicodeEncodeError):
             data = {"v": self.v, "seq": self.seq, "ts": self.ts}
             data |= self.event.model_dump(exclude_none=True)
-            return json.dumps(_plain(data), separators=(",", ":")).encode() + b"\n"
+            return json.dumps(_json_value(data), separators=(",", ":")).encode() + b"\n"
 
     def wire(self) -> dict[str, Any]:
         """Return the record as the flat object that a notice carries."""
@@ -286,12 +286,12 @@ class Record(Value):
         )
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     match value:
         case dict():
-            return {str(key): _plain(inner) for key, inner in value.items()}
+            return {str(key): _json_value(inner) for key, inner in value.items()}
         case list() | tuple() | set():
-            return [_plain(inner) for inner in value]
+            return [_json_value(inner) for inner in value]
         case str():
             return joined_surrogates(value)
         case bool() | int() | float() | None:
@@ -301,7 +301,7 @@ def _plain(value: Any) -> Any:
 
 
 def parse_record(data: dict[str, Any]) -> Record:
-    """Read a flat object back into a record; raises pydantic.ValidationError when it is none."""
+    """Parse a flat object as a record; raises pydantic.ValidationError where it is none."""
     fields = dict(data)
     version, seq, ts = fields.pop("v"), fields.pop("seq"), fields.pop("ts")
     return Record(v=version, seq=seq, ts=ts, event=EVENT_ADAPTER.validate_python(fields))

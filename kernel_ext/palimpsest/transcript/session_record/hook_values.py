@@ -86,12 +86,12 @@ class DecideEvent:
     window: int
     """Tokens; 0 where the model has no limit."""
     used_tokens: int
-    """What the newest request held, by our estimate."""
+    """Estimated tokens of the newest request."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestEvent:
-    """A request as it would be sent; the answer is all of its messages, and makes it opaque."""
+    """A request as it would be sent; the answer replaces all of its messages, so that it is stored whole."""
 
     session_id: str
     model: str
@@ -100,7 +100,7 @@ class RequestEvent:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The answer of a hook that does not let a tool call run."""
+    """The answer of a hook that refuses a tool call."""
 
     reason: str
     """Shown to the model."""
@@ -119,20 +119,20 @@ class Compacting:
     """The answer of a hook to a compaction."""
 
     context: tuple[str, ...] = ()
-    """What the summary is to keep besides."""
+    """Further information for the summary to keep."""
     prompt: str | None = None
     """The instructions for the summary, in the place of the policy's."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookDecision:
-    """A decision as a hook asks for it, checked in form only."""
+    """A decision that a hook requests, checked in form only."""
 
     rule: str
     action: Literal["clear", "truncate", "drop", "pin", "restore"]
     part_id: str | None = None
     message_id: str | None = None
     text: str | None = None
-    """What stands in the place of a cleared output."""
+    """The text that replaces a cleared output."""
     limits: dict[str, int] = field(default_factory=dict)
     """``max_lines`` and ``max_bytes`` of an output that is truncated."""

@@ -35,11 +35,11 @@ class RevertState(Value):
     left: str | None = None
     """The files as the revert left them."""
     files: tuple[str, ...] = ()
-    """What the revert changed, and ``unrevert`` changes back."""
+    """Files that the revert changed, and ``unrevert`` restores."""
     diff: tuple[FileDiff, ...] = ()
-    """What the revert did to the files, without the lines."""
+    """The revert's changes to the files, without the lines."""
     kept: tuple[str, ...] = ()
-    """Files that it left alone, since they were changed by something other than the session."""
+    """Files that stayed as they are, since something other than the session changed them."""
 
 
 class RevertedMessage(Value):
@@ -48,22 +48,22 @@ class RevertedMessage(Value):
     id: str
     role: Literal["user", "assistant"]
     excerpt: str = ""
-    """Its first words, or what it did."""
+    """Its first words, or a description of its work."""
 
 
 class RevertedFile(Value):
-    """What a revert does, or did, with one file."""
+    """The effect of a revert on one file."""
 
     file: str
     action: Literal["restore", "delete", "nothing", "conflict", "impossible"]
     reason: str | None = None
     """Why it is left alone."""
     diff: FileDiff | None = None
-    """From how it is now to how it becomes; of a conflict, what overwriting it would do."""
+    """The change to the file; for a conflict, the change that overwriting it would make."""
 
 
 class RevertPreview(Value):
-    """What a revert, or its undoing, would do, or did."""
+    """The effect of a revert or an unrevert, as a preview or after it was done."""
 
     message_id: str
     part_id: str | None = None
@@ -77,4 +77,4 @@ class RevertPreview(Value):
     @property
     def conflicts(self) -> tuple[str, ...]:
         """The files that something other than the session changed."""
-        return tuple(one.file for one in self.files if one.action == "conflict")
+        return tuple(file.file for file in self.files if file.action == "conflict")

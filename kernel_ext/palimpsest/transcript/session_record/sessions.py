@@ -1,6 +1,6 @@
-"""A session's own record: its title, model, mode and status, what it may spend, and what it has spent.
+"""A session's record: its title, model, mode and status, its spending limit, and its spending.
 
-Border: values only; what happens when a limit is reached is decided by the callers.
+Border: values only; callers decide what happens when a limit is reached.
 """
 
 import math
@@ -13,7 +13,7 @@ from palimpsest.transcript.session_record.reverts import RevertState
 from palimpsest.transcript.values import COUNTS, ModelRef, Rule, Usage, Value
 
 Measure = Literal["usd", "tokens", "price"]
-"""What a limit is about; ``price`` when dollars are limited and a price is not known."""
+"""The kind of limit that is reached; ``price`` when dollars are limited and a price is not known."""
 
 
 class Spent(Value):
@@ -26,8 +26,8 @@ class Spent(Value):
     """Requests whose price is unknown; ``cost`` leaves them out."""
 
     def plus(self, other: "Spent") -> "Spent":
-        """Add up two."""
-        known = [one for one in (self.cost, other.cost) if one is not None]
+        """Return the sum of both."""
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Spent(
             cost=sum(known) if known else None,
             tokens=self.tokens.plus(other.tokens),
@@ -49,7 +49,7 @@ def sane_spending(spent: Spent) -> Spent:
 
 
 def _sane_usage(usage: Usage) -> Usage:
-    # A sum may be larger than what one request can have.
+    # Unlike ``Usage.possible``, without an upper bound: a sum may exceed any single request.
     wrong = {name: 0 for name in COUNTS if getattr(usage, name) < 0}
     return usage.model_copy(update=wrong) if wrong else usage
 
@@ -60,15 +60,15 @@ class Budget(Value):
     usd: float | None = None
     tokens: int | None = None
     usd_until: float | None = None
-    """The limit that holds now; more than ``usd`` when a person extended it."""
+    """The limit in effect; more than ``usd`` when the user extended it."""
     tokens_until: int | None = None
     unpriced: tuple[str, ...] = ()
-    """Models of unknown price that a person allowed all the same."""
+    """Models of unknown price that the user allowed nevertheless."""
     own: bool = False
     """Set for this session; else it is the configured one."""
 
     def reached(self, spent: Spent) -> Measure | None:
-        """Return which limit is reached, if one is."""
+        """Return the limit that is reached; None where none is."""
         usd = self.usd_until if self.usd_until is not None else self.usd
         if usd is not None and spent.cost is not None and spent.cost >= usd:
             return "usd"
@@ -78,7 +78,7 @@ class Budget(Value):
         return None
 
     def further(self, measure: Measure, spent: Spent) -> "Budget":
-        """Return the budget that lets a session go on by the same amount again."""
+        """Return the budget with its limit raised to the next multiple of the configured amount."""
         if measure == "usd" and self.usd is not None:
             steps = int((spent.cost or 0.0) / self.usd) + 1
             until = max(self.usd * steps, self.usd_until or self.usd)
@@ -142,11 +142,11 @@ class SessionInfo(Value):
     policy_choice: PolicyChoice | None = None
     """The context policy that was chosen for this session; None takes the configured one."""
     own_policy: OwnPolicy | None = None
-    """The person's own policy that acts before the context policy, as it was chosen; no log runs it."""
+    """The user's own policy that acts before the context policy; a log never makes it run."""
     permission: tuple[Rule, ...] = ()
     """Rules of "always" replies, as the log claims them; the effective ones are kept outside the project."""
     limits: tuple[tuple[Rule, ...], ...] = ()
-    """Rule sets of the sessions or callers that began this one: what one of them denies is denied here."""
+    """Rule sets of the sessions or callers that began this one: a denial in any of them holds here."""
     mode: str | None = None
     """How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last."""
     mode_own: bool | None = None
@@ -156,15 +156,15 @@ class SessionInfo(Value):
     unpriced: int | None = None
     """Requests whose price is unknown; ``cost`` leaves them out."""
     below: Spent | None = None
-    """What the sessions that this one began have spent."""
+    """Spending of the sessions that this one began."""
     budget: Budget | None = None
     """The spending limit that was shown last."""
     claimed: Claims | None = None
-    """What was withheld of this record when it was opened."""
+    """Claims of this record that were not granted when it was opened."""
     share: dict[str, Any] | None = None
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None
-    """What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` as text,
+    """Its changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``,
     which covers it up to the turn of ``message_id``."""
     metadata: dict[str, Any] | None = None
     warned_of: tuple[str, ...] = ()
@@ -177,19 +177,19 @@ class SessionInfo(Value):
 
     @property
     def shared(self) -> bool:
-        """Whether a page was made of this session; a fork's record may name its parent's."""
+        """Whether this session has a share page; a fork's record may name its parent's."""
         share = self.share or {}
         return bool(share.get("secret")) and share.get("session") == self.id
 
     @property
     def imported_from(self) -> str:
-        """The agent whose recording this session is, such as ``pi``; empty for one of ours, and for a fork."""
+        """The agent that recorded this imported session, such as ``pi``; empty for our own sessions and forks."""
         note = self._imported
         return str(note.get("from") or "") if note.get("session") == self.id else ""
 
     @property
     def read_only(self) -> bool:
-        """Whether it is a recording of another agent, which is not gone on with; a fork of it is."""
+        """Whether it is a recording of another agent, which cannot be continued; a fork of it can."""
         return bool(self.imported_from) and self._imported.get("read_only") is True
 
     @property
@@ -215,7 +215,7 @@ class Busy(Value):
 
     type: Literal["busy"] = "busy"
     loading: int | None = None
-    """Since when it waits for the import of what the model needs, in milliseconds since 1970; None while it does not."""
+    """Since when it waits for the model's libraries to be imported, in milliseconds since 1970; None while it does not."""
 
 
 class Retrying(Value):

@@ -1,4 +1,4 @@
-"""Add up what the answers of a session report to have cost."""
+"""Add up the reported cost of a session's answers."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ from palimpsest.transcript.session_record.sessions import Spent, sane_spending
 
 
 def recorded_spending(infos: Iterable[MessageInfo], before: Spent | None = None) -> Spent:
-    """Return the sum of tokens and cost that the answers of a journal report, and of what is known of those before."""
-    found = before or Spent()
+    """Return the sum of the tokens and cost of answers, and of the spending ``before`` them."""
+    spent = before or Spent()
     for info in infos:
         if isinstance(info, AssistantMessage):
-            found = found.plus(sane_spending(Spent(cost=info.cost, tokens=info.tokens)))
-    return found
+            spent = spent.plus(sane_spending(Spent(cost=info.cost, tokens=info.tokens)))
+    return spent

@@ -1,6 +1,6 @@
-"""Say in which lines a call's input is not what a person allowed before.
+"""Describe in which lines a call's input differs from an input that the user allowed before.
 
-Border: pure. Only texts of several lines that are mostly alike are compared: of others the difference says nothing.
+Border: pure. Only texts of several lines that are mostly alike are compared: other differences would be no help.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ MOST_PLACES = 3
 
 
 def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return a sentence for each text of an input that differs from the nearest of those that were allowed before."""
-    found = []
+    """Return a sentence for each text of an input that differs from the most similar text allowed before."""
+    changed = []
     for key, text in now.items():
-        texts = [one[key] for one in before if isinstance(one.get(key), str)]
+        texts = [edit[key] for edit in before if isinstance(edit.get(key), str)]
         if isinstance(text, str) and text not in texts:
-            found += [f"{key}: {words}" for words in _difference(text, texts)]
-    return tuple(found)
+            changed += [f"{key}: {words}" for words in _difference(text, texts)]
+    return tuple(changed)
 
 
 def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
@@ -33,21 +33,23 @@ def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
     matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
     matcher.set_seq2(lines)
     nearest, share = None, ALIKE
-    for one in before:
-        old = one.split("\n")
+    for earlier in before:
+        old = earlier.split("\n")
         matcher.set_seq1(old)
         if len(old) <= MOST_LINES and matcher.quick_ratio() >= share and matcher.ratio() >= share:
             nearest, share = old, matcher.ratio()
     if nearest is None:
         return
     matcher.set_seq1(nearest)
-    parts = [one for one in matcher.get_opcodes() if one[0] != "equal"]
-    places = [_place(nearest[a:b], lines[c:d], c) for _, a, b, c, d in parts[:MOST_PLACES]]
+    parts = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
+    places = [
+        _line_with_neighbours(nearest[a:b], lines[c:d], c) for _, a, b, c, d in parts[:MOST_PLACES]
+    ]
     more = f"; and {len(parts) - MOST_PLACES} more places" if len(parts) > MOST_PLACES else ""
     yield f"almost what you allowed before, but {'; '.join(places)}{more}."
 
 
-def _place(old: Sequence[str], new: Sequence[str], at: int) -> str:
+def _line_with_neighbours(old: Sequence[str], new: Sequence[str], at: int) -> str:
     if not new:
         return f"before line {at + 1} {_quoted(old)} is gone"
     lines = f"line {at + 1}" if len(new) == 1 else f"lines {at + 1} to {at + len(new)}"

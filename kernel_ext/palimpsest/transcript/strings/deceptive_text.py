@@ -1,7 +1,7 @@
-"""Find what could deceive a person who reads the input of a call: what is unseen, what looks like something else.
+"""Find text that could deceive a reader of a call's input: invisible characters and look-alikes.
 
 Border: pure; values in, sentences out, each with its place. Whole words of one script, emoji and the joiners that
-words need are what people write, and are not named.
+words need are ordinary text and are not reported.
 """
 
 import unicodedata
@@ -10,21 +10,27 @@ from itertools import islice
 from typing import Any
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.transcript.visible_text import BIDI, BLANKS, escape, unreadable, visible_line
+from palimpsest.transcript.visible_text import (
+    BIDI,
+    BLANKS,
+    escape,
+    unreadable_characters,
+    visible_line,
+)
 
 MOST_SENTENCES = 12
 MORE = "There is more of this kind."
 MOST_PLACES = 3
 BLANK_COLUMNS = 40
-"""A run of blanks behind text, about half of a terminal's line, that moves what follows out of sight."""
+"""A run of blanks behind text, about half of a terminal's line, that moves the rest out of sight."""
 INDENT_COLUMNS = 80
 """A run of blanks before text; shorter ones align arguments."""
 BLANK_LINES = 20
 LONG_LINE = 1_000
-"""Characters of a line of which nobody reads the end."""
+"""Length from which on a line's end is likely to be overlooked."""
 TAB_COLUMNS = 8
 COMMANDS = frozenset({"command", "cmd"})
-"""Keys of values that a shell reads."""
+"""Keys of values that a shell runs."""
 
 _RUN = lazy_pattern(rf"[ \t{BLANKS}]{{5,}}")
 _EMPTY_LINE = lazy_pattern(rf"[ \t\f{BLANKS}]*\r?")
@@ -33,7 +39,7 @@ _BIDI = lazy_pattern(f"[{BIDI}]")
 _BLANK = lazy_pattern(f"[{BLANKS}]")
 _IDEOGRAPHS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO")
 _LOOKS_LATIN = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿονριυαγχκϲϳ")
-"""Greek letters that look like Latin ones; others, as in Δt, are only what they are."""
+"""Greek letters that look like Latin letters; others, as in Δt, deceive nobody."""
 _OTHER_SCRIPTS = ("CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "GEORGIAN", "DESERET")
 _LOOK_ALIKES: Mapping[str, str] = {
     **dict.fromkeys("\u2044\u2215\u29f8\u2571\uff0f\u2cc6\u3033", "/"),
@@ -50,48 +56,52 @@ _SIGN = lazy_pattern(f"[{''.join(_LOOK_ALIKES)}]")
 
 
 def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str, ...]:
-    """Return a sentence for each kind of thing in the values that could deceive a reader, with its places.
+    """Return a sentence for each kind of deceptive text in the values, with its places.
 
     Args:
         values: The input of a call; keys and nested values are looked at, too.
-        command: Every value is read by a shell.
+        command: A shell runs every value.
     """
     sentences = (
         sentence
         for name, text, is_command in _texts("", values, command=command)
         for sentence in _of_text(name, text, is_command=is_command)
     )
-    found = tuple(islice(sentences, MOST_SENTENCES + 1))
-    return found if len(found) <= MOST_SENTENCES else (*found[:MOST_SENTENCES], MORE)
+    first_sentences = tuple(islice(sentences, MOST_SENTENCES + 1))
+    return (
+        first_sentences
+        if len(first_sentences) <= MOST_SENTENCES
+        else (*first_sentences[:MOST_SENTENCES], MORE)
+    )
 
 
 def _texts(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:
-    """Yield every text with the name of its place; without recursion, since a model chooses the depth."""
+    """Yield every text, its place and whether a shell runs it; not recursive, since a model chooses the depth."""
     waiting: list[tuple[str, Any, bool]] = [(name, value, command)]
     while waiting:
-        here, one, is_command = waiting.pop()
-        if isinstance(one, str):
-            yield here, one, is_command
-        elif isinstance(one, Mapping):
+        place, value, is_command = waiting.pop()
+        if isinstance(value, str):
+            yield place, value, is_command
+        elif isinstance(value, Mapping):
             below = [
-                (f"{here}.{visible_line(str(key), 40)}".strip("."), str(key), inner)
-                for key, inner in one.items()
+                (f"{place}.{visible_line(str(key), 40)}".strip("."), str(key), inner)
+                for key, inner in value.items()
             ]
-            yield from ((f"the name {place}", key, is_command) for place, key, _ in below)
+            yield from ((f"the name {name}", key, is_command) for name, key, _ in below)
             waiting += [
-                (place, inner, is_command or key.lower() in COMMANDS)
-                for place, key, inner in reversed(below)
+                (name, inner, is_command or key.lower() in COMMANDS)
+                for name, key, inner in reversed(below)
             ]
-        elif isinstance(one, Sequence) and not isinstance(one, bytes):
+        elif isinstance(value, Sequence) and not isinstance(value, bytes):
             waiting += [
-                (f"{here}[{at}]", one[at], is_command) for at in range(len(one) - 1, -1, -1)
+                (f"{place}[{at}]", value[at], is_command) for at in range(len(value) - 1, -1, -1)
             ]
 
 
 def _of_text(name: str, text: str, *, is_command: bool) -> Iterator[str]:
     lines = text.split("\n")
     if not text.isascii() or not text.isprintable():
-        yield from _unseen(name, text)
+        yield from _invisible_characters(name, text)
     if not text.isascii():
         yield from _mixed_words(name, text)
         if is_command:
@@ -103,41 +113,41 @@ def _of_text(name: str, text: str, *, is_command: bool) -> Iterator[str]:
         yield f"{name}, line {long[0]}: {size:,} characters in one line; read it to its end."
 
 
-def _unseen(name: str, text: str) -> Iterator[str]:
+def _invisible_characters(name: str, text: str) -> Iterator[str]:
     places: dict[str, list[int]] = {}
-    for match in unreadable(text):
+    for match in unreadable_characters(text):
         places.setdefault(match[0], []).append(match.start())
-    for sign, found in places.items():
+    for sign, positions in places.items():
         turns = _BIDI.match(sign) is not None
         does = "changes the direction of text" if turns else "is not seen"
-        yield f"{_places(name, text, found)}: {_named(sign)} {does}."
+        yield f"{_places(name, text, positions)}: {_character_name(sign)} {does}."
 
 
 def _mixed_words(name: str, text: str) -> Iterator[str]:
-    found: dict[str, tuple[list[int], str]] = {}
+    words: dict[str, tuple[list[int], str]] = {}
     for match in _WORD.finditer(text):
         word = match[0]
         if word.isascii():
             continue
         sign = _foreign_letter(word)
         if sign:
-            found.setdefault(word, ([], sign))[0].append(match.start())
-    for word, (places, sign) in found.items():
-        yield f"{_places(name, text, places)}: the word {visible_line(word, 40)!r} holds {_named(sign)}, which looks like another letter."
+            words.setdefault(word, ([], sign))[0].append(match.start())
+    for word, (places, sign) in words.items():
+        yield f"{_places(name, text, places)}: the word {visible_line(word, 40)!r} holds {_character_name(sign)}, which looks like another letter."
 
 
 def _foreign_letter(word: str) -> str:
-    """Return the first letter that stands in for a Latin one; empty where the word is of one script."""
+    """Return the first letter that imitates a Latin letter; empty where the word is of one script."""
     names = [unicodedata.name(sign, "") for sign in word]
-    if not any(one.startswith(_IDEOGRAPHS) for one in names):
+    if not any(name.startswith(_IDEOGRAPHS) for name in names):
         for sign in word:
             folded = unicodedata.normalize("NFKC", sign)
             if sign not in "ªº" and not sign.isascii() and folded.isascii() and folded.isalpha():
                 return sign
-    if not any(one.startswith("LATIN") for one in names):
+    if not any(name.startswith("LATIN") for name in names):
         return ""
-    for sign, called in zip(word, names, strict=True):
-        if sign in _LOOKS_LATIN or called.startswith(_OTHER_SCRIPTS):
+    for sign, sign_name in zip(word, names, strict=True):
+        if sign in _LOOKS_LATIN or sign_name.startswith(_OTHER_SCRIPTS):
             return sign
     return ""
 
@@ -146,11 +156,11 @@ def _look_alikes(name: str, text: str) -> Iterator[str]:
     places: dict[str, list[int]] = {}
     for match in _SIGN.finditer(text):
         places.setdefault(match[0], []).append(match.start())
-    for sign, found in places.items():
-        yield f"{_places(name, text, found)}: {_named(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
+    for sign, positions in places.items():
+        yield f"{_places(name, text, positions)}: {_character_name(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
     odd = [match.start() for match in _BLANK.finditer(text)]
     if odd:
-        yield f"{_places(name, text, odd)}: {_named(text[odd[0]])} looks like a blank, and a shell takes it as part of a word."
+        yield f"{_places(name, text, odd)}: {_character_name(text[odd[0]])} looks like a blank, and a shell takes it as part of a word."
 
 
 def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
@@ -171,19 +181,19 @@ def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
                 break
 
 
-def _places(name: str, text: str, found: Sequence[int]) -> str:
-    shown = [_place(text, at) for at in found[:MOST_PLACES]]
-    more = len(found) - len(shown)
-    return f"{name}, {'; '.join(shown)}{f' and {more} more times' if more else ''}"
+def _places(name: str, text: str, positions: Sequence[int]) -> str:
+    places = [_line_and_column(text, at) for at in positions[:MOST_PLACES]]
+    more = len(positions) - len(places)
+    return f"{name}, {'; '.join(places)}{f' and {more} more times' if more else ''}"
 
 
-def _place(text: str, at: int) -> str:
+def _line_and_column(text: str, at: int) -> str:
     begin = text.rfind("\n", 0, at) + 1
     return f"line {text.count(chr(10), 0, at) + 1}, column {at - begin + 1}"
 
 
-def _named(sign: str) -> str:
-    called = unicodedata.name(
+def _character_name(sign: str) -> str:
+    name = unicodedata.name(
         sign, "a control character" if ord(sign) < 0xA0 else "a character without a name"
     )
-    return f"{escape(sign)} ({called})"
+    return f"{escape(sign)} ({name})"

@@ -1,4 +1,4 @@
-"""What the disk refused, in words: the beginning of a sentence that names the file."""
+"""Describe a disk error as the beginning of a sentence that names the file."""
 
 import errno
 

@@ -1,14 +1,13 @@
-"""Format numbers as text: counts, durations, and what a decision recorded about a text that was cut.
+"""Format numbers as text: counts, durations, and the numbers that a decision recorded about a cut text.
 
-Border: pure. Numbers of a log are untrusted data: where one is missing, or is none that a rule could have
-counted, nothing is written about it.
+Border: pure. Numbers of a log are untrusted data: a missing or damaged one is left out of the text.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 MOST = 10**15
-"""A number this large, or larger, is none that a rule could have counted."""
+"""A number of a log from this size on is damaged, since no rule counts so far."""
 
 Numbers = Mapping[str, Any]
 """The numbers that a decision recorded, by name."""
@@ -29,8 +28,8 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def quantity(numbers: Numbers, name: str) -> float | None:
-    """Return a number that a log holds; None where it holds none."""
+def number_of(numbers: Numbers, name: str) -> float | None:
+    """Return a number by its name; None where it is missing or damaged."""
     value = numbers.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -38,8 +37,8 @@ def quantity(numbers: Numbers, name: str) -> float | None:
 
 
 def number(numbers: Numbers, name: str) -> str:
-    """Return a number as text; empty where the log has none."""
-    value = quantity(numbers, name)
+    """Return a number by its name, as text; empty where it is missing or damaged."""
+    value = number_of(numbers, name)
     return "" if value is None else count(round(value))
 
 
@@ -49,29 +48,29 @@ def joined_sentences(*sentences: str) -> str:
 
 
 def kept_ends_text(numbers: Numbers) -> str:
-    """Return a sentence on how much of a text is left."""
+    """Return a sentence about which ends of a shortened text are shown."""
     head, tail = number(numbers, "head_chars"), number(numbers, "tail_chars")
-    shown = [
+    parts = [
         f"the {end} {chars} characters"
         for end, chars in (("first", head), ("last", tail))
         if chars not in ("", "0")
     ]
-    if not shown:
+    if not parts:
         return ""
     omitted = number(numbers, "omitted")
     unit = str(numbers.get("unit", ""))
-    left_out = f"; {omitted} {unit} are left out" if omitted not in ("", "0") and unit else ""
-    return f"Shown: {' and '.join(shown)}{left_out}."
+    rest = f"; {omitted} {unit} are left out" if omitted not in ("", "0") and unit else ""
+    return f"Shown: {' and '.join(parts)}{rest}."
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Return numbers with runs of them joined: ``1, 2, 4 to 9``."""
-    found: list[list[int]] = []
+    """Return numbers as text, with consecutive ones as ranges: ``1, 2, 4 to 9``."""
+    runs: list[list[int]] = []
     for number in sorted(set(numbers)):
-        if found and number == found[-1][-1] + 1:
-            found[-1].append(number)
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
         else:
-            found.append([number])
+            runs.append([number])
     return ", ".join(
-        f"{one[0]} to {one[-1]}" if len(one) > 2 else ", ".join(map(str, one)) for one in found
+        f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
     )

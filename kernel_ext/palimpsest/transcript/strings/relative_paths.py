@@ -1,11 +1,10 @@
 r"""Check names and paths from a log, a snapshot or an export: relative, and never leading out of their folder.
 
-Names on a Unix disk are bytes. Python decodes them by the locale, and keeps what it cannot decode in a form that no log,
-request or page can hold. So a name is recorded in one form, whatever the locale of the kernel is: as UTF-8, in which bytes
-that are none stand as ``\xff``, and a backslash is doubled where it would be read as one of these. Windows has no such names.
+Names on a Unix disk are bytes. Python decodes them by the locale, and keeps undecodable bytes as surrogates, which no log,
+request or page can hold. So a name is recorded as UTF-8 under every locale; a byte that is no UTF-8 becomes ``\xff``, and a
+backslash is doubled where it would be read as such an escape. Windows has no such names.
 
-Border: pure text. The code that opens such a path chooses the folder it is put below, and checks
-whether a folder on the way is a link.
+Border: pure text. The code that opens such a path chooses its base folder, and checks the path for links.
 """
 
 import re
@@ -14,10 +13,10 @@ import unicodedata
 from collections.abc import Collection
 
 IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufeff]")
-"""Characters that some file systems leave out of names when they compare them."""
+"""Characters that some file systems ignore when they compare names."""
 DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 RECORDS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
-"""Folders whose files only their own program writes, in the form of ``comparable_names``."""
+"""Folders of git and of this package, where nothing is restored, in the form of ``comparable_names``."""
 MOST_CHARS = 4_096
 BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
 KEPT = re.compile("[\udc80-\udcff]")
@@ -34,7 +33,7 @@ def comparable_path(path: str) -> str:
 
 def comparable_names(path: str) -> list[str]:
     """Return the names of a path in the form in which they are compared."""
-    if path.isascii():  # nothing to compose, and nothing that is left out: most paths
+    if path.isascii():  # most paths: nothing to compose or to ignore
         text = path.lower()
     else:
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
@@ -42,12 +41,12 @@ def comparable_names(path: str) -> list[str]:
     text = text.replace("\\", "/")
     names = text.split("/")
     if ":" in text or ". " in text or "./" in text or text.endswith((".", " ")) or " /" in text:
-        names = [_plain(name) for name in names]
+        names = [_ntfs_name(name) for name in names]
     return [name for name in names if name and name != "."]
 
 
-def _plain(name: str) -> str:
-    """Return a name without what NTFS drops: a stream behind a colon, dots and spaces at the end."""
+def _ntfs_name(name: str) -> str:
+    """Return a name as NTFS stores it: without a stream behind a colon, and without dots and spaces at the end."""
     if name in (".", ".."):
         return name
     head = name.partition(":")[0]
@@ -65,7 +64,7 @@ def path_problem(path: object, never: Collection[str] = ()) -> str | None:
         return "it is an absolute path"
     names = path.split("/")
     if "\\" in path and recorded_name(disk_name(path)) != path:
-        return "it is no path"  # another way to write a name, which would not be compared with those below
+        return "it is no path"  # another spelling of a name would pass the comparisons below
     if "\0" in path or any(name in ("", ".", "..") for name in names):
         return "it does not stay in its folder"
     if any(name in never for name in names) or RECORDS & set(comparable_names(path)):
@@ -74,7 +73,7 @@ def path_problem(path: object, never: Collection[str] = ()) -> str | None:
 
 
 def recorded_name(name: str) -> str:
-    """Return a name or path, as Python has it of the disk, as text that can be recorded and shown."""
+    """Return a name or path, as Python decoded it from the disk, as text that can be recorded and shown."""
     if name.isascii() and "\\" not in name:
         return name
     if sys.platform == "win32":
@@ -86,7 +85,7 @@ def recorded_name(name: str) -> str:
     if KEPT.search(text) is None and BYTE.search(text) is None:
         return text
     text = text.replace("\\", "\\\\")
-    return KEPT.sub(lambda found: f"\\x{ord(found[0]) - FIRST:02x}", text)
+    return KEPT.sub(lambda match: f"\\x{ord(match[0]) - FIRST:02x}", text)
 
 
 def disk_name(recorded: str) -> str:
@@ -95,7 +94,7 @@ def disk_name(recorded: str) -> str:
         return recorded
     if sys.platform == "win32":
         return recorded
-    text = BYTE.sub(lambda found: chr(FIRST + int(found[1], 16)) if found[1] else "\\", recorded)
+    text = BYTE.sub(lambda match: chr(FIRST + int(match[1], 16)) if match[1] else "\\", recorded)
     try:
         return text.encode("utf-8", KEEPING).decode(ENCODING, KEEPING)
     except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name

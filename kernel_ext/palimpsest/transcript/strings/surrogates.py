@@ -1,8 +1,8 @@
 """Make text encodable: halves of a surrogate pair are joined, or replaced.
 
 Border: pure. Servers that count in UTF-16 cut an emoji in two, and a tool may print one half only.
-Python keeps such a half in a text, and fails where the text is encoded: in a file, in a message to
-a page, in a request. So a text is repaired where it comes in.
+Python accepts such a half in a text, but cannot encode it for a file, a page or a request. So every
+incoming text is repaired.
 """
 
 from collections.abc import Mapping
@@ -39,11 +39,11 @@ def open_surrogate(text: str) -> str:
 
 def with_joined_surrogates(value: T) -> T:
     """Return a value in which every text is repaired; the same object where nothing changed."""
-    found: Any = _whole(value)
-    return found  # type: ignore[no-any-return]
+    joined: Any = _joined(value)
+    return joined  # type: ignore[no-any-return]
 
 
-def _whole(value: Any) -> Any:
+def _joined(value: Any) -> Any:
     kind = type(value)
     if kind is str:
         return joined_surrogates(value)
@@ -54,28 +54,30 @@ def _whole(value: Any) -> Any:
             return joined_surrogates(value)
         case BaseModel():
             held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
-            return value.model_copy(update=changed) if (changed := _changed(held)) else value
+            return (
+                value.model_copy(update=changed) if (changed := _changed_entries(held)) else value
+            )
         case Mapping():
             return _mapping(value)
         case list() | tuple():
-            items = [_whole(one) for one in value]
+            items = [_joined(item) for item in value]
             same = all(new is old for new, old in zip(items, value, strict=True))
             return value if same else type(value)(items)
         case _ if is_dataclass(value) and not isinstance(value, type):
-            held = {one.name: getattr(value, one.name) for one in fields(value)}
-            return replace(value, **changed) if (changed := _changed(held)) else value
+            held = {field.name: getattr(value, field.name) for field in fields(value)}
+            return replace(value, **changed) if (changed := _changed_entries(held)) else value
         case _:
             return value
 
 
-def _changed(held: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_entries(held: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries that are not the same object any more."""
-    return {name: new for name, one in held.items() if (new := _whole(one)) is not one}
+    return {name: new for name, item in held.items() if (new := _joined(item)) is not item}
 
 
 def _mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    names = {name: _whole(name) for name in value}
+    names = {name: _joined(name) for name in value}
     if any(new is not old for old, new in names.items()):
-        return {names[name]: _whole(one) for name, one in value.items()}
-    changed = _changed(value)
+        return {names[name]: _joined(item) for name, item in value.items()}
+    changed = _changed_entries(value)
     return {**value, **changed} if changed else value

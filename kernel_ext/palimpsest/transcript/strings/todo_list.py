@@ -20,11 +20,11 @@ def checklist(todos: Sequence[Todo]) -> str:
 
 def tally(todos: Sequence[Todo]) -> str:
     """Return the progress of the list: ``2 of 5 done``; cancelled items do not count."""
-    wanted = [todo for todo in todos if todo.status != "cancelled"]
-    if not wanted:
+    open_or_done = [todo for todo in todos if todo.status != "cancelled"]
+    if not open_or_done:
         return "nothing to do"
-    done = sum(todo.status == "completed" for todo in wanted)
-    return f"{done} of {len(wanted)} done"
+    done = sum(todo.status == "completed" for todo in open_or_done)
+    return f"{done} of {len(open_or_done)} done"
 
 
 def _line(todo: Todo) -> str:

@@ -1,4 +1,4 @@
-/** When a file on the server was changed last, and whether it is there. */
+/** Reads when a file on the server was last changed, and whether it exists. */
 import type { Contents, ServerConnection } from '@jupyterlab/services';
 
 /** The stamp of a file that is not there. */
@@ -16,27 +16,27 @@ export class FileWatch {
 
   constructor(private readonly _contents: Contents.IManager) {}
 
-  /** Returns what differs when the file does; `before` where the server does not say. */
-  async look(file: string, before: string): Promise<string> {
-    let asked = file;
+  /** Returns a text that changes with the file; `before` where the server does not answer. */
+  async stampOf(file: string, before: string): Promise<string> {
+    let requested = file;
     try {
       if (this._missing !== null && isWithin(file, this._missing)) {
-        asked = folderOf(this._missing);
-        const folder = await this._contents.get(asked);
+        requested = folderOf(this._missing);
+        const folder = await this._contents.get(requested);
         const listed = folder.content as readonly Contents.IModel[];
         if (!listed.some(({ path }) => path === this._missing)) {
           return GONE;
         }
       }
       this._missing = null;
-      asked = file;
-      const found = await this._contents.get(file, { content: false });
-      return `${found.last_modified} ${found.size}`;
+      requested = file;
+      const model = await this._contents.get(file, { content: false });
+      return `${model.last_modified} ${model.size}`;
     } catch (reason) {
       if (!isNotFound(reason)) {
         return before;
       }
-      this._missing = asked;
+      this._missing = requested;
       return GONE;
     }
   }

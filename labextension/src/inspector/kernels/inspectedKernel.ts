@@ -1,6 +1,4 @@
-/**
- * The kernel that answers an inspector's questions: a notebook's, or one of its own for a recorded file.
- */
+/** The kernel that answers an inspector's questions: a notebook's, or one of its own for a recorded file. */
 import type { ILink } from '../../kernel/kernelLink';
 
 /** Why an inspector has no answers yet, or `ready`. */
@@ -30,7 +28,7 @@ export interface IInspectedKernel {
   readonly isBusy: boolean;
   /** Calls back after each change; returns a function that unsubscribes. */
   subscribe(changed: () => void): () => void;
-  /** Does what helps in this state: opens the notebook, loads the package, or starts the kernel. */
-  mend(): void;
+  /** Applies the remedy for the state: opens the notebook, loads the package, or starts the kernel. */
+  applyRemedy(): void;
   dispose(): void;
 }

@@ -1,6 +1,4 @@
-/**
- * The kernel of a notebook as an inspector's: it follows the notebook, also one that is closed and opened again.
- */
+/** The kernel of a notebook as an inspector's: it follows the notebook, also one that is closed and opened again. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
@@ -12,6 +10,7 @@ import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
 import { renamedPath } from './renamedFiles';
+import { ReaderSet } from '../../state/store/readerSet';
 
 /** Loads the package where it is not loaded yet; `%load_ext` changes nothing else. */
 const LOAD = '%load_ext palimpsest';
@@ -26,10 +25,10 @@ export class NotebookKernel implements IInspectedKernel {
   private _failure = '';
   /** The id of the kernel that could not load the package. */
   private _failedIn = '';
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private _panel: NotebookPanel | null = null;
   private _link: ILink | null = null;
-  private _ends: (() => void)[] = [];
+  private _disposers: (() => void)[] = [];
   private readonly _death = new KernelDeath();
   private _path: string;
 
@@ -42,7 +41,7 @@ export class NotebookKernel implements IInspectedKernel {
   ) {
     this._path = path;
     _tracker?.widgetAdded.connect(this._find);
-    _app.serviceManager.contents.fileChanged.connect(this._renamed);
+    _app.serviceManager.contents.fileChanged.connect(this._onFileChanged);
     this._find();
   }
 
@@ -65,7 +64,7 @@ export class NotebookKernel implements IInspectedKernel {
     const { hasNoKernel, isReady, session } = this._panel.sessionContext;
     const kernel = session?.kernel;
     if (!kernel) {
-      if (this._death.died) {
+      if (this._death.hasDied) {
         return 'dead';
       }
       return isReady || hasNoKernel ? 'no-kernel' : 'starting';
@@ -90,14 +89,9 @@ export class NotebookKernel implements IInspectedKernel {
     );
   }
 
-  subscribe(changed: () => void): () => void {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  }
+  readonly subscribe = this._readers.subscribe;
 
-  mend(): void {
+  applyRemedy(): void {
     const context = this._panel?.sessionContext;
     if (context === undefined) {
       void this._app.commands.execute('docmanager:open', { path: this._path });
@@ -122,39 +116,41 @@ export class NotebookKernel implements IInspectedKernel {
         })
         .done.then(
           ({ content }) => {
-            this._loaded(kernel.id, content);
+            this._onLoadReply(kernel.id, content);
           },
           () => undefined // The kernel ended; its state says so.
         );
     }
   }
 
-  private _loaded(
+  private _onLoadReply(
     kernel: string,
     reply: KernelMessage.IExecuteReplyMsg['content']
   ): void {
     if (reply.status === 'error') {
       this._failure = loadFailure(reply, this._words);
       this._failedIn = kernel;
-      this._tell();
+      this._notify();
     }
     this._link?.retry();
   }
 
   dispose(): void {
     this._tracker?.widgetAdded.disconnect(this._find);
-    this._app.serviceManager.contents.fileChanged.disconnect(this._renamed);
+    this._app.serviceManager.contents.fileChanged.disconnect(
+      this._onFileChanged
+    );
     this._leave();
     this._readers.clear();
   }
 
   private readonly _find = (): void => {
     if (this._panel === null) {
-      const found = this._tracker?.find(
+      const panel = this._tracker?.find(
         ({ context, isDisposed }) => !isDisposed && context.path === this._path
       );
-      if (found) {
-        this._join(found);
+      if (panel) {
+        this._join(panel);
       }
     }
   };
@@ -163,38 +159,38 @@ export class NotebookKernel implements IInspectedKernel {
     const context = panel.sessionContext;
     this._panel = panel;
     this._link = this._links.get(context);
-    context.kernelChanged.connect(this._tell);
-    context.statusChanged.connect(this._tell);
-    panel.context.pathChanged.connect(this._moved);
-    panel.disposed.connect(this._gone);
-    this._ends = [
+    context.kernelChanged.connect(this._notify);
+    context.statusChanged.connect(this._notify);
+    panel.context.pathChanged.connect(this._onPathChanged);
+    panel.disposed.connect(this._onPanelDisposed);
+    this._disposers = [
       this._link.watch(),
-      this._link.store.subscribe(this._tell),
+      this._link.store.subscribe(this._notify),
       () => {
-        context.kernelChanged.disconnect(this._tell);
-        context.statusChanged.disconnect(this._tell);
-        panel.context.pathChanged.disconnect(this._moved);
-        panel.disposed.disconnect(this._gone);
+        context.kernelChanged.disconnect(this._notify);
+        context.statusChanged.disconnect(this._notify);
+        panel.context.pathChanged.disconnect(this._onPathChanged);
+        panel.disposed.disconnect(this._onPanelDisposed);
       }
     ];
-    void context.ready.then(this._tell);
-    this._tell();
+    void context.ready.then(this._notify);
+    this._notify();
   }
 
-  private readonly _gone = (): void => {
+  private readonly _onPanelDisposed = (): void => {
     this._leave();
     // Another view of the same notebook may be open.
     this._find();
-    this._tell();
+    this._notify();
   };
 
-  private readonly _moved = (): void => {
+  private readonly _onPathChanged = (): void => {
     this._path = this.file;
-    this._tell();
+    this._notify();
   };
 
   /** Follows the notebook where it, or a folder of it, is renamed while it is closed. */
-  private readonly _renamed = (
+  private readonly _onFileChanged = (
     _: unknown,
     { type, oldValue, newValue }: Contents.IChangedArgs
   ): void => {
@@ -207,25 +203,23 @@ export class NotebookKernel implements IInspectedKernel {
     ) {
       this._path = renamedPath(this._path, from, to) ?? this._path;
       this._find();
-      this._tell();
+      this._notify();
     }
   };
 
   private _leave(): void {
-    this._ends.forEach(end => {
+    this._disposers.forEach(end => {
       end();
     });
-    this._ends = [];
+    this._disposers = [];
     this._panel = this._link = null;
   }
 
-  private readonly _tell = (): void => {
-    this._death.note(
+  private readonly _notify = (): void => {
+    this._death.update(
       this._panel?.sessionContext.session?.kernel,
       this._link?.state
     );
-    [...this._readers].forEach(changed => {
-      changed();
-    });
+    this._readers.notify();
   };
 }

@@ -1,6 +1,4 @@
-/**
- * A kernel of its own that reads one recorded file for an inspector, and ends with it.
- */
+/** A kernel of its own that reads one recorded file for an inspector, and ends with it. */
 import {
   ServerConnection,
   type Contents,
@@ -15,6 +13,7 @@ import type { IWords } from '../../views/host';
 import { FileWatch } from './fileWatch';
 import { pathForKernel, renamedPath } from './renamedFiles';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
+import { ReaderSet } from '../../state/store/readerSet';
 
 /**
  * Loads the package in a private folder that ends with the kernel.
@@ -43,18 +42,18 @@ const FOLDER = 'os.fsencode(_recordings).hex()';
 export class RecordingKernel implements IInspectedKernel {
   private _path: string;
   /** The file as it was called when the kernel was started, and the folder in which that was. */
-  private _started: string;
+  private _startedFile: string;
   private _folder = '';
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private _session: Session.ISessionConnection | null = null;
   private _kernel: Kernel.IKernelConnection | null = null;
   private _link: ILink | null = null;
-  private _ends: (() => void)[] = [];
+  private _disposers: (() => void)[] = [];
   private _failure = '';
   private _isLoading = false;
   private _stamp = '';
   private readonly _watch: FileWatch;
-  private readonly _looks: ReturnType<typeof setInterval>;
+  private readonly _watchTimer: ReturnType<typeof setInterval>;
   private _isDisposed = false;
 
   constructor(
@@ -65,15 +64,15 @@ export class RecordingKernel implements IInspectedKernel {
     private _file: string
   ) {
     this._path = nameOf(_file);
-    this._started = _file;
+    this._startedFile = _file;
     this._watch = new FileWatch(_services.contents);
-    _services.contents.fileChanged.connect(this._renamed);
+    _services.contents.fileChanged.connect(this._onFileChanged);
     void this._start();
-    void this._look();
-    window.addEventListener('pagehide', this._pageGoes);
-    this._looks = setInterval(() => {
+    void this._updateStamp();
+    window.addEventListener('pagehide', this._onPageHide);
+    this._watchTimer = setInterval(() => {
       if (!document.hidden) {
-        void this._look();
+        void this._updateStamp();
       }
     }, WATCH_MS);
   }
@@ -116,35 +115,30 @@ export class RecordingKernel implements IInspectedKernel {
     return this._kernel?.status === 'busy';
   }
 
-  subscribe(changed: () => void): () => void {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  }
+  readonly subscribe = this._readers.subscribe;
 
-  mend(): void {
+  applyRemedy(): void {
     this._leave();
     this._failure = '';
-    this._tell();
+    this._readers.notify();
     void this._start();
   }
 
   dispose(): void {
     this._isDisposed = true;
-    window.removeEventListener('pagehide', this._pageGoes);
-    clearInterval(this._looks);
-    this._services.contents.fileChanged.disconnect(this._renamed);
+    window.removeEventListener('pagehide', this._onPageHide);
+    clearInterval(this._watchTimer);
+    this._services.contents.fileChanged.disconnect(this._onFileChanged);
     this._leave();
     this._readers.clear();
   }
 
   /** Asks the server when the file was changed; an agent may still write it. */
-  private async _look(): Promise<void> {
-    const stamp = await this._watch.look(this._file, this._stamp);
+  private async _updateStamp(): Promise<void> {
+    const stamp = await this._watch.stampOf(this._file, this._stamp);
     if (stamp !== this._stamp && !this._isDisposed) {
       this._stamp = stamp;
-      this._tell();
+      this._readers.notify();
     }
   }
 
@@ -152,7 +146,7 @@ export class RecordingKernel implements IInspectedKernel {
     try {
       await this._services.ready;
       const { specs } = this._services.kernelspecs;
-      this._started = this._file;
+      this._startedFile = this._file;
       this._folder = '';
       const session = await this._services.sessions.startNew({
         // The kernel starts in the file's folder; the name tells it from the file's own sessions.
@@ -170,7 +164,7 @@ export class RecordingKernel implements IInspectedKernel {
       this._fail(
         this._words.__(
           'No kernel could be started for this file: %1',
-          said(reason)
+          errorText(reason)
         )
       );
     }
@@ -183,18 +177,18 @@ export class RecordingKernel implements IInspectedKernel {
     if (kernel === null) {
       throw new Error(this._words.__('it ended at once.'));
     }
-    session.statusChanged.connect(this._tell);
+    session.statusChanged.connect(this._readers.notify);
     const link = (this._link = this._links.join(kernel));
-    this._ends = [
+    this._disposers = [
       link.watch(),
-      link.store.subscribe(this._tell),
+      link.store.subscribe(this._readers.notify),
       () => {
-        session.statusChanged.disconnect(this._tell);
+        session.statusChanged.disconnect(this._readers.notify);
         this._links.leave(kernel.id);
       }
     ];
     this._isLoading = true;
-    this._tell();
+    this._readers.notify();
     const load = () =>
       kernel.requestExecute({
         code: LOAD,
@@ -228,16 +222,16 @@ export class RecordingKernel implements IInspectedKernel {
       return;
     }
     this._folder = folderOf(content);
-    this._path = pathForKernel(this._folder, this._started, this._file);
+    this._path = pathForKernel(this._folder, this._startedFile, this._file);
     link.retry();
-    this._tell();
+    this._readers.notify();
   }
 
   private _leave(): void {
-    this._ends.forEach(end => {
+    this._disposers.forEach(end => {
       end();
     });
-    this._ends = [];
+    this._disposers = [];
     const session = this._session;
     this._session = this._kernel = this._link = null;
     this._isLoading = false;
@@ -247,7 +241,7 @@ export class RecordingKernel implements IInspectedKernel {
   }
 
   /** Ends the kernel with the page, which a new one is started for when the page comes back with its layout. */
-  private readonly _pageGoes = ({ persisted }: PageTransitionEvent): void => {
+  private readonly _onPageHide = ({ persisted }: PageTransitionEvent): void => {
     const { serverSettings } = this._services;
     if (persisted || this._session === null) {
       return;
@@ -257,8 +251,8 @@ export class RecordingKernel implements IInspectedKernel {
       serverSettings.baseUrl
     );
     // The page does not live to see the answer.
-    const asked = { method: 'DELETE', keepalive: true };
-    void ServerConnection.makeRequest(url.href, asked, serverSettings).catch(
+    const request = { method: 'DELETE', keepalive: true };
+    void ServerConnection.makeRequest(url.href, request, serverSettings).catch(
       () => undefined
     );
   };
@@ -266,12 +260,12 @@ export class RecordingKernel implements IInspectedKernel {
   private _fail(sentence: string): void {
     if (!this._isDisposed) {
       this._failure = sentence;
-      this._tell();
+      this._readers.notify();
     }
   }
 
   /** Follows the file where it, or a folder of it, is renamed on this page. */
-  private readonly _renamed = (
+  private readonly _onFileChanged = (
     _: unknown,
     { type, oldValue, newValue }: Contents.IChangedArgs
   ): void => {
@@ -285,15 +279,9 @@ export class RecordingKernel implements IInspectedKernel {
       this._path =
         this._folder === ''
           ? nameOf(path)
-          : pathForKernel(this._folder, this._started, path);
-      this._tell();
+          : pathForKernel(this._folder, this._startedFile, path);
+      this._readers.notify();
     }
-  };
-
-  private readonly _tell = (): void => {
-    [...this._readers].forEach(changed => {
-      changed();
-    });
   };
 }
 
@@ -303,13 +291,15 @@ function nameOf(path: string): string {
 
 /** Reads the folder from the reply; '.' where it is not there. */
 function folderOf({ user_expressions }: KernelMessage.IExecuteReply): string {
-  const told = user_expressions.folder as
+  const reply = user_expressions.folder as
     { data?: { 'text/plain'?: string } } | undefined;
-  const digits = /[0-9a-f]+/.exec(told?.data?.['text/plain'] ?? '');
-  const bytes = (digits?.[0].match(/../g) ?? []).map(two => parseInt(two, 16));
+  const digits = /[0-9a-f]+/.exec(reply?.data?.['text/plain'] ?? '');
+  const bytes = (digits?.[0].match(/../g) ?? []).map(pair =>
+    parseInt(pair, 16)
+  );
   return new TextDecoder().decode(new Uint8Array(bytes)) || '.';
 }
 
-function said(reason: unknown): string {
+function errorText(reason: unknown): string {
   return reason instanceof Error ? reason.message : String(reason);
 }

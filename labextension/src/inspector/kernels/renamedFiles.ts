@@ -1,4 +1,4 @@
-/** Where a file is after it, or a folder above it, was renamed: on the server, and for a kernel that was started before. */
+/** Paths of a file after it, or a folder above it, was renamed: on the server, and for a kernel started before. */
 
 /** Returns a file's path after something was renamed; null where that was not the file and no folder of it. */
 export function renamedPath(
@@ -24,10 +24,15 @@ export function pathForKernel(
   started: string,
   file: string
 ): string {
-  const [before, now] = [started, file].map(one => one.split('/').slice(0, -1));
+  const [startedFolders, folders] = [started, file].map(path =>
+    path.split('/').slice(0, -1)
+  );
   const name = file.split('/').at(-1) ?? file;
-  if (before === undefined || before.join('/') === now?.join('/')) {
+  if (
+    startedFolders === undefined ||
+    startedFolders.join('/') === folders?.join('/')
+  ) {
     return `${folder}/${name}`;
   }
-  return `${folder}/${'../'.repeat(before.length)}${file}`;
+  return `${folder}/${'../'.repeat(startedFolders.length)}${file}`;
 }

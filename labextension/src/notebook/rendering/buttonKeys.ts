@@ -28,18 +28,15 @@ function leaveKeys(): void {
   window.removeEventListener('keydown', keepKeys, true);
 }
 
-/**
- * Enter and Space press a focused button, arrows scroll; in command mode the notebook would take these
- * keys.
- */
+/** Enter and Space press a focused button, arrows scroll; in command mode the notebook would take these keys. */
 function keepKeys(event: KeyboardEvent): void {
   const onButton = event.target instanceof HTMLButtonElement;
-  const plain =
+  const isPlain =
     !event.ctrlKey && !event.shiftKey && !event.metaKey && !event.altKey;
-  if (onButton && plain && (event.key === 'Enter' || event.key === ' ')) {
+  if (onButton && isPlain && (event.key === 'Enter' || event.key === ' ')) {
     event.stopPropagation();
   }
-  if (plain && isScrollKey(event)) {
+  if (isPlain && isScrollKey(event)) {
     event.stopPropagation();
   }
 }

@@ -1,6 +1,4 @@
-/**
- * Follows the outputs of the cell in which a widget stands, and finds those of the widget's turn among them.
- */
+/** Follows the outputs of the cell in which a widget stands, and finds those of the widget's turn among them. */
 import type { OutputArea } from '@jupyterlab/outputarea';
 import type { Widget } from '@lumino/widgets';
 import {
@@ -10,6 +8,7 @@ import {
 } from '../../protocol/segment';
 import type { TurnOutputs } from '../../state/display/turnRows';
 import type { IReadable } from '../../state/store/kernelStore';
+import { ReaderSet } from '../../state/store/readerSet';
 
 const NONE: TurnOutputs = [];
 
@@ -18,16 +17,11 @@ const parsed = new WeakMap<object, ISegment | null>();
 
 /** The outputs of a cell, as far as the widget stands in one. */
 export class CellOutputs implements IReadable<TurnOutputs> {
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private _model: OutputArea['model'] | null = null;
   private _outputs: TurnOutputs = NONE;
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): TurnOutputs => this._outputs;
 
@@ -51,17 +45,15 @@ export class CellOutputs implements IReadable<TurnOutputs> {
     if (model === null || model.isDisposed) {
       return;
     }
-    const now = Array.from({ length: model.length }, (_, index) =>
+    const segments = Array.from({ length: model.length }, (_, index) =>
       segmentOf(model.get(index).data[SEGMENT_MIME])
     );
     if (
-      now.length !== this._outputs.length ||
-      now.some((segment, index) => segment !== this._outputs[index])
+      segments.length !== this._outputs.length ||
+      segments.some((segment, index) => segment !== this._outputs[index])
     ) {
-      this._outputs = now;
-      [...this._readers].forEach(changed => {
-        changed();
-      });
+      this._outputs = segments;
+      this._readers.notify();
     }
   };
 }
@@ -69,36 +61,36 @@ export class CellOutputs implements IReadable<TurnOutputs> {
 /** Returns the outputs from the first segment of a turn to its last, and the place of one of them. */
 export function outputsOfTurn(
   outputs: TurnOutputs,
-  own: ISegment
+  ownSegment: ISegment
 ): [outputs: TurnOutputs, place: number] {
   const isOfTurn = (segment: ISegment | null) =>
     segment !== null &&
-    segment.session === own.session &&
-    segment.turn === own.turn;
+    segment.session === ownSegment.session &&
+    segment.turn === ownSegment.turn;
   const from = outputs.findIndex(isOfTurn);
-  const found =
-    own.turn === '' || own.start === undefined || from < 0
+  const turnOutputs =
+    ownSegment.turn === '' || ownSegment.start === undefined || from < 0
       ? NONE
       : outputs
           .slice(from, outputs.findLastIndex(isOfTurn) + 1)
           .map(segment => (isOfTurn(segment) ? segment : null));
-  const place = found.findIndex(
+  const place = turnOutputs.findIndex(
     segment =>
       segment !== null &&
-      segment.start?.part === own.start?.part &&
-      segment.start?.offset === own.start?.offset
+      segment.start?.part === ownSegment.start?.part &&
+      segment.start?.offset === ownSegment.start?.offset
   );
-  // Until its cell is known a segment stands alone; so does one of the first versions, which tells no place.
-  return place < 0 ? [[own], 0] : [found, place];
+  // A segment stands alone until its cell is known; so does a segment of the first versions, which has no position.
+  return place < 0 ? [[ownSegment], 0] : [turnOutputs, place];
 }
 
 function segmentOf(data: unknown): ISegment | null {
   if (typeof data !== 'object' || data === null) {
     return null;
   }
-  const known = parsed.get(data);
-  if (known !== undefined) {
-    return known;
+  const cached = parsed.get(data);
+  if (cached !== undefined) {
+    return cached;
   }
   const segment = readSegment(data);
   parsed.set(data, segment);

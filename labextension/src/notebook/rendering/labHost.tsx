@@ -1,6 +1,4 @@
-/**
- * The Host for views inside JupyterLab: its renderers, icons and translations.
- */
+/** The Host for views inside JupyterLab: its renderers, icons and translations. */
 import { Clipboard } from '@jupyterlab/apputils';
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -42,8 +40,9 @@ export function labHost(
 ): IHost {
   const renderers = sanitizingRenderers(registry);
   const { markdownParser: parser } = registry;
-  const drawn = (mimeType: string) => rendered(renderers, slots, mimeType);
-  const Markdown = drawn('text/markdown');
+  const rendererFor = (mimeType: string) =>
+    mimeComponent(renderers, slots, mimeType);
+  const Markdown = rendererFor('text/markdown');
   return {
     Markdown,
     Code: ({ text, language }) => (
@@ -52,14 +51,14 @@ export function labHost(
           <Diagram text={text} parser={parser} />
         )}
         {languages === null ? (
-          <Markdown text={fenced(text, language)} />
+          <Markdown text={asFence(text, language)} />
         ) : (
           <Highlighted text={text} language={language} languages={languages} />
         )}
       </>
     ),
-    Html: drawn('text/html'),
-    Printed: drawn(PRINTED),
+    Html: rendererFor('text/html'),
+    Printed: rendererFor(PRINTED),
     Icon: ({ name }) => {
       const { react: Picture } = ICONS[name];
       return <Picture tag="span" elementSize="small" />;
@@ -73,12 +72,12 @@ export function labHost(
 }
 
 /** Returns a component that draws its text with JupyterLab's renderer for a MIME type. */
-function rendered(
+function mimeComponent(
   registry: IRenderMimeRegistry,
   slots: SlotLayout,
   mimeType: string
 ): ComponentType<{ text: string }> {
-  const local = sanitizeOptions(registry);
+  const options = sanitizeOptions(registry);
   return function Rendered({ text }) {
     const place = useRef<HTMLDivElement>(null);
     const renderer = useRef<IRenderMime.IRenderer | null>(null);
@@ -90,14 +89,14 @@ function rendered(
       renderer.current = made;
       slots.put(made, place.current);
       // JupyterLab adds links to printed text some time after drawing it.
-      const watched = new MutationObserver(() => {
-        sanitizeInPlace(made.node, local);
+      const observer = new MutationObserver(() => {
+        sanitizeInPlace(made.node, options);
       });
       if (mimeType === PRINTED) {
-        watched.observe(made.node, { childList: true, subtree: true });
+        observer.observe(made.node, { childList: true, subtree: true });
       }
       return () => {
-        watched.disconnect();
+        observer.disconnect();
         slots.removeWidget(made);
         made.dispose();
         renderer.current = null;
@@ -113,7 +112,7 @@ function rendered(
         made === null || made.isDisposed
           ? Promise.resolve()
           : made.renderModel(model).then(() => {
-              sanitizeInPlace(made.node, local);
+              sanitizeInPlace(made.node, options);
               wrapInScrollBox(made.node);
             })
       );
@@ -154,9 +153,9 @@ function Highlighted({
       );
       if (!isGone) {
         // One insertion: each looks through all text around it for its direction.
-        const parsed = document.createElement('span');
-        parsed.append(...coloured.childNodes);
-        code.replaceChildren(parsed);
+        const colouredCode = document.createElement('span');
+        colouredCode.append(...coloured.childNodes);
+        code.replaceChildren(colouredCode);
       }
     });
     return () => {
@@ -178,7 +177,7 @@ function Highlighted({
 }
 
 /** Returns code as a Markdown fence that the code cannot close. */
-function fenced(text: string, language: string): string {
+function asFence(text: string, language: string): string {
   const longest = Math.max(
     2,
     ...(text.match(/`+/g) ?? []).map(run => run.length)

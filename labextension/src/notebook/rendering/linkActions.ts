@@ -1,6 +1,4 @@
-/**
- * A user's actions in one session as commands to its kernel; shared by cell and panel.
- */
+/** A user's actions in one session as commands to its kernel; shared by cell and panel. */
 import type { ILink } from '../../kernel/kernelLink';
 import type { IAnswerActions } from '../../views/actions/answers';
 import type {
@@ -131,13 +129,13 @@ export function revertActions(target: ICommandTarget): IRevertActions {
     message = '',
     overwrite: readonly string[] = []
   ) => {
-    const done = await target.link?.outcome('revert', {
+    const outcome = await target.link?.outcome('revert', {
       session: target.session,
       action,
       target: message,
       overwrite: [...overwrite]
     });
-    return { error: done?.error, revert: done?.answer?.revert };
+    return { error: outcome?.error, revert: outcome?.answer?.revert };
   };
   return {
     preview: message => run('preview', message),

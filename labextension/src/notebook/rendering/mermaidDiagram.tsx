@@ -6,6 +6,7 @@
  */
 import type { IRenderMime } from '@jupyterlab/rendermime';
 import { useEffect, useState } from 'react';
+import { unlessGone } from '../../views/dom/effects';
 
 const KIND =
   /^\s*(?:flowchart|graph|sequenceDiagram|classDiagram|stateDiagram(?:-v2)?|erDiagram|gantt|pie|timeline|mindmap|journey|quadrantChart|gitGraph)\b/;
@@ -36,17 +37,10 @@ export function Diagram({
   parser: IRenderMime.IMarkdownParser;
 }) {
   const [picture, setPicture] = useState('');
-  useEffect(() => {
-    let isGone = false;
-    void drawn(text, parser).then(found => {
-      if (!isGone) {
-        setPicture(found);
-      }
-    });
-    return () => {
-      isGone = true;
-    };
-  }, [text, parser]);
+  useEffect(
+    () => unlessGone(renderDiagram(text, parser), setPicture),
+    [text, parser]
+  );
   // An SVG inside an image element loads nothing and runs nothing.
   return picture === '' ? null : (
     <img className="plm-Diagram" src={picture} alt={text} />
@@ -55,7 +49,7 @@ export function Diagram({
 
 const SVG = 'data:image/svg+xml,';
 
-async function drawn(
+async function renderDiagram(
   text: string,
   parser: IRenderMime.IMarkdownParser
 ): Promise<string> {

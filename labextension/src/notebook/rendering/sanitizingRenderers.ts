@@ -14,12 +14,12 @@ export function sanitizingRenderers(
   registry: IRenderMimeRegistry
 ): IRenderMimeRegistry {
   const { latexTypesetter, markdownParser } = registry;
-  const place = sanitizeOptions(registry);
+  const ourOptions = sanitizeOptions(registry);
   return registry.clone({
-    sanitizer: chainedSanitizer(registry.sanitizer, place),
+    sanitizer: chainedSanitizer(registry.sanitizer, ourOptions),
     ...(latexTypesetter === null
       ? {}
-      : { latexTypesetter: carefulTypesetter(latexTypesetter, place) }),
+      : { latexTypesetter: carefulTypesetter(latexTypesetter, ourOptions) }),
     ...(markdownParser === null
       ? {}
       : { markdownParser: diagramFreeParser(markdownParser) })
@@ -36,7 +36,7 @@ export function sanitizeOptions(
 /** Wraps a sanitizer: our sanitizer processes its result. */
 function chainedSanitizer(
   inner: IRenderMime.ISanitizer,
-  place: ISanitizeOptions
+  ourOptions: ISanitizeOptions
 ): IRenderMime.ISanitizer {
   return {
     getAutolink: () => inner.getAutolink?.() ?? true,
@@ -44,23 +44,23 @@ function chainedSanitizer(
     allowNamedProperties: false,
     allowCommandLinker: false,
     sanitize: (dirty, options) =>
-      sanitizeText(inner.sanitize(dirty, options), place)
+      sanitizeText(inner.sanitize(dirty, options), ourOptions)
   };
 }
 
 /** Wraps a maths typesetter: it typesets what is new, and elements are sanitized in the page before and after it. */
 function carefulTypesetter(
   inner: IRenderMime.ILatexTypesetter,
-  place: ISanitizeOptions
+  ourOptions: ISanitizeOptions
 ): IRenderMime.ILatexTypesetter {
   return {
     typeset: drawn => {
-      sanitizeInPlace(drawn, place);
+      sanitizeInPlace(drawn, ourOptions);
       return typesetAdded(
         drawn,
         element => inner.typeset(element),
         added => {
-          sanitizeInPlace(added, place);
+          sanitizeInPlace(added, ourOptions);
         }
       );
     }

@@ -1,6 +1,4 @@
-/**
- * Renders the segments of a notebook: as saved, or live from the kernel's notices.
- */
+/** Renders the segments of a notebook: as saved, or live from the kernel's notices. */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -27,7 +25,7 @@ import {
 import { isBusy } from '../../state/session/status';
 import type { TurnOutputs } from '../../state/display/turnRows';
 import { newestCovered } from '../../state/display/coveredTurns';
-import { proposedFix } from '../../state/display/proposedFix';
+import { proposedFix } from '../../state/lines/proposedFix';
 import { shownPlace } from '../../state/display/shownPlace';
 import { turns } from '../../state/display/turns';
 import { AnswerActionsProvider } from '../../views/actions/answers';
@@ -62,7 +60,7 @@ import {
 } from '../../views/host';
 import { ProposedFixProvider } from '../../views/parts/codeActions';
 import { ResendButtons } from '../../views/transcript/resendButtons';
-import { SegmentView } from '../../views/transcript/segmentView';
+import { SegmentView } from '../../views/segment/segmentView';
 import { keepButtonKeys } from './buttonKeys';
 import { CellOutputs, outputsOfTurn } from './cellOutputs';
 import { labHost } from './labHost';
@@ -215,13 +213,13 @@ function Live({
     () => outputsOfTurn(all, segment),
     [all, segment]
   );
-  const read = useMemo(() => reader(saved), [saved]);
+  const read = useMemo(() => displayedSelector(saved), [saved]);
   const displayed = useSyncExternalStore(link.store.subscribe, () =>
     read(link.store.getSnapshot())
   );
   const shown = displayed[place] ?? displayedSegment(segment, UNKNOWN_KERNEL);
   const outputs = useMemo(
-    () => displayed.map(one => one?.segment ?? null),
+    () => displayed.map(shownSegment => shownSegment?.segment ?? null),
     [displayed]
   );
   const actions = useMemo(() => {
@@ -256,8 +254,8 @@ function Live({
       reverts: revertActions(target),
       turn: turnActions(target),
       inspector: {
-        inspect: (wanted: IInspectorTarget = {}) => {
-          places.inspect({ session: segment.session, ...wanted });
+        inspect: (inspected: IInspectorTarget = {}) => {
+          places.inspect({ session: segment.session, ...inspected });
         }
       }
     };
@@ -303,7 +301,7 @@ function Live({
                 <InspectorOpenerProvider value={actions.inspector}>
                   <CellActionsProvider value={cells}>
                     <ProposedFixProvider
-                      value={shown.taken === undefined ? fix : null}
+                      value={shown.reverted === undefined ? fix : null}
                     >
                       <SegmentView
                         segment={shown.segment}
@@ -316,10 +314,10 @@ function Live({
                         stray={shown.stray}
                         held={shown.held}
                         again={shown.again}
-                        taken={shown.taken}
+                        reverted={shown.reverted}
                         stoppable
                         buttons={
-                          canResend && shown.taken === undefined && buttons
+                          canResend && shown.reverted === undefined && buttons
                         }
                       />
                     </ProposedFixProvider>
@@ -368,12 +366,12 @@ function isCurrentAndIdle(view: IKernelView, id: string): boolean {
 }
 
 /** Returns a selector whose result changes only with what is displayed of the segments' own session. */
-function reader(
+function displayedSelector(
   outputs: TurnOutputs
 ): (view: IKernelView) => readonly (IDisplayedSegment | null)[] {
   const id = outputs.find(segment => segment !== null)?.session ?? '';
   let before: [unknown, unknown] | null = null;
-  let found: readonly (IDisplayedSegment | null)[] = [];
+  let lastDisplayed: readonly (IDisplayedSegment | null)[] = [];
   return view => {
     const session = view.sessions.get(id);
     if (before?.[0] !== session || before?.[1] !== view.link) {
@@ -381,13 +379,15 @@ function reader(
       const now = outputs.map(segment =>
         segment === null ? null : displayedSegment(segment, view)
       );
-      found =
-        now.length === found.length &&
-        now.every((one, index) => one === found[index])
-          ? found
+      lastDisplayed =
+        now.length === lastDisplayed.length &&
+        now.every(
+          (shownSegment, index) => shownSegment === lastDisplayed[index]
+        )
+          ? lastDisplayed
           : now;
     }
-    return found;
+    return lastDisplayed;
   };
 }
 

@@ -1,20 +1,17 @@
-/**
- * Computes announcements for screen readers while an answer streams: whole sentences and events, each
- * once.
- */
+/** Computes announcements for screen readers while an answer streams: whole sentences and events, each once. */
 import type {
   AssistantMessage,
   Part,
   TextPart,
   ToolPart
 } from '../../protocol/generated';
-import { callOutcome, type ICallOutcome } from './callOutcomes';
-import { errorWords, retryReason } from './errorWords';
-import { isNotice } from './lines';
-import { isOtherWay } from './retryRuns';
-import { spokenText, sentenceEnd } from './spokenText';
-import { subject } from './toolCalls';
-import { said } from './turns';
+import { callOutcome, type ICallOutcome } from '../lines/callOutcomes';
+import { errorWords, retryReason } from '../text/errorWords';
+import { isNotice } from '../lines/lines';
+import { isOtherWay } from '../lines/retryRuns';
+import { spokenText, sentenceEnd } from '../text/spokenText';
+import { subject } from '../lines/toolCalls';
+import { promptText } from './turns';
 import { lookOf } from './workRows';
 import type { ITranscript } from '../store/transcript';
 import { isReturned } from '../session/queue';
@@ -27,31 +24,31 @@ export type Announcement =
       subject: string;
       outcome: ICallOutcome;
     }
-  /** Calls that only looked, one after the other: told together, as a row of work shows them. */
+  /** Consecutive calls that only read: announced together, as a row of work shows them. */
   | { kind: 'looks'; calls: readonly ToolPart[] }
   /** A request failed and is sent again. */
   | { kind: 'retry'; reason: string }
   | { kind: 'asks'; title: string }
   | { kind: 'held'; number: number; tokens: number }
-  /** A prompt was queued behind the running turn; so many wait. */
+  /** A prompt was queued behind the running turn; `waiting` is the number of queued prompts. */
   | { kind: 'queued'; waiting: number }
-  /** A stop gave so many prompts back. */
+  /** A stop returned this number of queued prompts to the composer. */
   | { kind: 'back'; prompts: number }
   | { kind: 'begun' }
   | { kind: 'over' }
   /** The turn ended with an error, which was announced before. */
   | { kind: 'stopped' };
 
-/** What was announced of a session so far. */
+/** The announcements of a session made so far. */
 export interface IAnnounced {
   session: string;
   /** The number of announced characters of each text part. */
-  read: ReadonlyMap<string, number>;
+  spokenUpTo: ReadonlyMap<string, number>;
   /** Ids of announced calls, questions, ended answers, and begun prompts. */
-  told: ReadonlySet<string>;
+  announcedIds: ReadonlySet<string>;
   busy: boolean;
-  /** Whether a turn was announced as begun and not as over: the session is busy between queued turns, too. */
-  begun: boolean;
+  /** Whether a turn was announced as begun and not as over; between queued turns the session is busy, too. */
+  isTurnAnnounced: boolean;
   /** The processed entries; an unchanged entry needs no new look while the turn runs. */
   entries: ITranscript['entries'];
 }
@@ -62,39 +59,40 @@ export function newAnnouncements(
   before: IAnnounced | null
 ): [Announcement[], IAnnounced] {
   const session = transcript.session?.id ?? '';
-  const fresh = before?.session !== session;
+  const isFirst = before?.session !== session;
   const busy = transcript.status.type !== 'idle';
-  const read = new Map(fresh ? [] : before.read);
-  const told = new Set(fresh ? [] : before.told);
-  let begun = fresh ? busy : before.begun;
-  const found: Announcement[] = [];
+  const spokenUpTo = new Map(isFirst ? [] : before.spokenUpTo);
+  const announcedIds = new Set(isFirst ? [] : before.announcedIds);
+  let isTurnAnnounced = isFirst ? busy : before.isTurnAnnounced;
+  const announcements: Announcement[] = [];
   const begin = () => {
-    if (!begun && !fresh) {
-      begun = true;
-      found.push({ kind: 'begun' });
+    if (!isTurnAnnounced && !isFirst) {
+      isTurnAnnounced = true;
+      announcements.push({ kind: 'begun' });
     }
   };
   const end = (kind: 'over' | 'stopped') => {
-    if (begun && !fresh) {
-      found.push({ kind });
+    if (isTurnAnnounced && !isFirst) {
+      announcements.push({ kind });
     }
-    begun = false;
+    isTurnAnnounced = false;
   };
   if (busy && before?.busy !== true) {
     begin();
   }
-  const known = fresh || before.busy !== busy ? [] : before.entries;
+  const unchangedEntries =
+    isFirst || before.busy !== busy ? [] : before.entries;
   const newest = transcript.entries.findLast(
     ({ message }) => message.info?.role === 'assistant'
   );
-  for (const [index, place] of transcript.entries.entries()) {
-    const { info, parts } = place.message;
-    if (known[index] === place || info === undefined) {
+  for (const [index, entry] of transcript.entries.entries()) {
+    const { info, parts } = entry.message;
+    if (unchangedEntries[index] === entry || info === undefined) {
       continue;
     }
     if (info.role !== 'assistant') {
-      if (!told.has(place.id) && said(place) !== null) {
-        told.add(place.id);
+      if (!announcedIds.has(entry.id) && promptText(entry) !== null) {
+        announcedIds.add(entry.id);
         if (busy) {
           begin();
         }
@@ -104,63 +102,80 @@ export function newAnnouncements(
     if (info.summary) {
       continue;
     }
-    const grows = busy && place === newest && info.time.completed === undefined;
-    if (fresh) {
+    const isStreaming =
+      busy && entry === newest && info.time.completed === undefined;
+    if (isFirst) {
       // Existing content can be read in the panel and is not announced.
-      skip(parts, read, told, grows);
+      markAsSpoken(parts, spokenUpTo, announcedIds, isStreaming);
     } else {
-      const news = ofParts(parts, transcript.replies, read, told, grows);
-      if (news.length > 0) {
+      const additions = partAnnouncements(
+        parts,
+        transcript.replies,
+        spokenUpTo,
+        announcedIds,
+        isStreaming
+      );
+      if (additions.length > 0) {
         begin();
-        found.push(...news);
+        announcements.push(...additions);
       }
     }
-    if (hasEnded(info) && !told.has(info.id)) {
-      told.add(info.id);
-      if (info.error !== undefined && !fresh) {
+    if (hasEnded(info) && !announcedIds.has(info.id)) {
+      announcedIds.add(info.id);
+      if (info.error !== undefined && !isFirst) {
         begin();
-        found.push({ kind: 'words', text: errorWords(info.error.message) });
+        announcements.push({
+          kind: 'words',
+          text: errorWords(info.error.message)
+        });
       }
       end(info.error === undefined ? 'over' : 'stopped');
     }
   }
   for (const ask of transcript.asks) {
-    if (!told.has(ask.id)) {
-      told.add(ask.id);
+    if (!announcedIds.has(ask.id)) {
+      announcedIds.add(ask.id);
       const title = [ask.title, ...(ask.warnings ?? [])].join(' ');
-      found.push({ kind: 'asks', title });
+      announcements.push({ kind: 'asks', title });
     }
   }
   for (const { question_id, questions } of transcript.questions) {
-    if (!told.has(question_id)) {
-      told.add(question_id);
+    if (!announcedIds.has(question_id)) {
+      announcedIds.add(question_id);
       const title = questions.map(({ question }) => question).join(' ');
-      found.push({ kind: 'asks', title });
+      announcements.push({ kind: 'asks', title });
     }
   }
   for (const { id, number, tokens } of transcript.held) {
-    if (!told.has(id)) {
-      told.add(id);
-      found.push({ kind: 'held', number, tokens });
+    if (!announcedIds.has(id)) {
+      announcedIds.add(id);
+      announcements.push({ kind: 'held', number, tokens });
     }
   }
   // A prompt that begins a turn is in the inbox, too, until the turn has begun.
-  const queued =
-    fresh || (busy && (before.busy || hasBegun(transcript)))
-      ? unheard(transcript.inbox, 'queued', told)
+  const queuedPrompts =
+    isFirst || (busy && (before.busy || hasBegun(transcript)))
+      ? countNewPrompts(transcript.inbox, 'queued', announcedIds)
       : 0;
-  if (queued > 0 && !fresh) {
-    found.push({ kind: 'queued', waiting: transcript.inbox.length });
+  if (queuedPrompts > 0 && !isFirst) {
+    announcements.push({ kind: 'queued', waiting: transcript.inbox.length });
   }
-  const back = unheard(transcript.stopped.filter(isReturned), 'back', told);
-  if (back > 0 && !fresh) {
-    found.push({ kind: 'back', prompts: back });
+  const returnedPrompts = countNewPrompts(
+    transcript.stopped.filter(isReturned),
+    'back',
+    announcedIds
+  );
+  if (returnedPrompts > 0 && !isFirst) {
+    announcements.push({ kind: 'back', prompts: returnedPrompts });
   }
   if (!busy) {
     end('over');
   }
   const { entries } = transcript;
-  return [together(found), { session, read, told, busy, begun, entries }];
+  return [
+    mergeLooks(announcements),
+    { session, spokenUpTo, announcedIds, busy, isTurnAnnounced, entries }
+  ];
 }
 
 /** Returns whether this is the last answer of its turn. */
@@ -168,87 +183,90 @@ function hasEnded({ error, stopped_by }: AssistantMessage): boolean {
   return error !== undefined || stopped_by !== undefined;
 }
 
-/** Merges announcements of calls that only looked. */
-function together(found: readonly Announcement[]): Announcement[] {
+/** Merges consecutive announcements of calls that only read. */
+function mergeLooks(announcements: readonly Announcement[]): Announcement[] {
   const merged: Announcement[] = [];
-  for (const one of found) {
+  for (const announcement of announcements) {
     const last = merged.at(-1);
-    if (one.kind === 'looks' && last?.kind === 'looks') {
+    if (announcement.kind === 'looks' && last?.kind === 'looks') {
       merged[merged.length - 1] = {
         kind: 'looks',
-        calls: [...last.calls, ...one.calls]
+        calls: [...last.calls, ...announcement.calls]
       };
     } else {
-      merged.push(one);
+      merged.push(announcement);
     }
   }
   return merged;
 }
 
 /** Counts the prompts that were not announced as such before, and marks them. */
-function unheard(
+function countNewPrompts(
   prompts: ITranscript['inbox'],
   as: string,
-  told: Set<string>
+  announcedIds: Set<string>
 ): number {
-  const fresh = prompts
+  const isFirst = prompts
     .map(({ prompt_id }) => `${as} ${prompt_id}`)
-    .filter(key => !told.has(key));
-  fresh.forEach(key => told.add(key));
-  return fresh.length;
+    .filter(key => !announcedIds.has(key));
+  isFirst.forEach(key => announcedIds.add(key));
+  return isFirst.length;
 }
 
 /** Marks existing content as announced; of streaming text only the complete sentences. */
-function skip(
+function markAsSpoken(
   parts: readonly Part[],
-  read: Map<string, number>,
-  told: Set<string>,
-  grows: boolean
+  spokenUpTo: Map<string, number>,
+  announcedIds: Set<string>,
+  isStreaming: boolean
 ): void {
   for (const [index, part] of parts.entries()) {
     if (isSpoken(part)) {
-      read.set(part.id, spokenEnd(part, grows && index === parts.length - 1));
+      spokenUpTo.set(
+        part.id,
+        spokenEnd(part, isStreaming && index === parts.length - 1)
+      );
     } else if (
       part.type === 'retry' ||
       (part.type === 'tool' && isOver(part))
     ) {
-      told.add(part.id);
+      announcedIds.add(part.id);
     }
   }
 }
 
-function ofParts(
+function partAnnouncements(
   parts: readonly Part[],
   replies: ITranscript['replies'],
-  read: Map<string, number>,
-  told: Set<string>,
-  grows: boolean
+  spokenUpTo: Map<string, number>,
+  announcedIds: Set<string>,
+  isStreaming: boolean
 ): Announcement[] {
   return parts.flatMap((part, index): Announcement[] => {
     if (isSpoken(part)) {
-      const from = read.get(part.id) ?? 0;
-      if (from >= part.text.length) {
+      const start = spokenUpTo.get(part.id) ?? 0;
+      if (start >= part.text.length) {
         return [];
       }
-      const to = spokenEnd(part, grows && index === parts.length - 1);
-      const text = spokenText(part.text, from, to);
-      read.set(part.id, Math.max(from, to));
+      const end = spokenEnd(part, isStreaming && index === parts.length - 1);
+      const text = spokenText(part.text, start, end);
+      spokenUpTo.set(part.id, Math.max(start, end));
       return text === '' ? [] : [{ kind: 'words', text }];
     }
-    if (part.type === 'retry' && !told.has(part.id)) {
-      told.add(part.id);
+    if (part.type === 'retry' && !announcedIds.has(part.id)) {
+      announcedIds.add(part.id);
       const reason = retryReason(part.error.message);
-      // Said once, however often the same server gives the same answer.
-      const isNews = !told.has(`${part.message_id} ${reason}`);
-      told.add(`${part.message_id} ${reason}`);
+      // Announced once, however often the same server gives the same answer.
+      const isNews = !announcedIds.has(`${part.message_id} ${reason}`);
+      announcedIds.add(`${part.message_id} ${reason}`);
       return !isNews
         ? []
         : isOtherWay(part)
           ? [{ kind: 'words', text: reason }]
           : [{ kind: 'retry', reason }];
     }
-    if (part.type === 'tool' && isOver(part) && !told.has(part.id)) {
-      told.add(part.id);
+    if (part.type === 'tool' && isOver(part) && !announcedIds.has(part.id)) {
+      announcedIds.add(part.id);
       const outcome = callOutcome(part, replies[part.call_id]);
       if (outcome.status === 'completed' && lookOf(part) !== undefined) {
         return [{ kind: 'looks', calls: [part] }];
@@ -261,12 +279,12 @@ function ofParts(
   });
 }
 
-/** Returns the index up to which a text is said: while it grows, whole sentences. */
-function spokenEnd({ text }: TextPart, grows: boolean): number {
-  return grows ? sentenceEnd(text) : text.length;
+/** Returns the index up to which a text is announced: while it streams, only whole sentences. */
+function spokenEnd({ text }: TextPart, isStreaming: boolean): number {
+  return isStreaming ? sentenceEnd(text) : text.length;
 }
 
-/** Whether a part is text of the agent, or a notice to the user. */
+/** Returns whether a part is text of the agent, or a notice to the user. */
 function isSpoken(part: Part): part is TextPart {
   return part.type === 'text' && (!part.synthetic || isNotice(part));
 }

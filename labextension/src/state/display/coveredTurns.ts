@@ -1,6 +1,4 @@
-/**
- * Finds what a compaction's summary covers among a session's turns.
- */
+/** Finds what a compaction's summary covers among a session's turns. */
 import type { CompactionPart } from '../../protocol/generated';
 import type { IShownPlace } from './shownPlace';
 import type { ITurn } from './turns';
@@ -13,34 +11,34 @@ export function newestCovered(
   turns: readonly ITurn[],
   mark: CompactionPart
 ): IShownPlace | null {
-  const { message_id, tail_start_id } = recorded(turns, mark);
+  const { message_id, tail_start_id } = compactionInSession(turns, mark);
   const ids = turns.flatMap(({ entries }) => entries.map(({ id }) => id));
   const tail = ids.indexOf(tail_start_id ?? '');
   const end = tail >= 0 ? tail : ids.indexOf(message_id);
-  let begun = 0;
-  let found: ITurn | null = null;
+  let entriesBefore = 0;
+  let newest: ITurn | null = null;
   for (const turn of turns) {
-    if (begun >= end) {
+    if (entriesBefore >= end) {
       break;
     }
-    found = turn;
-    begun += turn.entries.length;
+    newest = turn;
+    entriesBefore += turn.entries.length;
   }
-  if (found === null) {
+  if (newest === null) {
     return null;
   }
-  const work = found.messages
+  const work = newest.messages
     .flatMap(({ parts }) => parts)
     .find(({ type }) => type === 'tool');
   return {
-    turn: found.key,
-    line: work?.id ?? found.key,
+    turn: newest.key,
+    line: work?.id ?? newest.key,
     isScrolledTo: true
   };
 }
 
 /** Returns the marker as the session has it: a cell that asked for a compaction shows only the summary. */
-function recorded(
+function compactionInSession(
   turns: readonly ITurn[],
   mark: CompactionPart
 ): CompactionPart {

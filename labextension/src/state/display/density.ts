@@ -1,29 +1,23 @@
-/**
- * How much of a turn is drawn: its work folded into one row, or each step in a row of its own.
- */
+/** The density of a turn: its work folded into one row, or each step in a row of its own. */
 import type { IReadable } from '../store/kernelStore';
+import { ReaderSet } from '../store/readerSet';
 
 export type Density = 'quiet' | 'all steps';
 
-/** What the page's reader chose. */
+/** The choices of the page's reader. */
 export interface IDensityChoice {
-  /** For all turns; null where each is drawn as the settings of its kernel or notebook say. */
+  /** For all turns; null where the settings of each turn's kernel or notebook decide. */
   page: Density | null;
-  /** Turns of which the reader chose otherwise, by id. */
+  /** Choices for single turns, by id. */
   turns: ReadonlyMap<string, Density>;
 }
 
 /** Holds the choice for all views of a page. */
 class DensityStore implements IReadable<IDensityChoice> {
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private _choice: IDensityChoice = { page: null, turns: new Map() };
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): IDensityChoice => this._choice;
 
@@ -40,18 +34,14 @@ class DensityStore implements IReadable<IDensityChoice> {
 
   private _set(choice: IDensityChoice): void {
     this._choice = choice;
-    [...this._readers].forEach(changed => {
-      changed();
-    });
+    this._readers.notify();
   }
 }
 
 /** The page's choice. */
 export const densityChoice = new DensityStore();
 
-/**
- * Returns how a turn is drawn: as its reader chose for it, or for the page, else as its kernel or notebook says.
- */
+/** Returns how a turn is drawn: as its reader chose for it, or for the page, else as its kernel or notebook says. */
 export function densityOf(
   { page, turns }: IDensityChoice,
   turn: string,

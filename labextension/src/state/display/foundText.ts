@@ -1,27 +1,25 @@
-/**
- * Finds words in the turns of a session, also in what is folded or far away and so not rendered.
- */
-import { errorWords, retryReason } from './errorWords';
-import { input, output, subject } from './toolCalls';
-import { lines, type Line } from './lines';
-import { plainText } from './spokenText';
+/** Finds text in the turns of a session, also in parts that are folded or far away and so not rendered. */
+import { errorWords, retryReason } from '../text/errorWords';
+import { input, output, subject } from '../lines/toolCalls';
+import { lines, type Line } from '../lines/lines';
+import { plainText } from '../text/spokenText';
 import type { ITurn } from './turns';
 
 /** One occurrence of the words. */
 export interface IHit {
   turn: string;
-  /** The key of its line; that of the turn for the prompt. */
+  /** The key of its line; for the prompt, the key of the turn. */
   line: string;
   /** Its number among the occurrences in the same line, from 0. */
   number: number;
-  /** Whether it is in what the line opens to, and not in the row itself. */
+  /** Whether it is in the content that opens below the row, and not in the row itself. */
   isInside: boolean;
   kind: Line['kind'];
 }
 
 /** Returns the pattern of some words, in any case and with any space between them; null without words. */
-export function wordPattern(wanted: string): RegExp | null {
-  const escaped = wanted
+export function wordPattern(searched: string): RegExp | null {
+  const escaped = searched
     .trim()
     .split(/\s+/)
     .map(word => word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'))
@@ -33,18 +31,22 @@ export function wordPattern(wanted: string): RegExp | null {
 export function hitsOf(turn: ITurn, pattern: RegExp): readonly IHit[] {
   const { key, prompt, messages } = turn;
   return [
-    ...counted(prompt ?? '', pattern, { turn: key, line: key, kind: 'prompt' }),
+    ...matchesIn(prompt ?? '', pattern, {
+      turn: key,
+      line: key,
+      kind: 'prompt'
+    }),
     ...lines(messages).flatMap(line => {
       const place = { turn: key, line: line.key, kind: line.kind };
       const { row, inside } = textOf(line);
-      const found = counted(inside, pattern, place, true);
+      const hits = matchesIn(inside, pattern, place, true);
       // A row often repeats the beginning of what it opens to.
-      return found.length > 0 ? found : counted(row, pattern, place);
+      return hits.length > 0 ? hits : matchesIn(row, pattern, place);
     })
   ];
 }
 
-function counted(
+function matchesIn(
   text: string,
   pattern: RegExp,
   place: Pick<IHit, 'turn' | 'line' | 'kind'>,
@@ -58,9 +60,9 @@ function counted(
 }
 
 interface ILineText {
-  /** What the line's row says. */
+  /** The text of the line's row. */
   row: string;
-  /** What it opens to. */
+  /** The text that opens below the row. */
   inside: string;
 }
 
@@ -76,10 +78,10 @@ function textOf(line: Line): ILineText {
     case 'tool': {
       const { part } = line;
       const failed = part.state.status === 'error' ? part.state.error : '';
-      const told = [input(part).text, output(part), failed];
+      const texts = [input(part).text, output(part), failed];
       return {
         row: `${part.tool} ${subject(part)}`,
-        inside: told.join('\n')
+        inside: texts.join('\n')
       };
     }
     case 'compaction':

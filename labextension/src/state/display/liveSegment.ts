@@ -33,14 +33,14 @@ export interface IDisplayedSegment {
   interrupted: boolean;
   /** The agent's status, for the newest segment of a running turn. */
   status?: Status;
-  /** The reason why nothing is being written, if any. */
+  /** The reason why the agent writes nothing, if any. */
   problem?: string;
   /** Open questions without a shown call, such as those of a subagent. */
   stray?: readonly Ask[];
   /** Requests that step mode holds. */
   held?: readonly ProposedRequest[];
   /** How much of it is reverted. */
-  taken?: RevertedExtent;
+  reverted?: RevertedExtent;
   /** Whether it failed and the request can be retried. */
   again?: boolean;
 }
@@ -51,58 +51,66 @@ export function displayedSegment(
   view: IKernelView
 ): IDisplayedSegment {
   const session = view.sessions.get(saved.session);
-  const found = asTold(saved, view);
+  const displayed = segmentWithTranscript(saved, view);
   if (session?.known !== true) {
-    return found;
+    return displayed;
   }
   const { transcript } = session;
-  const taken = isRemoved(saved, session)
+  const reverted = isRemoved(saved, session)
     ? 'removed'
     : revertedExtent(revertedMessages(transcript), [
         saved.turn,
-        ...found.segment.messages.map(({ info }) => info.id)
+        ...displayed.segment.messages.map(({ info }) => info.id)
       ]);
-  const place = transcript.entries.find(({ id }) => id === saved.turn);
-  const changes = changesOf(place?.message.info);
+  const entry = transcript.entries.find(({ id }) => id === saved.turn);
+  const changes = changesOf(entry?.message.info);
   const isLast = saved.end === undefined && saved.start !== undefined;
-  const told =
-    isLast && changes.length > 0 && found.segment.changes !== changes;
-  if (taken === undefined && !told) {
-    return found;
+  const hasNewChanges =
+    isLast && changes.length > 0 && displayed.segment.changes !== changes;
+  if (reverted === undefined && !hasNewChanges) {
+    return displayed;
   }
-  const before = marked.get(found);
-  if (before?.taken === taken && before?.segment.changes === changes) {
+  const before = revertedSegments.get(displayed);
+  if (before?.reverted === reverted && before?.segment.changes === changes) {
     return before;
   }
-  const now = {
-    ...found,
-    ...(taken === undefined ? {} : { taken }),
-    segment: told ? { ...found.segment, changes } : found.segment
+  const updated = {
+    ...displayed,
+    ...(reverted === undefined ? {} : { reverted }),
+    segment: hasNewChanges
+      ? { ...displayed.segment, changes }
+      : displayed.segment
   };
-  marked.set(found, now);
-  return now;
+  revertedSegments.set(displayed, updated);
+  return updated;
 }
 
 /** Cached results, so that a finished segment is not rendered again for changes elsewhere. */
-const marked = new WeakMap<IDisplayedSegment, IDisplayedSegment>();
+const revertedSegments = new WeakMap<IDisplayedSegment, IDisplayedSegment>();
 
-function asTold(saved: ISegment, view: IKernelView): IDisplayedSegment {
+function segmentWithTranscript(
+  saved: ISegment,
+  view: IKernelView
+): IDisplayedSegment {
   const session = view.sessions.get(saved.session);
   if (isWhole(saved) && !isFailed(saved)) {
-    return ended(saved, session?.known === true ? session.transcript : null);
+    return finishedSegment(
+      saved,
+      session?.known === true ? session.transcript : null
+    );
   }
   const turn =
     session?.known === true ? turnOf(session.transcript, saved.turn) : null;
   if (session === undefined || turn === null) {
-    const gone =
+    const isOrphaned =
       saved.open &&
       view.link !== 'connecting' &&
       view.link !== 'loading' &&
       (view.link !== 'ready' || session?.known === true);
     return {
-      segment: gone ? { ...saved, open: false, status: '' } : saved,
+      segment: isOrphaned ? { ...saved, open: false, status: '' } : saved,
       live: false,
-      interrupted: gone
+      interrupted: isOrphaned
     };
   }
   const { transcript } = session;
@@ -113,7 +121,7 @@ function asTold(saved: ISegment, view: IKernelView): IDisplayedSegment {
     const again = isIdle && turn.newest && !session.head.read_only;
     return { segment: saved, live: false, interrupted: false, again };
   }
-  const segment = told(saved, transcript, turn.messages, live);
+  const segment = withTranscript(saved, transcript, turn.messages, live);
   const failed = lastError(turn.messages);
   return {
     segment,
@@ -140,18 +148,18 @@ function asTold(saved: ISegment, view: IKernelView): IDisplayedSegment {
 
 const NONE: readonly Decision[] = [];
 
-const toldSince = new WeakMap<
+const finishedSegments = new WeakMap<
   ISegment,
   [readonly Decision[], IDisplayedSegment]
 >();
 
 /** Returns a finished segment, in which only decisions can change. */
-function ended(
+function finishedSegment(
   saved: ISegment,
   transcript: ITranscript | null
 ): IDisplayedSegment {
   const decisions = transcript?.decisions ?? NONE;
-  const before = toldSince.get(saved);
+  const before = finishedSegments.get(saved);
   if (before?.[0] === decisions) {
     return before[1];
   }
@@ -159,17 +167,17 @@ function ended(
     saved.messages.flatMap(message => message.parts.map(({ id }) => id))
   );
   const messages = new Set(saved.messages.map(({ info }) => info.id));
-  const about = decisions.filter(({ part_id, message_id }) =>
+  const relevant = decisions.filter(({ part_id, message_id }) =>
     part_id === undefined ? messages.has(message_id ?? '') : parts.has(part_id)
   );
   // An older version saved decisions without their texts.
-  const isSame = about.every(({ id, words }) =>
+  const isSame = relevant.every(({ id, words }) =>
     saved.decisions.some(known => known.id === id && known.words === words)
   );
-  const segment = isSame ? saved : { ...saved, decisions: about };
-  const now = { segment, live: false, interrupted: false };
-  toldSince.set(saved, [decisions, now]);
-  return now;
+  const segment = isSame ? saved : { ...saved, decisions: relevant };
+  const updated = { segment, live: false, interrupted: false };
+  finishedSegments.set(saved, [decisions, updated]);
+  return updated;
 }
 
 /** Returns whether a saved segment is complete. */
@@ -219,12 +227,12 @@ function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
     return null;
   }
   const messages: Message[] = [];
-  for (const place of entries.slice(first + 1)) {
-    const message = whole(place);
+  for (const entry of entries.slice(first + 1)) {
+    const message = completeMessage(entry);
     if (message === null || !isShown(message)) {
       continue;
     }
-    if (begins(message, messages.at(-1))) {
+    if (startsTurn(message, messages.at(-1))) {
       return { messages, newest: false };
     }
     messages.push(message);
@@ -242,9 +250,9 @@ export function cut(
   return messages.flatMap(message => {
     const parts: Part[] = [];
     for (const part of message.parts) {
-      const found = piece(part, number, start, end);
-      if (found !== null) {
-        parts.push(found);
+      const partPiece = piece(part, number, start, end);
+      if (partPiece !== null) {
+        parts.push(partPiece);
       }
       number += 1;
     }
@@ -259,7 +267,7 @@ export function cut(
   });
 }
 
-function told(
+function withTranscript(
   saved: ISegment,
   { asks, decisions, questions, replies }: ITranscript,
   messages: Message[],
@@ -289,34 +297,34 @@ function piece(
   if (number < start.part || (end !== undefined && number > end.part)) {
     return null;
   }
-  const ends = end !== undefined && number === end.part;
-  if (ends && end.offset === 0) {
+  const isCutAtEnd = end !== undefined && number === end.part;
+  if (isCutAtEnd && end.offset === 0) {
     return null;
   }
-  const begins = number === start.part && start.offset > 0;
-  if (part.type !== 'text' || !(begins || ends)) {
+  const startsTurn = number === start.part && start.offset > 0;
+  if (part.type !== 'text' || !(startsTurn || isCutAtEnd)) {
     return part;
   }
   const text = part.text.slice(
-    begins ? units(part.text, start.offset) : 0,
-    ends ? units(part.text, end.offset) : undefined
+    startsTurn ? codeUnits(part.text, start.offset) : 0,
+    isCutAtEnd ? codeUnits(part.text, end.offset) : undefined
   );
   return {
     ...part,
-    text: `${begins ? start.joint : ''}${text}${ends ? end.joint : ''}`
+    text: `${startsTurn ? start.joint : ''}${text}${isCutAtEnd ? end.joint : ''}`
   };
 }
 
 /** Converts a number of Unicode characters, as Python counts, to UTF-16 code units. */
-function units(text: string, characters: number): number {
+function codeUnits(text: string, characters: number): number {
   if (!/[\ud800-\udbff]/.test(text)) {
     return characters;
   }
-  let place = 0;
-  for (let count = 0; count < characters && place < text.length; count += 1) {
-    place += (text.codePointAt(place) ?? 0) > 0xffff ? 2 : 1;
+  let offset = 0;
+  for (let count = 0; count < characters && offset < text.length; count += 1) {
+    offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1;
   }
-  return place;
+  return offset;
 }
 
 function withoutError(info: Message['info']): Message['info'] {
@@ -351,7 +359,7 @@ function isSettled(part: Part): boolean {
   );
 }
 
-function whole({ message }: IMessageEntry): Message | null {
+function completeMessage({ message }: IMessageEntry): Message | null {
   return message.info === undefined ? null : (message as Message);
 }
 
@@ -367,7 +375,7 @@ function isShown({ info, parts }: Message): boolean {
 }
 
 /** Returns whether a message begins another turn; a prompt that joined a running turn does not. */
-function begins({ info }: Message, before: Message | undefined): boolean {
+function startsTurn({ info }: Message, before: Message | undefined): boolean {
   if (info.role !== 'user' || info.joins === true) {
     return false;
   }

@@ -1,7 +1,5 @@
-/**
- * Estimates the height, in pixels, of rows that were never rendered.
- */
-import type { Line } from './lines';
+/** Estimates the height, in pixels, of rows that were never rendered. */
+import type { Line } from '../lines/lines';
 import type { ITurn } from './turns';
 
 /** The height of a line of text, and of a row such as a call's, with its margin. */
@@ -19,15 +17,16 @@ export function turnHeight(turn: ITurn): number {
   if (known !== undefined) {
     return known;
   }
-  const said = turn.prompt === null ? 0 : ROW + textHeight(turn.prompt, NARROW);
+  const promptHeight =
+    turn.prompt === null ? 0 : ROW + textHeight(turn.prompt, NARROW);
   const parts = turn.messages.flatMap(message => message.parts);
-  const high = parts.reduce(
+  const height = parts.reduce(
     (sum, part) =>
       sum + (part.type === 'text' ? textHeight(part.text, NARROW) : ROW),
-    said
+    promptHeight
   );
-  heights.set(turn, high);
-  return high;
+  heights.set(turn, height);
+  return height;
 }
 
 /** Estimates the height of consecutive lines in a cell. */

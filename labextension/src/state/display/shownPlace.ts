@@ -3,6 +3,7 @@
  * folded around it is opened.
  */
 import type { IReadable } from '../store/kernelStore';
+import { ReaderSet } from '../store/readerSet';
 
 export interface IShownPlace {
   /** The key of the turn. */
@@ -15,24 +16,17 @@ export interface IShownPlace {
 
 /** Holds the place for all views of a page. */
 class ShownPlace implements IReadable<IShownPlace | null> {
-  private readonly _readers = new Set<() => void>();
+  private readonly _readers = new ReaderSet();
   private _value: IShownPlace | null = null;
 
-  readonly subscribe = (changed: () => void): (() => void) => {
-    this._readers.add(changed);
-    return () => {
-      this._readers.delete(changed);
-    };
-  };
+  readonly subscribe = this._readers.subscribe;
 
   readonly getSnapshot = (): IShownPlace | null => this._value;
 
   show(value: IShownPlace | null): void {
     if (value !== this._value) {
       this._value = value;
-      [...this._readers].forEach(changed => {
-        changed();
-      });
+      this._readers.notify();
     }
   }
 }

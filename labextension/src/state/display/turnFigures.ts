@@ -1,11 +1,9 @@
-/**
- * The figures of a turn: the sums over its steps, and the context window after the last one.
- */
+/** The figures of a turn: the sums over its steps, and the context window after the last one. */
 import type { Message, StepFinishPart } from '../../protocol/generated';
-import { dollars, seconds, short } from './numberFormat';
-import type { ITranslations } from './translations';
+import { dollars, seconds, short } from '../text/numberFormat';
+import type { ITranslations } from '../text/translations';
 
-/** Sums over steps; what one of them does not know is undefined. */
+/** Sums over steps; undefined where one of the steps lacks the number. */
 export interface ITurnFigures {
   steps: number;
   /** Tokens sent, with those that were read from the cache. */
@@ -44,9 +42,9 @@ export function turnFigures(messages: readonly Message[]): ITurnFigures | null {
         sent: sum(steps.map(sentTokens)),
         cached: sum(steps.map(({ tokens }) => tokens.cache_read)),
         estimated: steps.some(({ tokens }) => tokens.estimated),
-        cost: known(steps.map(({ cost }) => cost)),
+        cost: sumIfKnown(steps.map(({ cost }) => cost)),
         listed: steps.some(({ cost_listed }) => cost_listed === true),
-        seconds: known(steps.map(step => step.seconds)),
+        seconds: sumIfKnown(steps.map(step => step.seconds)),
         waited: sum(steps.map(({ waited_seconds }) => waited_seconds ?? 0)),
         used: shown?.context_tokens,
         window: shown?.window
@@ -69,7 +67,7 @@ export function costWords(
     : `${listed ? '~' : ''}${dollars(cost)}`;
 }
 
-/** A figure in words, and what is left out in a narrow place. */
+/** A figure as text; `more` is left out where there is little room. */
 export interface IFigureWords {
   text: string;
   more?: string;
@@ -96,11 +94,13 @@ export function figureWords(
 }
 
 function sum(values: readonly number[]): number {
-  return values.reduce((all, one) => all + one, 0);
+  return values.reduce((total, value) => total + value, 0);
 }
 
 /** Adds values up; undefined where one of them is not known. */
-function known(values: readonly (number | undefined)[]): number | undefined {
-  const found = values.filter(value => value !== undefined);
-  return found.length === values.length ? sum(found) : undefined;
+function sumIfKnown(
+  values: readonly (number | undefined)[]
+): number | undefined {
+  const numbers = values.filter(value => value !== undefined);
+  return numbers.length === values.length ? sum(numbers) : undefined;
 }

@@ -1,6 +1,4 @@
-/**
- * Groups the turns of a long transcript into pages; an unchanged page stays the same object.
- */
+/** Groups the turns of a long transcript into pages; an unchanged page stays the same object. */
 import type { ITurn } from './turns';
 
 /** The number of turns on a page. */
@@ -20,11 +18,11 @@ export function pages(
   const count = Math.ceil(turns.length / PAGE_TURNS);
   return Array.from({ length: count }, (_, number) => {
     const first = number * PAGE_TURNS;
-    const now = turns.slice(first, first + PAGE_TURNS);
+    const pageTurns = turns.slice(first, first + PAGE_TURNS);
     const known = before[number];
-    return known?.turns.length === now.length &&
-      now.every((turn, index) => turn === known.turns[index])
+    return known?.turns.length === pageTurns.length &&
+      pageTurns.every((turn, index) => turn === known.turns[index])
       ? known
-      : { first, turns: now };
+      : { first, turns: pageTurns };
   });
 }

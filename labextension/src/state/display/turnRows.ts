@@ -7,7 +7,7 @@
 import type { Message } from '../../protocol/generated';
 import type { ISegment } from '../../protocol/segment';
 import type { Density } from './density';
-import { lines, type Line } from './lines';
+import { lines, type Line } from '../lines/lines';
 import { foldWork } from './workRows';
 
 /** The outputs of a cell from the first segment of a turn to its last, in order; null is another output. */
@@ -17,16 +17,16 @@ interface ITurnRows {
   outputs: TurnOutputs;
   density: Density;
   live: boolean;
-  /** By the place of the output. */
+  /** The rows of each output, by its index. */
   rows: readonly (readonly Line[])[];
 }
 
 const NONE: readonly Line[] = [];
-const computed = new WeakMap<ISegment, ITurnRows>();
-const drawn = new WeakMap<ISegment, readonly Line[]>();
-const unfolded = new WeakMap<ISegment, readonly Line[]>();
+const turnRowCache = new WeakMap<ISegment, ITurnRows>();
+const returnedRows = new WeakMap<ISegment, readonly Line[]>();
+const segmentLineCache = new WeakMap<ISegment, readonly Line[]>();
 
-/** Returns the rows of the segment at a place of its turn's outputs; equal rows are the same object as before. */
+/** Returns the rows of one segment of a turn; `place` is its index in `outputs`. Equal rows keep their object. */
 export function turnRows(
   outputs: TurnOutputs,
   place: number,
@@ -34,15 +34,15 @@ export function turnRows(
   live: boolean
 ): readonly Line[] {
   const own = outputs[place];
-  const rows = all(outputs, density, live)[place] ?? NONE;
+  const rows = allRows(outputs, density, live)[place] ?? NONE;
   if (own === null || own === undefined) {
     return rows;
   }
-  const before = drawn.get(own);
+  const before = returnedRows.get(own);
   if (before !== undefined && isSame(before, rows)) {
     return before;
   }
-  drawn.set(own, rows);
+  returnedRows.set(own, rows);
   return rows;
 }
 
@@ -51,13 +51,13 @@ export function turnMessages(outputs: TurnOutputs): readonly Message[] {
   return outputs.flatMap(segment => segment?.messages ?? []);
 }
 
-function all(
+function allRows(
   outputs: TurnOutputs,
   density: Density,
   live: boolean
 ): readonly (readonly Line[])[] {
   const last = outputs.findLast(segment => segment !== null);
-  const known = last ? computed.get(last) : undefined;
+  const known = last ? turnRowCache.get(last) : undefined;
   if (
     known?.density === density &&
     known.live === live &&
@@ -67,16 +67,16 @@ function all(
   }
   const rows =
     density === 'quiet'
-      ? folded(outputs, live)
+      ? foldedRows(outputs, live)
       : outputs.map(segment => (segment === null ? NONE : linesOf(segment)));
   if (last) {
-    computed.set(last, { outputs, density, live, rows });
+    turnRowCache.set(last, { outputs, density, live, rows });
   }
   return rows;
 }
 
 /** Folds the work of neighbouring segments together. */
-function folded(outputs: TurnOutputs, live: boolean): Line[][] {
+function foldedRows(outputs: TurnOutputs, live: boolean): Line[][] {
   const rows: Line[][] = outputs.map(() => []);
   const places = new Map<Line, number>();
   let neighbours: Line[] = [];
@@ -102,19 +102,19 @@ function folded(outputs: TurnOutputs, live: boolean): Line[][] {
 }
 
 function linesOf(segment: ISegment): readonly Line[] {
-  const known = unfolded.get(segment);
+  const known = segmentLineCache.get(segment);
   if (known !== undefined) {
     return known;
   }
-  const found = lines(segment.messages, segment.first_step);
-  unfolded.set(segment, found);
-  return found;
+  const segmentLines = lines(segment.messages, segment.first_step);
+  segmentLineCache.set(segment, segmentLines);
+  return segmentLines;
 }
 
-function isEqual<T>(one: readonly T[], other: readonly T[]): boolean {
+function isEqual<T>(left: readonly T[], right: readonly T[]): boolean {
   return (
-    one.length === other.length &&
-    one.every((value, index) => value === other[index])
+    left.length === right.length &&
+    left.every((value, index) => value === right[index])
   );
 }
 
@@ -122,12 +122,12 @@ function isSame(before: readonly Line[], now: readonly Line[]): boolean {
   return (
     before.length === now.length &&
     before.every((row, index) => {
-      const other = now[index];
+      const right = now[index];
       return (
-        row === other ||
+        row === right ||
         (row.kind === 'work' &&
-          other?.kind === 'work' &&
-          isEqual(row.lines, other.lines))
+          right?.kind === 'work' &&
+          isEqual(row.lines, right.lines))
       );
     })
   );

@@ -1,8 +1,6 @@
-/**
- * Groups a session's messages into turns for the panel: a prompt and the agent's messages.
- */
+/** Groups a session's messages into turns for the panel: a prompt and the agent's messages. */
 import type { Message, Origin } from '../../protocol/generated';
-import { isStandalone, type StandalonePart } from './lines';
+import { isStandalone, type StandalonePart } from '../lines/lines';
 import type { IMessageEntry, ITranscript } from '../store/transcript';
 
 export interface ITurn {
@@ -29,36 +27,36 @@ export function turns(
   { entries }: Pick<ITranscript, 'entries'>,
   before: readonly ITurn[] = []
 ): readonly ITurn[] {
-  const told = entries.filter(({ message }) => message.info !== undefined);
-  const [kept, from] = unchanged(told, before);
+  const received = entries.filter(({ message }) => message.info !== undefined);
+  const [unchangedTurns, firstEntry] = unchangedPrefix(received, before);
   const groups: IMessageEntry[][] = [];
-  for (const place of told.slice(from)) {
+  for (const entry of received.slice(firstEntry)) {
     const group = groups.at(-1);
-    if (group === undefined || said(place) !== null) {
-      groups.push([place]);
+    if (group === undefined || promptText(entry) !== null) {
+      groups.push([entry]);
     } else {
-      group.push(place);
+      group.push(entry);
     }
   }
-  const fresh = groups.map((group, index) => {
-    const known = before[kept + index];
-    return known !== undefined && same(known.entries, group)
+  const regrouped = groups.map((group, index) => {
+    const known = before[unchangedTurns + index];
+    return known !== undefined && isSameEntries(known.entries, group)
       ? known
-      : turn(group);
+      : turnOf(group);
   });
-  return [...before.slice(0, kept), ...fresh];
+  return [...before.slice(0, unchangedTurns), ...regrouped];
 }
 
 /** Returns the number of unchanged turns and the entry at which they end. */
-function unchanged(
-  told: readonly IMessageEntry[],
+function unchangedPrefix(
+  received: readonly IMessageEntry[],
   before: readonly ITurn[]
 ): [turns: number, entries: number] {
   let end = 0;
   for (const [index, { entries }] of before.entries()) {
     const starts = end;
-    for (const place of entries) {
-      if (told[end] !== place) {
+    for (const entry of entries) {
+      if (received[end] !== entry) {
         // A message after a turn may have joined it, so the turn before is grouped again.
         const last = before[index - 1]?.entries.length ?? 0;
         return [Math.max(0, index - 1), starts - last];
@@ -71,7 +69,7 @@ function unchanged(
 }
 
 /** Returns the text of a prompt; null if the message has no text of the user. */
-export function said({ message }: IMessageEntry): string | null {
+export function promptText({ message }: IMessageEntry): string | null {
   if (message.info?.role !== 'user') {
     return null;
   }
@@ -83,9 +81,9 @@ export function said({ message }: IMessageEntry): string | null {
   return texts.length === 0 ? null : texts.join('\n\n');
 }
 
-function turn(entries: IMessageEntry[]): ITurn {
+function turnOf(entries: IMessageEntry[]): ITurn {
   const [first, ...rest] = entries;
-  const prompt = first === undefined ? null : said(first);
+  const prompt = first === undefined ? null : promptText(first);
   const info = first?.message.info;
   const own = prompt === null ? entries : rest;
   return {
@@ -99,12 +97,12 @@ function turn(entries: IMessageEntry[]): ITurn {
   };
 }
 
-function same(
-  one: readonly IMessageEntry[],
-  other: readonly IMessageEntry[]
+function isSameEntries(
+  left: readonly IMessageEntry[],
+  right: readonly IMessageEntry[]
 ): boolean {
   return (
-    one.length === other.length &&
-    one.every((place, index) => place === other[index])
+    left.length === right.length &&
+    left.every((entry, index) => entry === right[index])
   );
 }

@@ -6,10 +6,10 @@
  * render/content/work_rows.py; both are tested on tests/fixtures/work_rows.json.
  */
 import type { ToolPart } from '../../protocol/generated';
-import { callOutcome } from './callOutcomes';
-import type { Line } from './lines';
+import { callOutcome } from '../lines/callOutcomes';
+import type { Line } from '../lines/lines';
 
-/** What a call that only looks is about. */
+/** The subject of a call that only reads. */
 export type Look =
   | 'variables'
   | 'files'
@@ -35,15 +35,15 @@ const LOOKS: Partial<Record<string, Look>> = {
   skill: 'skills'
 };
 
-/** A shorter thought has no row, in seconds. */
+/** Seconds of thinking below which a run has no row. */
 const SHORT_THOUGHT = 3;
 
-/** Returns what a call looks at; undefined for one that acts. */
+/** Returns what a call reads; undefined for a call that changes something. */
 export function lookOf({ tool }: ToolPart): Look | undefined {
   return LOOKS[tool.toLowerCase()];
 }
 
-/** Returns whether a run goes on behind a line: it is no text and no notice. */
+/** Returns whether a line may be part of a run of work: it is neither a text nor a notice. */
 function isBetween(line: Line): boolean {
   switch (line.kind) {
     case 'reasoning':
@@ -64,13 +64,13 @@ function isBetween(line: Line): boolean {
  */
 export function foldWork(all: readonly Line[], live: boolean): Line[] {
   const newest = live ? all.findLastIndex(({ kind }) => kind !== 'step') : -1;
-  const mended = mendedCalls(all);
+  const retriedKeys = retriedCalls(all);
   const shown: Line[] = [];
   let run: Line[] = [];
   let place = 0;
   const close = () => {
-    if (wantsRow(run)) {
-      shown.splice(place, 0, ...rowOf(run, mended));
+    if (needsRow(run)) {
+      shown.splice(place, 0, ...rowOf(run, retriedKeys));
     }
     run = [];
   };
@@ -78,7 +78,7 @@ export function foldWork(all: readonly Line[], live: boolean): Line[] {
     if (!isBetween(line)) {
       close();
       shown.push(line);
-    } else if (index !== newest && folds(line, mended)) {
+    } else if (index !== newest && isFolded(line, retriedKeys)) {
       if (run.every(({ kind }) => kind === 'step')) {
         place = shown.length;
       }
@@ -97,52 +97,54 @@ export function thoughtSeconds(line: Line): number | null {
   return time?.end === undefined ? null : (time.end - time.start) / 1000;
 }
 
-/** Returns the row of a run; what stands alone beside steps keeps its own, except a failure that was mended. */
-function rowOf(run: Line[], mended: ReadonlySet<string>): Line[] {
+/** Returns the row of a run; a single line beside steps keeps its own row, unless it is a failure that was mended. */
+function rowOf(run: Line[], retriedKeys: ReadonlySet<string>): Line[] {
   const [first, ...others] = run.filter(({ kind }) => kind !== 'step');
-  return first === undefined || (others.length === 0 && !mended.has(first.key))
+  return first === undefined ||
+    (others.length === 0 && !retriedKeys.has(first.key))
     ? run.filter(line => line === first)
     : [{ kind: 'work', key: `${first.key}-work`, lines: run }];
 }
 
-/** Returns whether there is more to tell than steps and short thoughts. */
-function wantsRow(run: readonly Line[]): boolean {
+/** Returns whether a run holds more than steps and short thoughts. */
+function needsRow(run: readonly Line[]): boolean {
   const thoughts = run.filter(({ kind }) => kind === 'reasoning');
   const spent = thoughts.map(thoughtSeconds);
   return (
     run.some(({ kind }) => kind === 'tool' || kind === 'retry') ||
-    spent.some(one => one === null) ||
-    spent.reduce<number>((sum, one) => sum + (one ?? 0), 0) >= SHORT_THOUGHT
+    spent.some(secondsSpent => secondsSpent === null) ||
+    spent.reduce<number>((sum, secondsSpent) => sum + (secondsSpent ?? 0), 0) >=
+      SHORT_THOUGHT
   );
 }
 
-function folds(line: Line, mended: ReadonlySet<string>): boolean {
+function isFolded(line: Line, retriedKeys: ReadonlySet<string>): boolean {
   return (
     line.kind !== 'tool' ||
-    mended.has(line.key) ||
+    retriedKeys.has(line.key) ||
     (lookOf(line.part) !== undefined &&
       callOutcome(line.part).status === 'completed')
   );
 }
 
 /** Returns the keys of failed calls after which one with the same aim succeeded. */
-function mendedCalls(all: readonly Line[]): ReadonlySet<string> {
-  const done = new Set<string>();
-  const mended = new Set<string>();
+function retriedCalls(all: readonly Line[]): ReadonlySet<string> {
+  const succeeded = new Set<string>();
+  const retriedKeys = new Set<string>();
   for (const line of all.toReversed()) {
     if (line.kind === 'tool') {
       const { status } = callOutcome(line.part);
       if (status === 'completed') {
-        done.add(aimOf(line.part));
-      } else if (status === 'error' && done.has(aimOf(line.part))) {
-        mended.add(line.key);
+        succeeded.add(aimOf(line.part));
+      } else if (status === 'error' && succeeded.has(aimOf(line.part))) {
+        retriedKeys.add(line.key);
       }
     }
   }
-  return mended;
+  return retriedKeys;
 }
 
-/** Returns what a call is for: to look, to write files, or what its tool does. */
+/** Returns the purpose of a call: "look", "write", or the name of its tool. */
 function aimOf(part: ToolPart): string {
   const tool = part.tool.toLowerCase();
   return lookOf(part) !== undefined

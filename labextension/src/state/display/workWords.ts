@@ -1,14 +1,12 @@
-/**
- * What a row of work tells: what was looked at, how long was thought, and what failed and was mended.
- */
+/** The text of a row of work: what was read, how long the agent thought, and which failures were mended. */
 import type { ToolPart } from '../../protocol/generated';
-import { callOutcome } from './callOutcomes';
-import { wholeSeconds } from './numberFormat';
-import { subject } from './toolCalls';
-import type { IWorkRow } from './lines';
+import { callOutcome } from '../lines/callOutcomes';
+import { wholeSeconds } from '../text/numberFormat';
+import { subject } from '../lines/toolCalls';
+import type { IWorkRow } from '../lines/lines';
 import { lookOf, thoughtSeconds, type Look } from './workRows';
-import { visible } from './visibleText';
-import type { ITranslations } from './translations';
+import { visible } from '../text/visibleText';
+import type { ITranslations } from '../text/translations';
 
 /** A piece of the row's text; a name is drawn as code. */
 export interface IWorkWord {
@@ -16,7 +14,7 @@ export interface IWorkWord {
   isName: boolean;
 }
 
-/** From this many on, names are counted. */
+/** The maximum number of names in a row; more are counted. */
 const MOST_NAMES = 2;
 
 /** Returns the pieces of a row's text, in order. */
@@ -27,38 +25,44 @@ export function workWords(
   const calls = lines.flatMap(line =>
     line.kind === 'tool' ? [line.part] : []
   );
-  const looked = (look: Look) =>
+  const successfulLooks = (look: Look) =>
     calls.filter(part => succeeded(part) && lookOf(part) === look);
-  const variables = names(looked('variables').map(variable));
-  const files = names(looked('files').map(subject));
-  const searches = looked('searches').length;
-  const recalled = looked('recalled').length;
-  const skills = names(looked('skills').map(subject));
+  const variables = unique(successfulLooks('variables').map(variable));
+  const files = unique(successfulLooks('files').map(subject));
+  const searches = successfulLooks('searches').length;
+  const recalled = successfulLooks('recalled').length;
+  const skills = unique(successfulLooks('skills').map(subject));
   const failed = calls.filter(part => !succeeded(part)).length;
   const again = lines.reduce(
     (sum, line) => sum + (line.kind === 'retry' ? (line.run?.failed ?? 0) : 0),
     0
   );
-  const seen: IWorkWord[][] = [
-    counted(
-      variables.filter(one => one !== ''),
-      many => words.__('%1 variables', many)
+  const lookedAt: IWorkWord[][] = [
+    namesOrCount(
+      variables.filter(name => name !== ''),
+      pluralText => words.__('%1 variables', pluralText)
     ),
-    variables.includes('') ? plain(words.__('the variables')) : [],
-    counted(files.map(base), many => words.__('%1 files', many), 1),
-    looked('notebook').length > 0 ? plain(words.__('the notebook')) : []
-  ].filter(one => one.length > 0);
-  const said: IWorkWord[][] = [
-    seen.length > 0
-      ? [...plain(`${words.__('looked at')} `), ...joined(seen, ', ')]
+    variables.includes('') ? plainPiece(words.__('the variables')) : [],
+    namesOrCount(
+      files.map(baseName),
+      pluralText => words.__('%1 files', pluralText),
+      1
+    ),
+    successfulLooks('notebook').length > 0
+      ? plainPiece(words.__('the notebook'))
+      : []
+  ].filter(pieces => pieces.length > 0);
+  const phrases: IWorkWord[][] = [
+    lookedAt.length > 0
+      ? [...plainPiece(`${words.__('looked at')} `), ...joined(lookedAt, ', ')]
       : [],
     searches > 0
-      ? plain(
+      ? plainPiece(
           words._n('searched once', 'searched %1 times', searches, searches)
         )
       : [],
     recalled > 0
-      ? plain(
+      ? plainPiece(
           words._n(
             'recalled an output',
             'recalled %1 outputs',
@@ -67,22 +71,26 @@ export function workWords(
           )
         )
       : [],
-    looked('todos').length > 0 ? plain(words.__('wrote its todo list')) : [],
+    successfulLooks('todos').length > 0
+      ? plainPiece(words.__('wrote its todo list'))
+      : [],
     skills.length > 0
       ? [
-          ...plain(
+          ...plainPiece(
             `${words._n('used the skill', 'used the skills', skills.length)} `
           ),
-          ...joined(skills.map(name), ', ')
+          ...joined(skills.map(namePiece), ', ')
         ]
       : [],
-    plain(thought(lines, words)),
+    plainPiece(thoughtText(lines, words)),
     again > 0
-      ? plain(words._n('sent again once', 'sent again %1 times', again, again))
+      ? plainPiece(
+          words._n('sent again once', 'sent again %1 times', again, again)
+        )
       : [],
-    failed > 0 ? plain(words.__('%1 failed, then mended', failed)) : []
-  ].filter(one => one.some(({ text }) => text !== ''));
-  return joined(said, ' · ');
+    failed > 0 ? plainPiece(words.__('%1 failed, then mended', failed)) : []
+  ].filter(pieces => pieces.some(({ text }) => text !== ''));
+  return joined(phrases, ' · ');
 }
 
 /** Returns the row as one line of plain text. */
@@ -95,7 +103,7 @@ export function workText(
     .join('');
 }
 
-function thought(lines: IWorkRow['lines'], words: ITranslations): string {
+function thoughtText(lines: IWorkRow['lines'], words: ITranslations): string {
   const thoughts = lines.filter(({ kind }) => kind === 'reasoning');
   if (thoughts.length === 0) {
     return '';
@@ -115,40 +123,40 @@ function succeeded(part: ToolPart): boolean {
 
 /** Returns the variable that a call described; empty where it listed them all. */
 function variable({ state }: ToolPart): string {
-  const { name: given } = state.input;
-  return typeof given === 'string' ? visible(given.trim()) : '';
+  const { name: value } = state.input;
+  return typeof value === 'string' ? visible(value.trim()) : '';
 }
 
-function names(found: readonly string[]): string[] {
-  return [...new Set(found)];
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
 }
 
 /** Returns the last part of a path. */
-function base(path: string): string {
+function baseName(path: string): string {
   return path.split(/[\\/]/).findLast(part => part !== '') ?? path;
 }
 
 /** Names a few things, and counts more. */
-function counted(
-  found: readonly string[],
-  many: (count: number) => string,
+function namesOrCount(
+  values: readonly string[],
+  pluralText: (count: number) => string,
   most = MOST_NAMES
 ): IWorkWord[] {
-  return found.length > most
-    ? plain(many(found.length))
-    : joined(found.map(name), ', ');
+  return values.length > most
+    ? plainPiece(pluralText(values.length))
+    : joined(values.map(namePiece), ', ');
 }
 
-function name(text: string): IWorkWord[] {
+function namePiece(text: string): IWorkWord[] {
   return [{ text, isName: true }];
 }
 
-function plain(text: string): IWorkWord[] {
+function plainPiece(text: string): IWorkWord[] {
   return [{ text, isName: false }];
 }
 
 function joined(pieces: readonly IWorkWord[][], between: string): IWorkWord[] {
   return pieces.flatMap((piece, index) =>
-    index === 0 ? piece : [...plain(between), ...piece]
+    index === 0 ? piece : [...plainPiece(between), ...piece]
   );
 }

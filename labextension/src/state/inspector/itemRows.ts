@@ -1,6 +1,6 @@
-/** Which items the grid has rows for, and in which order. */
+/** The items that the grid shows as rows, filtered and sorted. */
 import { itemLabel } from './labels';
-import type { ItemStates } from './itemStates';
+import type { ItemStates } from './figures/itemStates';
 
 export interface IItemFilter {
   /** A kind, a tool, or '' for all. */
@@ -8,7 +8,7 @@ export interface IItemFilter {
   readonly tool: string;
   /** Text that the label holds, whatever the case of its letters. */
   readonly text: string;
-  /** Only items that are shown otherwise somewhere. */
+  /** Whether to list only items that some request does not show whole. */
   readonly changed: boolean;
   readonly sort: 'size' | 'order';
 }
@@ -27,7 +27,7 @@ export function itemRows(states: ItemStates, filter: IItemFilter): Int32Array {
   const { items } = view;
   const kind = filter.kind === '' ? -1 : view.kinds.indexOf(filter.kind);
   const text = filter.text.trim().toLowerCase();
-  const found: number[] = [];
+  const matches: number[] = [];
   for (let item = 0; item < items.id.length; item++) {
     if (
       (filter.kind === '' || items.kind[item] === kind) &&
@@ -35,25 +35,25 @@ export function itemRows(states: ItemStates, filter: IItemFilter): Int32Array {
       (!filter.changed || states.transitionsOf(item).length > 0) &&
       (text === '' || itemLabel(view, item).toLowerCase().includes(text))
     ) {
-      found.push(item);
+      matches.push(item);
     }
   }
   return filter.sort === 'size'
-    ? largestFirst(found, items.tokens)
-    : Int32Array.from(found);
+    ? largestFirst(matches, items.tokens)
+    : Int32Array.from(matches);
 }
 
-/** More than the items of any session; with the tokens of one it stays a whole number that is exact. */
+/** More than the items of any session; multiplied by an item's tokens it is still an exact integer. */
 const MOST_ITEMS = 2 ** 21;
 
 /** Returns items by their tokens, the earlier of two equal ones first. */
 function largestFirst(
-  found: readonly number[],
+  matches: readonly number[],
   tokens: readonly number[]
 ): Int32Array {
   // Numbers are sorted much faster than by a function that compares two.
   const keys = Float64Array.from(
-    found,
+    matches,
     item => item - (tokens[item] ?? 0) * MOST_ITEMS
   ).sort();
   return Int32Array.from(

@@ -1,14 +1,14 @@
 /** Words for items, tokens, money and times, safe to draw on a canvas: one line, in the order of its characters. */
 import type { PriceProfile, TimelineView } from '../../protocol/generated';
-import { count } from '../display/numberFormat';
-import { oneLine } from '../display/oneLine';
+import { count } from '../text/numberFormat';
+import { oneLine } from '../text/oneLine';
 
 /** Returns a short name of an item, as its row shows it. */
 export function itemLabel(view: TimelineView, item: number): string {
   const kind = view.kinds[view.items.kind[item] ?? 0] ?? '';
   const isTool = kind === 'output' || kind === 'call';
-  const named = oneLine(view.items.tool[item] ?? '');
-  const tool = named === '' && isTool ? '(no name)' : named;
+  const toolName = oneLine(view.items.tool[item] ?? '');
+  const tool = toolName === '' && isTool ? '(no name)' : toolName;
   const label = oneLine(view.items.label[item] ?? '');
   if (kind === 'output') {
     return label === tool ? `${tool} →` : `${tool} → ${label}`;
@@ -19,7 +19,7 @@ export function itemLabel(view: TimelineView, item: number): string {
   return label === '' ? kind : label;
 }
 
-/** Letters of the end of a path that are kept together. */
+/** The longest file name, in letters, that is never cut. */
 const LONGEST_END = 28;
 /** Letters that stay of a label before a file's name: the tool and a little. */
 const MIN_HEAD = 6;
@@ -58,11 +58,11 @@ export function shortName(label: string, letters: number): string {
   return `${head.slice(0, before)}…${label.slice(-end)}`;
 }
 
-/** Stands before an estimate. */
+/** The mark before an estimate. */
 export const ESTIMATED = '~';
 /** The source of a price that a person gave. */
 export const GIVEN = 'given';
-/** Stands behind the name of what rests on a replay that does not reproduce the recording. */
+/** The mark behind names of estimates whose replay does not reproduce the recording. */
 export const DOUBTFUL = ' ?';
 
 /** Returns whether the replay reproduces too little of the recording, so that what rests on it is pale. */
@@ -99,10 +99,10 @@ export function money(
 
 /** Returns an amount in dollars without its unit: "0.41", "0.0004". */
 export function usdText(value: number, digits = 0): string {
-  const [whole = '', decimals = ''] = value
+  const [integer = '', decimals = ''] = value
     .toFixed(Math.max(digits, usdDigits(value)))
     .split('.');
-  return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
+  return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
 }
 
 /** Returns the list that the prices of a view are from, in a sentence; '' where its amounts are facts, or units. */
@@ -122,14 +122,14 @@ export function foreignPrice(view: TimelineView, request?: number): string {
   }
   // A request that was refused may name another model; nothing was paid there.
   const { reported } = view.requests;
-  const isKnown = reported.some(one => one !== null);
+  const isKnown = reported.some(value => value !== null);
   const paid = view.requests.model.filter(
     (_, at) => !isKnown || reported[at] !== null
   );
   const models = (
     request === undefined ? paid : [view.requests.model[request] ?? -1]
   ).map(model => view.models[model] ?? '');
-  return models.every(one => one === name) ? '' : oneLine(name);
+  return models.every(model => model === name) ? '' : oneLine(name);
 }
 
 /** Returns a share as a whole percentage. */
@@ -157,11 +157,11 @@ export function parsePolicy(text: string): {
   const name = text
     .split(' ')
     .filter(piece => {
-      const found = /^([a-z_]+)=(-?\d+(?:\.\d+)?)$/.exec(piece);
-      if (found === null || text.includes('|')) {
+      const match = /^([a-z_]+)=(-?\d+(?:\.\d+)?)$/.exec(piece);
+      if (match === null || text.includes('|')) {
         return true;
       }
-      numbers[found[1] ?? ''] = Number(found[2]);
+      numbers[match[1] ?? ''] = Number(match[2]);
       return false;
     })
     .join(' ');

@@ -4,7 +4,7 @@ export interface IPriceChoice {
   /** The model at whose prices all requests are taken, or `units`; '' for each request's own. */
   readonly model: string;
   /** Prices of single models, as they were typed; '' for none. */
-  readonly given: string;
+  readonly modelPrices: string;
   /** For how long the cache keeps a prefix, such as `1h`; '' for as long as without a word. */
   readonly lifetime: string;
 }
@@ -13,12 +13,12 @@ const LIFETIME = 'lifetime=';
 
 /** Reads the words of a question; null is a question without any. */
 export function parsePrices(words: string | null): IPriceChoice {
-  const all = (words ?? '').split(/\s+/).filter(one => one !== '');
-  const lifetimes = all.filter(one => one.startsWith(LIFETIME));
+  const pieces = (words ?? '').split(/\s+/).filter(word => word !== '');
+  const lifetimes = pieces.filter(word => word.startsWith(LIFETIME));
   return {
-    model: all.findLast(one => !one.includes('=')) ?? '',
-    given: all
-      .filter(one => one.includes('=') && !one.startsWith(LIFETIME))
+    model: pieces.findLast(word => !word.includes('=')) ?? '',
+    modelPrices: pieces
+      .filter(word => word.includes('=') && !word.startsWith(LIFETIME))
       .join(' '),
     lifetime: (lifetimes.at(-1) ?? '').slice(LIFETIME.length)
   };
@@ -27,6 +27,6 @@ export function parsePrices(words: string | null): IPriceChoice {
 /** Returns a choice as the words of a question; null where nothing is chosen. */
 export function pricesText(choice: IPriceChoice): string | null {
   const lifetime = choice.lifetime === '' ? '' : LIFETIME + choice.lifetime;
-  const words = [choice.model, choice.given.trim(), lifetime];
-  return words.filter(one => one !== '').join(' ') || null;
+  const words = [choice.model, choice.modelPrices.trim(), lifetime];
+  return words.filter(word => word !== '').join(' ') || null;
 }

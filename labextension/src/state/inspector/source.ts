@@ -1,4 +1,4 @@
-/** Where an inspector's answers come from: a kernel's control channel, a widget's comm, or a report's own data. */
+/** The interface of an inspector's data source: a kernel's control channel, a widget's comm, or a report's data. */
 import type {
   TrackStop,
   ViewAnswer,
@@ -10,9 +10,9 @@ export type EditAction = 'pin' | 'unpin' | 'exclude' | 'restore';
 export interface IInspectorSource {
   /** Answers one question; it never rejects: an error is a sentence in the answer. */
   ask(query: ViewQuery): Promise<ViewAnswer>;
-  /** Answers at once, where nobody needs to be asked. */
+  /** Answers synchronously, for a source that holds its data. */
   answerNow?(query: ViewQuery): ViewAnswer;
-  /** Calls back when the session may have grown: then what came after the view that is held is asked for. */
+  /** Calls back when the session may have grown, so that the records after the current view are requested. */
   subscribe?(changed: () => void): () => void;
   /** Changes what later requests show of a part; returns '' or one sentence. Absent where nothing can be written. */
   edit?(action: EditAction, part: string): Promise<string>;
@@ -54,11 +54,11 @@ const LINK = /^palimpsest:([^/]+)(?:\/([1-9]\d{0,8}))?(?:\/([1-9]\d{0,8}))?$/;
 export function parseLink(
   link: string
 ): { session: string; place: IInspectorPlace } | null {
-  const found = LINK.exec(link);
-  if (found === null) {
+  const match = LINK.exec(link);
+  if (match === null) {
     return null;
   }
-  const [, session = '', request, item] = found;
+  const [, session = '', request, item] = match;
   try {
     return {
       session: decodeURIComponent(session),

@@ -1,4 +1,4 @@
-/** The stops of a report: which of the tracks that were computed beforehand is nearest to what is asked. */
+/** Chooses among a report's precomputed tracks the one nearest to a policy and its numbers. */
 import type { TrackStop } from '../../protocol/generated';
 
 /** Returns the stop of a policy whose numbers are nearest to those asked for; null for a policy without stops. */
@@ -19,13 +19,13 @@ export function nearestStop(
     ]);
     let distance = 0;
     for (const name of names) {
-      const asked = numbers[name];
-      const has = stop.numbers[name];
-      if (asked === undefined || has === undefined) {
+      const wanted = numbers[name];
+      const available = stop.numbers[name];
+      if (wanted === undefined || available === undefined) {
         distance += 1;
       } else {
-        const largest = Math.max(Math.abs(asked), Math.abs(has), 1);
-        distance += Math.abs(asked - has) / largest;
+        const largest = Math.max(Math.abs(wanted), Math.abs(available), 1);
+        distance += Math.abs(wanted - available) / largest;
       }
     }
     if (distance < least) {

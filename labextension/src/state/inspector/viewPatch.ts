@@ -10,48 +10,48 @@ export function patchedView(
   patch: ViewPatch
 ): TimelineView | null {
   return patch.after === before.seq && patch.view.epoch === before.epoch
-    ? (putBack(before, patch.view, '', patch.kept) as TimelineView)
+    ? (restoreLists(before, patch.view, '', patch.kept) as TimelineView)
     : null;
 }
 
 /** Returns the newer value with what the older one has of its lists; what did not change stays the same object. */
-function putBack(
+function restoreLists(
   before: object,
   after: object,
   path: string,
   kept: ViewPatch['kept']
 ): object {
   const old = before as Record<string, unknown>;
-  const found: Record<string, unknown> = {};
+  const merged: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(after) as [string, unknown][]) {
-    const was = old[name];
+    const oldValue = old[name];
     if (Array.isArray(value)) {
-      const list = Array.isArray(was) ? (was as unknown[]) : [];
-      found[name] = spliced(list, value as unknown[], kept[path + name]);
-    } else if (isObject(value) && isObject(was)) {
-      found[name] = putBack(was, value, `${path}${name}.`, kept);
+      const list = Array.isArray(oldValue) ? (oldValue as unknown[]) : [];
+      merged[name] = spliced(list, value as unknown[], kept[path + name]);
+    } else if (isObject(value) && isObject(oldValue)) {
+      merged[name] = restoreLists(oldValue, value, `${path}${name}.`, kept);
     } else {
-      found[name] = value;
+      merged[name] = value;
     }
   }
-  return found;
+  return merged;
 }
 
 function spliced(
   before: unknown[],
-  given: unknown[],
+  inserted: unknown[],
   counts: number[] | undefined
 ): unknown[] {
   if (counts === undefined) {
-    return given;
+    return inserted;
   }
   const [head = 0, end = 0] = counts;
-  if (given.length === 0 && head + end === before.length) {
+  if (inserted.length === 0 && head + end === before.length) {
     return before;
   }
   return [
     ...before.slice(0, head),
-    ...given,
+    ...inserted,
     ...before.slice(before.length - end)
   ];
 }

@@ -1,10 +1,10 @@
 /**
  * Why a request shows an item as it does, in a sentence or two: the same words as the kernel's `session.why`
- * (`review/comparison/explanation.py`), which the tests hold this to.
+ * (`review/tables/explanation.py`), which the tests hold this to.
  */
 import { STATE_WORDS, type TimelineView } from '../../protocol/generated';
-import { count } from '../display/numberFormat';
-import type { ItemStates } from './itemStates';
+import { count } from '../text/numberFormat';
+import type { ItemStates } from './figures/itemStates';
 
 /** A state in words. */
 export function stateWords(state: string): string {
@@ -20,25 +20,25 @@ export function why(states: ItemStates, item: number, request: number): string {
   if (!states.exists(item, request)) {
     return entered >= view.requests.id.length
       ? `${name} is not in ${where}: it came after the last request.`
-      : `${name} is not in ${where}: it came later, before request ${entered + 1}${time(view, entered)}.`;
+      : `${name} is not in ${where}: it came later, before request ${entered + 1}${sentAt(view, entered)}.`;
   }
-  const found = states.transition(item, request);
+  const transition = states.transition(item, request);
   const used = usedLater(view, item, request);
-  if (found < 0) {
+  if (transition < 0) {
     const tokens = (view.items.tokens[item] ?? 0) * view.ruler.factor;
     const since = wholeSince(states, item, request);
     const pinned = `${since.includes(';') ? ',' : ''} and the user keeps it (pinned)`;
-    const kept = view.items.pinned.includes(item) ? pinned : '';
+    const pinnedText = view.items.pinned.includes(item) ? pinned : '';
     return (
       `${name} is in ${where} whole, ~${count(halfEven(tokens))} tokens, ` +
-      `${since}${kept}${lostLater(states, item, request)}.${used}`
+      `${since}${pinnedText}${lostLater(states, item, request)}.${used}`
     );
   }
   const { state, request: at, words } = track.transitions;
-  const since = at[found] ?? 0;
+  const since = at[transition] ?? 0;
   return (
-    `${name} is ${stateWords(state[found] ?? 'whole')} in ${where}, since request ${since + 1}` +
-    `${time(view, since)}, ${track.words[words[found] ?? 0] ?? ''}.${used}`
+    `${name} is ${stateWords(state[transition] ?? 'whole')} in ${where}, since request ${since + 1}` +
+    `${sentAt(view, since)}, ${track.words[words[transition] ?? 0] ?? ''}.${used}`
   );
 }
 
@@ -48,9 +48,9 @@ export function itemName(view: TimelineView, item: number): string {
   const tool = view.items.tool[item] ?? '';
   const label = view.items.label[item] ?? '';
   if (kind === 'output' || kind === 'call') {
-    const named = tool === '' ? 'a tool without a name' : tool;
+    const toolName = tool === '' ? 'a tool without a name' : tool;
     const about = label !== '' && label !== tool ? ` (${label})` : '';
-    return `${kind === 'output' ? 'The result of' : 'The call of'} ${named}${about}`;
+    return `${kind === 'output' ? 'The result of' : 'The call of'} ${toolName}${about}`;
   }
   if (kind === 'summary') {
     return 'The summary';
@@ -60,17 +60,17 @@ export function itemName(view: TimelineView, item: number): string {
 
 /** Returns the requests whose answers used a name that the item holds, in order. */
 export function usesOf(view: TimelineView, item: number): number[] {
-  const found: number[] = [];
+  const transition: number[] = [];
   for (const [request, items] of view.used.entries()) {
-    if (holds(items, item)) {
-      found.push(request);
+    if (isInAscending(items, item)) {
+      transition.push(request);
     }
   }
-  return found;
+  return transition;
 }
 
-/** Whether an ascending list holds a number. */
-function holds(items: readonly number[], item: number): boolean {
+/** Returns whether an ascending list holds a number. */
+function isInAscending(items: readonly number[], item: number): boolean {
   let low = 0;
   let high = items.length;
   while (low < high) {
@@ -88,25 +88,29 @@ function holds(items: readonly number[], item: number): boolean {
 function wholeSince(states: ItemStates, item: number, request: number): string {
   const { view, track } = states;
   const { request: at, state, words } = track.transitions;
-  const moves = [...states.transitionsOf(item)].filter(
-    one => (at[one] ?? 0) <= request
+  const transitions = [...states.transitionsOf(item)].filter(
+    transition => (at[transition] ?? 0) <= request
   );
-  const last = moves.findLastIndex(one => state[one] !== 'whole');
-  const before = moves[last];
-  const again = moves[last + 1];
+  const last = transitions.findLastIndex(
+    transition => state[transition] !== 'whole'
+  );
+  const before = transitions[last];
+  const again = transitions[last + 1];
   if (before === undefined || again === undefined) {
     const entered = view.items.entered[item] ?? 0;
-    return `since request ${entered + 1}${time(view, entered)}`;
+    return `since request ${entered + 1}${sentAt(view, entered)}`;
   }
   const since = at[again] ?? 0;
   return (
-    `again since request ${since + 1}${time(view, since)}, ${track.words[words[again] ?? 0] ?? ''}; ` +
+    `again since request ${since + 1}${sentAt(view, since)}, ${track.words[words[again] ?? 0] ?? ''}; ` +
     `from request ${(at[before] ?? 0) + 1} on it had been ${stateWords(state[before] ?? 'whole')}`
   );
 }
 
 function usedLater(view: TimelineView, item: number, request: number): string {
-  const [first, ...others] = usesOf(view, item).filter(one => one >= request);
+  const [first, ...others] = usesOf(view, item).filter(
+    transition => transition >= request
+  );
   if (first === undefined) {
     return '';
   }
@@ -116,10 +120,10 @@ function usedLater(view: TimelineView, item: number, request: number): string {
 
 function lostLater(states: ItemStates, item: number, request: number): string {
   const { request: at, state } = states.track.transitions;
-  for (const one of states.transitionsOf(item)) {
-    const found = state[one] ?? 'whole';
-    if ((at[one] ?? 0) > request && found !== 'whole') {
-      return `; from request ${(at[one] ?? 0) + 1} on it is ${stateWords(found)}`;
+  for (const transition of states.transitionsOf(item)) {
+    const itemState = state[transition] ?? 'whole';
+    if ((at[transition] ?? 0) > request && itemState !== 'whole') {
+      return `; from request ${(at[transition] ?? 0) + 1} on it is ${stateWords(itemState)}`;
     }
   }
   return '';
@@ -132,7 +136,7 @@ function halfEven(value: number): number {
 }
 
 /** Returns when a request was sent, in parentheses; empty where that is not known. */
-export function time(view: TimelineView, request: number): string {
+export function sentAt(view: TimelineView, request: number): string {
   const started = view.requests.started[request];
   return typeof started === 'number'
     ? ` (${new Date(started).toISOString().slice(0, 16).replace('T', ' ')} UTC)`

@@ -51,19 +51,20 @@ export function effectiveDecisions(
   const own: Decision[] = [];
   const around: Decision[] = [];
   for (const decision of decisions) {
-    const pile = decision.part_id === undefined ? around : own;
+    const stack = decision.part_id === undefined ? around : own;
     if (decision.action === 'restore') {
-      takeOff(pile, decision.rule);
+      removeNewest(stack, decision.rule);
     } else if (
       decision.action === 'pin' ||
       REDUCTIONS.includes(decision.action)
     ) {
-      pile.push(decision);
+      stack.push(decision);
     }
   }
-  const left = new Set([...own, ...around]);
+  const remaining = new Set([...own, ...around]);
   const newest = decisions.findLast(
-    decision => left.has(decision) && ['pin', 'drop'].includes(decision.action)
+    decision =>
+      remaining.has(decision) && ['pin', 'drop'].includes(decision.action)
   );
   const byRule = newest?.action === 'drop' && newest.rule !== EXCLUDE;
   const edit = byRule ? null : ((newest?.action ?? null) as ContextEdit | null);
@@ -81,12 +82,12 @@ export function effectiveDecisions(
   };
 }
 
-function takeOff(pile: Decision[], rule: string): void {
-  const at = pile.findLastIndex(({ action }) =>
+function removeNewest(stack: Decision[], rule: string): void {
+  const at = stack.findLastIndex(({ action }) =>
     rule === UNPIN ? action === 'pin' : rule !== RESTORE || action !== 'pin'
   );
   if (at >= 0) {
-    pile.splice(at, 1);
+    stack.splice(at, 1);
   }
 }
 

@@ -10,7 +10,7 @@ import type { ITranscript } from '../store/transcript';
 export interface ICellContents {
   id: string;
   /** Whether it could be a prompt's cell: it calls the agent, or its source is empty. */
-  asks: boolean;
+  mayAsk: boolean;
   source: string;
   /** The turns whose answers it shows. */
   turns: readonly string[];
@@ -79,8 +79,8 @@ export function missingAnswers(
   const running = status.type === 'idle' ? null : last;
   return new Map(
     [...newest.values()]
-      .filter(one => one !== running && !shown.has(one.turn))
-      .map(one => [one.turn, one])
+      .filter(answer => answer !== running && !shown.has(answer.turn))
+      .map(answer => [answer.turn, answer])
   );
 }
 
@@ -95,19 +95,21 @@ export function targetCell(
   { cell, prompt }: IMissingAnswer,
   cells: readonly (ICellContents | null)[]
 ): ICellPlace {
-  const own = cells.findIndex(one => one?.id === cell);
-  if (own >= 0) {
-    return cells[own]?.asks === true
-      ? { index: own, isNew: false }
-      : { index: own + 1, isNew: true };
+  const ownIndex = cells.findIndex(candidate => candidate?.id === cell);
+  if (ownIndex >= 0) {
+    return cells[ownIndex]?.mayAsk === true
+      ? { index: ownIndex, isNew: false }
+      : { index: ownIndex + 1, isNew: true };
   }
   // In a notebook of an older format, cells get new ids whenever it is opened.
-  const alike = cells.findIndex(
-    one => one?.isEmpty === true && wordsBelow(one.source) === prompt.trim()
+  const sameTextIndex = cells.findIndex(
+    candidate =>
+      candidate?.isEmpty === true &&
+      wordsBelow(candidate.source) === prompt.trim()
   );
-  return alike < 0
+  return sameTextIndex < 0
     ? { index: cells.length, isNew: true }
-    : { index: alike, isNew: false };
+    : { index: sameTextIndex, isNew: false };
 }
 
 const ASKS = /^\s*%%?agent\b/m;

@@ -1,6 +1,4 @@
-/**
- * Prompts that wait for a running turn: the order in which they are sent, and what a stop gives back.
- */
+/** Prompts that wait for a running turn: the order in which they are sent, and what a stop gives back. */
 import type { PromptAdmitted } from '../../protocol/generated';
 
 /** Returns waiting prompts in the order of their sending: those for the next request, then those for later turns. */
@@ -8,10 +6,10 @@ export function inSendingOrder(
   inbox: readonly PromptAdmitted[]
 ): PromptAdmitted[] {
   const joins = ({ delivery }: PromptAdmitted) => delivery === 'steer';
-  return [...inbox.filter(joins), ...inbox.filter(one => !joins(one))];
+  return [...inbox.filter(joins), ...inbox.filter(prompt => !joins(prompt))];
 }
 
-/** Returns whether a withdrawn prompt goes back to the composer; that of a cell still stands in its cell. */
+/** Returns whether a withdrawn prompt goes back to the composer; a cell's prompt is still in its cell. */
 export function isReturned({ origin }: PromptAdmitted): boolean {
   return origin?.kind === 'panel';
 }

@@ -1,7 +1,4 @@
-/**
- * Computes which messages of a session are reverted and not yet removed, as session/revert/plan.py
- * does.
- */
+/** Computes which messages of a session are reverted and not yet removed, as session/revert/plan.py does. */
 import type {
   FileDiff,
   MessageInfo,
@@ -40,12 +37,12 @@ export function revertedMessages({
   }
   const part = typeof revert.part_id === 'string' ? revert.part_id : undefined;
   const first = entries.findIndex(({ id }) => id === message);
-  const gone =
+  const revertedEntries =
     first < 0 ? [] : entries.slice(part === undefined ? first : first + 1);
   return {
     message,
     part,
-    messages: new Set(gone.map(({ id }) => id)),
+    messages: new Set(revertedEntries.map(({ id }) => id)),
     kept: names(revert.kept),
     files: names(revert.files)
   };
@@ -53,16 +50,16 @@ export function revertedMessages({
 
 /** Returns how much of these messages is reverted. */
 export function revertedExtent(
-  taken: IRevertedMessages | null,
+  reverted: IRevertedMessages | null,
   messages: readonly string[]
 ): RevertedExtent {
-  if (taken === null) {
+  if (reverted === null) {
     return undefined;
   }
-  if (messages.some(id => taken.messages.has(id))) {
-    return messages.every(id => taken.messages.has(id)) ? 'whole' : 'part';
+  if (messages.some(id => reverted.messages.has(id))) {
+    return messages.every(id => reverted.messages.has(id)) ? 'whole' : 'part';
   }
-  return messages.includes(taken.message) ? 'part' : undefined;
+  return messages.includes(reverted.message) ? 'part' : undefined;
 }
 
 /**
@@ -82,8 +79,8 @@ export function isRemoved(
   if (open || messages.length === 0 || turn === '' || known < seq[1]) {
     return false;
   }
-  const told = new Set([turn, ...messages.map(({ info }) => info.id)]);
-  return !entries.some(({ id }) => told.has(id));
+  const ids = new Set([turn, ...messages.map(({ info }) => info.id)]);
+  return !entries.some(({ id }) => ids.has(id));
 }
 
 /** Returns a turn's changes to files, from its prompt's message. */
@@ -102,17 +99,17 @@ function readChanges(diffs: unknown): readonly FileDiff[] {
 
 const NONE: readonly FileDiff[] = [];
 
-function isDiff(one: unknown): one is FileDiff {
+function isDiff(value: unknown): value is FileDiff {
   return (
-    typeof one === 'object' &&
-    one !== null &&
-    'file' in one &&
-    typeof one.file === 'string'
+    typeof value === 'object' &&
+    value !== null &&
+    'file' in value &&
+    typeof value.file === 'string'
   );
 }
 
 function names(value: unknown): string[] {
   return Array.isArray(value)
-    ? value.filter(one => typeof one === 'string')
+    ? value.filter(value => typeof value === 'string')
     : [];
 }

@@ -1,6 +1,4 @@
-/**
- * Computes what a session and its child sessions have spent, and the spending limit.
- */
+/** Computes what a session and its child sessions have spent, and the spending limit. */
 import type { SessionInfo } from '../../protocol/generated';
 
 interface ISpending {
@@ -17,13 +15,14 @@ interface ISpending {
 /** Returns the sums. */
 export function spending(session: SessionInfo | undefined): ISpending {
   const { below, budget, cost, tokens, unpriced } = session ?? {};
-  const known = [cost, below?.cost].filter(one => one !== undefined);
-  const all = total(tokens) + total(below?.tokens);
+  const known = [cost, below?.cost].filter(count => count !== undefined);
+  const totalTokens = total(tokens) + total(below?.tokens);
   // A fork shows its parent's answers, and its own known cost is zero.
-  const unknown = known.length === 0 && (session === undefined || all > 0);
+  const unknown =
+    known.length === 0 && (session === undefined || totalTokens > 0);
   return {
-    cost: unknown ? undefined : known.reduce((sum, one) => sum + one, 0),
-    tokens: all,
+    cost: unknown ? undefined : known.reduce((sum, count) => sum + count, 0),
+    tokens: totalTokens,
     unpriced: (unpriced ?? 0) + (below?.unpriced ?? 0),
     usd: budget?.usd_until ?? budget?.usd,
     limit: budget?.tokens_until ?? budget?.tokens
@@ -33,7 +32,7 @@ export function spending(session: SessionInfo | undefined): ISpending {
 function total(usage: SessionInfo['tokens'] | undefined): number {
   const { cache_read, cache_write, input, output, reasoning } = usage ?? {};
   return [cache_read, cache_write, input, output, reasoning].reduce<number>(
-    (all, one) => all + (one ?? 0),
+    (totalTokens, count) => totalTokens + (count ?? 0),
     0
   );
 }

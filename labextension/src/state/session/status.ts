@@ -1,6 +1,4 @@
-/**
- * Computes a session's status: context usage, last error, open questions, and whether it is busy.
- */
+/** Computes a session's status: context usage, last error, open questions, and whether it is busy. */
 import type {
   Ask,
   ErrorValue,
@@ -24,19 +22,22 @@ export interface IWindowUsage {
 /** Returns the context usage at the newest request, by kind; null before the first one. */
 export function windowUsage(transcript: ITranscript): IWindowUsage | null {
   const before = atRequest(transcript);
-  const saved = before === null ? null : savedSince(transcript);
-  return before === null || saved === null
+  const compacted = before === null ? null : savedSince(transcript);
+  return before === null || compacted === null
     ? before
     : {
         ...before,
-        used: Math.max(saved.after, before.used - saved.before + saved.after),
+        used: Math.max(
+          compacted.after,
+          before.used - compacted.before + compacted.after
+        ),
         kinds: {},
         compacted: true
       };
 }
 
 function atRequest({ contextFill, entries }: ITranscript): IWindowUsage | null {
-  const measured = reported(entries, contextFill?.message_id);
+  const measured = reportedUsage(entries, contextFill?.message_id);
   if (contextFill === undefined || contextFill.tokens <= 0) {
     return measured === null
       ? null
@@ -60,7 +61,7 @@ function savedSince({
 }: ITranscript): { before: number; after: number } | null {
   const at =
     contextFill === undefined
-      ? (reported(entries)?.at ?? entries.length)
+      ? (reportedUsage(entries)?.at ?? entries.length)
       : entries.findLastIndex(({ id }) => id === contextFill.message_id);
   if (at < 0) {
     return null;
@@ -70,12 +71,15 @@ function savedSince({
     if (info === undefined || !isSummary(message)) {
       continue;
     }
-    const made = decisions.findLast(
+    const summaryDecision = decisions.findLast(
       ({ action, message_id }) =>
         action === 'summarise' && message_id === info.id
     );
-    if (made !== undefined && !isUndone(decisions, info.id)) {
-      return { before: made.tokens_before, after: made.tokens_after };
+    if (summaryDecision !== undefined && !isUndone(decisions, info.id)) {
+      return {
+        before: summaryDecision.tokens_before,
+        after: summaryDecision.tokens_after
+      };
     }
   }
   return null;
@@ -87,7 +91,7 @@ function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
 }
 
 /** Returns the reported usage of one message, or of the newest answer with a report. */
-function reported(
+function reportedUsage(
   entries: ITranscript['entries'],
   messageId?: string
 ): { used: number; window: number; at: number } | null {
@@ -106,10 +110,10 @@ function reported(
       continue;
     }
     const part = message.parts.findLast(
-      (one): one is Reporting =>
-        one.type === 'step-finish' &&
-        one.context_tokens !== undefined &&
-        one.window !== undefined
+      (candidate): candidate is Reporting =>
+        candidate.type === 'step-finish' &&
+        candidate.context_tokens !== undefined &&
+        candidate.window !== undefined
     );
     if (part !== undefined) {
       return { used: part.context_tokens, window: part.window, at };

@@ -1,7 +1,4 @@
-/**
- * Folds notices into a transcript, as store/session_state/state.py does; both have the same test
- * fixtures.
- */
+/** Folds notices into a transcript, as store/session_state/state.py does; both have the same test fixtures. */
 import {
   PART_TYPES,
   type Ask,
@@ -29,42 +26,42 @@ export function reduce(transcript: ITranscript, notice: Notice): ITranscript {
   return { ...transcript, ...change(transcript, notice), seq: notice.seq };
 }
 
-function change(now: ITranscript, notice: Notice): Partial<ITranscript> {
+function change(before: ITranscript, notice: Notice): Partial<ITranscript> {
   switch (notice.type) {
     case 'message.updated':
-      return at(now, notice.info.id, place => ({
-        ...place,
+      return changeMessage(before, notice.info.id, entry => ({
+        ...entry,
         info: notice.info
       }));
     case 'message.part.updated':
       return PARTS.has(notice.part.type)
-        ? at(now, notice.part.message_id, draft => ({
+        ? changeMessage(before, notice.part.message_id, draft => ({
             ...draft,
             parts: put(draft.parts, notice.part)
           }))
         : {};
     case 'message.part.delta':
-      return append(now, notice.message_id, notice.part_id, part =>
+      return changeKnownPart(before, notice.message_id, notice.part_id, part =>
         extended(part, notice.field.split('.'), notice.delta)
       );
     case 'message.part.removed':
-      return known(now, notice.message_id, draft => ({
+      return changeKnownMessage(before, notice.message_id, draft => ({
         ...draft,
         parts: draft.parts.filter(part => part.id !== notice.part_id)
       }));
     case 'message.removed':
       return {
-        entries: now.entries.filter(place => place.id !== notice.message_id)
+        entries: before.entries.filter(entry => entry.id !== notice.message_id)
       };
     default:
-      return ofSession(now, notice);
+      return sessionChange(before, notice);
   }
 }
 
 type OfMessage = Extract<Notice, { type: `message.${string}` }>;
 
-function ofSession(
-  now: ITranscript,
+function sessionChange(
+  before: ITranscript,
   notice: Exclude<Notice, OfMessage>
 ): Partial<ITranscript> {
   switch (notice.type) {
@@ -94,9 +91,9 @@ function ofSession(
       return { todos: notice.todos };
     case 'decision':
       // A session state may contain what its records repeat.
-      return now.decisions.some(({ id }) => id === notice.decision.id)
+      return before.decisions.some(({ id }) => id === notice.decision.id)
         ? {}
-        : { decisions: [...now.decisions, notice.decision] };
+        : { decisions: [...before.decisions, notice.decision] };
     case 'step.requested':
       return notice.request.purpose === 'step'
         ? { contextFill: contextFill(notice.request) }
@@ -106,7 +103,7 @@ function ofSession(
     case 'session.error': // told when it happens
       return {};
     default:
-      return ofWaiting(now, notice);
+      return waitingChange(before, notice);
   }
 }
 
@@ -115,36 +112,39 @@ type OfWaiting = Extract<
   { type: `${'permission' | 'prompt' | 'question'}.${string}` }
 >;
 
-function ofWaiting(now: ITranscript, notice: OfWaiting): Partial<ITranscript> {
+function waitingChange(
+  before: ITranscript,
+  notice: OfWaiting
+): Partial<ITranscript> {
   switch (notice.type) {
     case 'permission.asked':
-      return asked(now, notice.ask);
+      return withAsk(before, notice.ask);
     case 'permission.replied':
-      return answered(now, notice.ask_id, notice.reply);
+      return withReply(before, notice.ask_id, notice.reply);
     case 'question.asked':
       return {
         questions: [
-          ...now.questions.filter(differs('question_id', notice)),
+          ...before.questions.filter(differs('question_id', notice)),
           notice
         ]
       };
     case 'question.replied':
     case 'question.rejected':
       return {
-        questions: now.questions.filter(differs('question_id', notice))
+        questions: before.questions.filter(differs('question_id', notice))
       };
     case 'prompt.admitted':
       return {
-        inbox: [...now.inbox.filter(differs('prompt_id', notice)), notice]
+        inbox: [...before.inbox.filter(differs('prompt_id', notice)), notice]
       };
     case 'prompt.delivered':
       return {
-        inbox: now.inbox.filter(differs('prompt_id', notice)),
+        inbox: before.inbox.filter(differs('prompt_id', notice)),
         ...(notice.stopped === true
           ? {
               stopped: [
-                ...now.stopped,
-                ...now.inbox.filter(
+                ...before.stopped,
+                ...before.inbox.filter(
                   ({ prompt_id }) => prompt_id === notice.prompt_id
                 )
               ]
@@ -167,15 +167,18 @@ function contextFill({
 }
 
 /** Some providers reuse call ids: an older reply must not answer a new question. */
-function asked({ asks, replies }: ITranscript, ask: Ask): Partial<ITranscript> {
-  const { [ask.call_id ?? '']: _older, ...others } = replies;
+function withAsk(
+  { asks, replies }: ITranscript,
+  ask: Ask
+): Partial<ITranscript> {
+  const { [ask.call_id ?? '']: olderReply, ...others } = replies;
   return {
     asks: put(asks, ask),
-    ...(_older === undefined ? {} : { replies: others })
+    ...(olderReply === undefined ? {} : { replies: others })
   };
 }
 
-function answered(
+function withReply(
   { asks, replies }: ITranscript,
   askId: string,
   reply: Reply
@@ -188,16 +191,16 @@ function answered(
 }
 
 function differs<K extends string>(name: K, other: Record<K, string>) {
-  return (one: Record<K, string>) => one[name] !== other[name];
+  return (value: Record<K, string>) => value[name] !== other[name];
 }
 
 /** Changes a message; an unknown one is added at the end. */
-function at(
+function changeMessage(
   { entries }: ITranscript,
   id: string,
   changed: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
-  const index = entries.findLastIndex(place => place.id === id);
+  const index = entries.findLastIndex(entry => entry.id === id);
   const message = changed(entries[index]?.message ?? { parts: [] });
   return {
     entries:
@@ -208,24 +211,24 @@ function at(
 }
 
 /** Changes a message if it is known. */
-function known(
-  now: ITranscript,
+function changeKnownMessage(
+  before: ITranscript,
   id: string,
   changed: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
-  return now.entries.findLastIndex(place => place.id === id) < 0
+  return before.entries.findLastIndex(entry => entry.id === id) < 0
     ? {}
-    : at(now, id, changed);
+    : changeMessage(before, id, changed);
 }
 
 /** Changes a part if it is known. */
-function append(
-  now: ITranscript,
+function changeKnownPart(
+  before: ITranscript,
   messageId: string,
   partId: string,
   changed: (part: Part) => Part
 ): Partial<ITranscript> {
-  return known(now, messageId, draft => ({
+  return changeKnownMessage(before, messageId, draft => ({
     ...draft,
     parts: draft.parts.map(part => (part.id === partId ? changed(part) : part))
   }));

@@ -1,6 +1,4 @@
-/**
- * A session as a page knows it: the fold of the received notices.
- */
+/** A session as a page knows it: the fold of the received notices. */
 import type {
   Ask,
   Decision,
@@ -46,7 +44,7 @@ export interface ITranscript {
   held: readonly ProposedRequest[];
   /** Whether step mode is on. */
   stepping: boolean;
-  /** What is shown of a turn, as the kernel's settings say. */
+  /** The density of turns in the kernel's settings. */
   density: SessionHead['density'];
   /** Prompts that wait for delivery, in order. */
   inbox: readonly PromptAdmitted[];
@@ -80,6 +78,6 @@ export const EMPTY_TRANSCRIPT: ITranscript = {
 /** Returns the messages in the order of their first appearance; those without info are left out. */
 export function messages(transcript: ITranscript): Message[] {
   return transcript.entries
-    .map(place => place.message)
+    .map(entry => entry.message)
     .filter((draft): draft is Message => draft.info !== undefined);
 }

@@ -11,7 +11,7 @@ const AT_ONCE = 4;
 
 /** The received pieces of one session's states. */
 export class TranscriptPieces {
-  private readonly _byPicture = new Map<
+  private readonly _byState = new Map<
     string,
     Map<number, SessionStateNotice>
   >();
@@ -21,20 +21,22 @@ export class TranscriptPieces {
     const { resync, seq, pieces } = notice;
     const name = JSON.stringify([resync, seq, pieces]);
     const known =
-      this._byPicture.get(name) ?? new Map<number, SessionStateNotice>();
-    this._byPicture.set(name, known);
+      this._byState.get(name) ?? new Map<number, SessionStateNotice>();
+    this._byState.set(name, known);
     const number = notice.piece ?? known.size;
     if (!known.has(number)) {
       known.set(number, notice);
     }
-    const [oldest] = this._byPicture.keys();
-    if (this._byPicture.size > AT_ONCE && oldest !== undefined) {
-      this._byPicture.delete(oldest);
+    const [oldest] = this._byState.keys();
+    if (this._byState.size > AT_ONCE && oldest !== undefined) {
+      this._byState.delete(oldest);
     }
     // An older kernel sends no numbers; its last piece is marked as the last.
     const isWhole = pieces === undefined ? notice.last : known.size === pieces;
     return isWhole
-      ? [...known].sort(([one], [other]) => one - other).map(([, it]) => it)
+      ? [...known]
+          .sort(([left], [right]) => left - right)
+          .map(([, piece]) => piece)
       : null;
   }
 }

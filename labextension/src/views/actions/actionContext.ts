@@ -1,6 +1,4 @@
-/**
- * React contexts that offer groups of actions to the views below.
- */
+/** React contexts that offer groups of actions to the views below. */
 import { createContext, useContext } from 'react';
 
 /**

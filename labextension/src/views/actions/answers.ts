@@ -1,6 +1,4 @@
-/**
- * Actions that answer the agent's questions.
- */
+/** Actions that answer the agent's questions. */
 import { createActionContext } from './actionContext';
 
 export type ReplyAnswer = 'once' | 'always' | 'reject';

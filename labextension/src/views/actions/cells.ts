@@ -1,6 +1,4 @@
-/**
- * Actions that put code into cells of the session's notebook.
- */
+/** Actions that put code into cells of the session's notebook. */
 import { createActionContext } from './actionContext';
 
 export interface ICellActions {

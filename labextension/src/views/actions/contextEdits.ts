@@ -1,6 +1,4 @@
-/**
- * Actions that change what the model sees.
- */
+/** Actions that change what the model sees. */
 import type { CompactionPart } from '../../protocol/generated';
 import type { ContextEditAction } from '../../state/session/contextEdits';
 import { createActionContext } from './actionContext';

@@ -1,6 +1,4 @@
-/**
- * Actions on a request that step mode holds.
- */
+/** Actions on a request that step mode holds. */
 import { createActionContext } from './actionContext';
 
 export interface IHeldRequestActions {

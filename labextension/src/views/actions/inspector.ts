@@ -1,6 +1,4 @@
-/**
- * The action that opens the inspector.
- */
+/** The action that opens the inspector. */
 import { createActionContext } from './actionContext';
 
 /** The command by which a host opens the inspector; its arguments are a target. */

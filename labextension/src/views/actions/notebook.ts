@@ -1,6 +1,4 @@
-/**
- * Actions on the notebook beside the panel, and on its kernel.
- */
+/** Actions on the notebook beside the panel, and on its kernel. */
 import { createActionContext } from './actionContext';
 
 /** The one line of code that a click of the user runs in the kernel. */

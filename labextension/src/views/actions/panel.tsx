@@ -1,6 +1,4 @@
-/**
- * All actions of the panel, as one context for each group.
- */
+/** All actions of the panel, as one context for each group. */
 import type { ReactNode } from 'react';
 import { AnswerActionsProvider, type IAnswerActions } from './answers';
 import type { ICellActions } from './cells';

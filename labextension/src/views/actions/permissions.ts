@@ -1,6 +1,4 @@
-/**
- * Actions on the agent's permissions.
- */
+/** Actions on the agent's permissions. */
 import type { ApprovalRow } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 

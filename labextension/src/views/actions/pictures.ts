@@ -1,6 +1,4 @@
-/**
- * Loading of images that are stored as blobs beside the log.
- */
+/** Loading of images that are stored as blobs beside the log. */
 import { createActionContext } from './actionContext';
 
 export interface IPictureLoader {

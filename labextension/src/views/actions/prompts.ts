@@ -1,6 +1,4 @@
-/**
- * Actions on prompts.
- */
+/** Actions on prompts. */
 import type {
   Attachment,
   Choices,

@@ -1,10 +1,8 @@
-/**
- * Actions that send a turn's prompt again, as it was or changed, in the place of the turn.
- */
+/** Actions that send a turn's prompt again, as it was or changed, in the place of the turn. */
 import type { Choices, Message } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
-/** What is chosen otherwise than before. */
+/** Settings of a retry that differ from the turn's. */
 export interface IRetryChoice {
   model?: string;
   /** The session's permission mode from then on. */

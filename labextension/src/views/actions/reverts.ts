@@ -1,6 +1,4 @@
-/**
- * Actions that revert messages and files.
- */
+/** Actions that revert messages and files. */
 import type { RevertPreview } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 

@@ -1,6 +1,4 @@
-/**
- * Actions on sessions.
- */
+/** Actions on sessions. */
 import type { BranchTable, SessionSummary } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 

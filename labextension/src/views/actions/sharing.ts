@@ -1,6 +1,4 @@
-/**
- * Actions that share, export and import sessions.
- */
+/** Actions that share, export and import sessions. */
 import type {
   Export,
   ExportedFile,

@@ -1,6 +1,4 @@
-/**
- * Actions on a turn.
- */
+/** Actions on a turn. */
 import type { IRetryChoice } from './resends';
 import { createActionContext } from './actionContext';
 

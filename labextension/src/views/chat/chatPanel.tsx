@@ -1,6 +1,4 @@
-/**
- * The panel with a session beside the notebook.
- */
+/** The panel with a session beside the notebook. */
 import {
   useEffect,
   useMemo,
@@ -24,7 +22,8 @@ import { buttonOfKey } from '../parts/answerKeys';
 import { Announcements } from '../transcript/liveRegion';
 import { CommandAnswer, type ICommandAnswer } from '../composer/commandAnswer';
 import { Composer } from '../composer/composer';
-import { chosenFor, useDrafts } from '../composer/drafts';
+import { useLatest } from '../dom/effects';
+import { chosenFor, useDrafts } from '../drafts/drafts';
 import { PanelHeader, type HeaderView } from './panelHeader';
 import type { IPanelState } from './panelState';
 import { EditedPrompt } from './editedPrompt';
@@ -84,7 +83,7 @@ export function ChatPanel({
       setView(answered.view);
     }
   };
-  const taken = revertedMessages(transcript);
+  const reverted = revertedMessages(transcript);
   const putAway = usePutAway(transcript);
   const canRevert = !state.readOnly && !isBusy(transcript);
   const edit = useLatest((prompt: Message) => {
@@ -147,12 +146,12 @@ export function ChatPanel({
                     </MissingAnswersProvider>
                   </CellActionsProvider>
                 </ContextEditorProvider>
-                {taken !== null && <RevertBanner taken={taken} />}
+                {reverted !== null && <RevertBanner reverted={reverted} />}
               </ResendActionsProvider>
               <Announcements transcript={transcript} />
             </>
           ) : (
-            <EmptyState where={status} notebook={state.notebook} />
+            <EmptyState status={status} notebook={state.notebook} />
           )}
           {ready && notice !== '' && (
             <DismissibleNotice
@@ -249,15 +248,6 @@ function focusComposer(panel: HTMLElement | null): void {
     ?.focus({ preventScroll: true });
 }
 
-/** Returns a reference to the newest of a function that each drawing makes anew. */
-function useLatest<T>(value: T) {
-  const latest = useRef(value);
-  useEffect(() => {
-    latest.current = value;
-  });
-  return latest;
-}
-
 /** Lets digit keys answer the first question, from anywhere in the panel except text fields. */
 function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
   const target = event.target as HTMLElement;
@@ -280,10 +270,10 @@ function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
  * enough, since it does not always name the element that gets the focus.
  */
 function useKeptFocus(panel: RefObject<HTMLElement | null>): void {
-  const within = useRef(false);
+  const hasFocus = useRef(false);
   useEffect(() => {
     const onTaken = (event: Event) => {
-      within.current = panel.current?.contains(event.target as Node) ?? false;
+      hasFocus.current = panel.current?.contains(event.target as Node) ?? false;
     };
     document.addEventListener('pointerdown', onTaken, true);
     document.addEventListener('focusin', onTaken, true);
@@ -294,7 +284,10 @@ function useKeptFocus(panel: RefObject<HTMLElement | null>): void {
   }, [panel]);
   useEffect(() => {
     const { activeElement, body } = document;
-    if (within.current && (activeElement === null || activeElement === body)) {
+    if (
+      hasFocus.current &&
+      (activeElement === null || activeElement === body)
+    ) {
       focusComposer(panel.current);
     }
   });

@@ -1,13 +1,12 @@
-/**
- * The mark above the text field while the prompt of an earlier turn is changed, and what goes when it is sent.
- */
+/** The mark above the text field while the prompt of an earlier turn is changed, and what goes when it is sent. */
 import { useEffect, useState } from 'react';
 import type { RevertPreview } from '../../protocol/generated';
 import { useRevertActions } from '../actions/reverts';
-import type { IDrafts } from '../composer/drafts';
+import type { IDrafts } from '../drafts/drafts';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 import { changedFiles, laterTurns, Preview } from '../transcript/revertPreview';
+import { unlessGone } from '../dom/effects';
 
 /** Draws the mark; nothing while a new prompt is written. */
 export function EditedPrompt({
@@ -32,7 +31,7 @@ export function EditedPrompt({
       <div className="plm-EditedPrompt-head">
         <span role="status">
           {words.__('Editing the prompt “%1”.', replaced.excerpt)}{' '}
-          {preview !== null && goesWords(preview, words)}
+          {preview !== null && replacedWords(preview, words)}
           {problem !== '' && (
             <span className="plm-Revert-problem">{problem}</span>
           )}
@@ -67,7 +66,7 @@ function usePreview(turn: string | undefined): {
   problem: string;
 } {
   const actions = useRevertActions();
-  const [known, setKnown] = useState<{
+  const [lastPreview, setLastPreview] = useState<{
     turn?: string;
     preview: RevertPreview | null;
     problem: string;
@@ -76,22 +75,16 @@ function usePreview(turn: string | undefined): {
     if (turn === undefined || actions === null) {
       return;
     }
-    let isWanted = true;
-    void actions.preview(turn).then(({ revert, error }) => {
-      if (isWanted) {
-        setKnown({ turn, preview: revert ?? null, problem: error ?? '' });
-      }
+    return unlessGone(actions.preview(turn), ({ revert, error }) => {
+      setLastPreview({ turn, preview: revert ?? null, problem: error ?? '' });
     });
-    return () => {
-      isWanted = false;
-    };
   }, [turn, actions]);
-  return known.turn === turn ? known : NOTHING;
+  return lastPreview.turn === turn ? lastPreview : NOTHING;
 }
 
 const NOTHING = { preview: null, problem: '' };
 
-function goesWords(preview: RevertPreview, words: IWords): string {
+function replacedWords(preview: RevertPreview, words: IWords): string {
   const turns = laterTurns(preview);
   const files = changedFiles(preview).length;
   if (turns === 0 && files === 0) {

@@ -1,21 +1,19 @@
-/**
- * The panel's message when there is no session to show, with a remedy.
- */
+/** The panel's message when there is no session to show, with a remedy. */
 import { useHost } from '../host';
 import { LOAD_COMMAND, useKernelActions } from '../actions/notebook';
 import type { PanelStatus } from './panelState';
 
 interface IEmptyStateProps {
-  where: PanelStatus;
+  status: PanelStatus;
   /** The file name of the active notebook. */
   notebook: string;
 }
 
 /** Draws one sentence and, if there is a remedy, one button. */
-export function EmptyState({ where, notebook }: IEmptyStateProps) {
+export function EmptyState({ status, notebook }: IEmptyStateProps) {
   const { words } = useHost();
   const kernel = useKernelActions();
-  switch (where) {
+  switch (status) {
     case 'no-notebook':
       return (
         <NoticeText>

@@ -1,6 +1,4 @@
-/**
- * The panel's header: session, activity, context usage and cost.
- */
+/** The panel's header: session, activity, context usage and cost. */
 import { useRef, useState, type ReactNode } from 'react';
 import { isBusy } from '../../state/session/status';
 import type { TypedAnswer } from '../../protocol/generated';
@@ -14,7 +12,7 @@ import { SharePage } from '../sessions/sharePage';
 import { SessionActivity } from './sessionActivity';
 import { ContextWindow } from '../modelContext/contextWindow';
 
-/** What the header shows below the title; null for what fills the window, in a line. */
+/** The view below the title; null shows the context usage as one line. */
 export type HeaderView = Exclude<TypedAnswer['view'], 'inspector' | undefined>;
 
 interface IPanelHeaderProps {
@@ -34,7 +32,7 @@ export function PanelHeader({
 }: IPanelHeaderProps) {
   const { Icon, words } = useHost();
   const turn = useTurnActions();
-  const choosing = view === 'sessions';
+  const isChoosing = view === 'sessions';
   const button = useRef<HTMLButtonElement>(null);
   const { session } = transcript;
   const title = session?.title ?? '';
@@ -42,7 +40,7 @@ export function PanelHeader({
     onView(null);
     button.current?.focus();
   };
-  const write = () => {
+  const focusComposer = () => {
     onView(null);
     // After choosing a session the user wants to write in it.
     button.current
@@ -58,17 +56,17 @@ export function PanelHeader({
             type="button"
             ref={button}
             className="plm-Panel-sessions"
-            aria-expanded={choosing}
+            aria-expanded={isChoosing}
             title={words.__('Sessions')}
             onClick={() => {
-              onView(choosing ? null : 'sessions');
+              onView(isChoosing ? null : 'sessions');
             }}
           >
             <span className="plm-Panel-name" dir="auto">
               {sessionTitle(title, words)}
             </span>
             <span className="plm-Disclosure-caret" aria-hidden="true">
-              <Icon name={choosing ? 'unfold' : 'fold'} />
+              <Icon name={isChoosing ? 'unfold' : 'fold'} />
             </span>
           </button>
         </h2>
@@ -87,18 +85,18 @@ export function PanelHeader({
           </button>
         )}
       </div>
-      {choosing ? (
+      {isChoosing ? (
         <SessionList
           current={session?.id ?? ''}
           onClose={close}
-          onChosen={write}
+          onChosen={focusComposer}
         />
       ) : view === 'share' && session !== undefined ? (
         <SharePage
           session={session.id}
           shared={session.share !== undefined}
-          onBack={write}
-          onChanged={nothing}
+          onBack={focusComposer}
+          onChanged={ignoreChange}
         />
       ) : (
         <ContextWindow
@@ -109,7 +107,7 @@ export function PanelHeader({
           }}
         />
       )}
-      {!choosing && session?.forked_from !== undefined && (
+      {!isChoosing && session?.forked_from !== undefined && (
         <ForkedBranches key={session.id} session={session.id} />
       )}
     </div>
@@ -117,7 +115,7 @@ export function PanelHeader({
 }
 
 /** Does nothing when the share page has changed: the list of sessions is requested when it opens. */
-function nothing(): void {
+function ignoreChange(): void {
   return undefined;
 }
 

@@ -1,6 +1,4 @@
-/**
- * The state that the panel shows, provided by the owner of a kernel.
- */
+/** The state that the panel shows, provided by the owner of a kernel. */
 import type { ITranscript } from '../../state/store/transcript';
 import type { SendKey } from '../composer/composer';
 
@@ -32,7 +30,7 @@ export interface IPanelState {
   missingAnswers?: ReadonlySet<string>;
   /** The current error in one sentence; empty if there is none. */
   failure: string;
-  /** What is unusual about the session's opening, such as a moved notebook; empty if nothing is. */
+  /** A notice about how the session was opened, such as a moved notebook; empty if there is none. */
   notice?: string;
   sendKey: SendKey;
   /** Grows with each request to search the session; 0 while nothing is searched. */

@@ -1,6 +1,4 @@
-/**
- * A read-only view of a session: its title, activity and transcript.
- */
+/** A read-only view of a session: its title, activity and transcript. */
 import { useState } from 'react';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';

@@ -1,6 +1,4 @@
-/**
- * A session's current activity in a word.
- */
+/** A session's current activity in a word. */
 import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost, type IWords } from '../host';
@@ -22,12 +20,14 @@ export function SessionActivity({ transcript }: { transcript: ITranscript }) {
   return (
     <span className="plm-Panel-status">
       <StatusIcon state={state} />
-      <span aria-hidden={state !== 'pending'}>{named(state, words)}</span>
+      <span aria-hidden={state !== 'pending'}>
+        {activityName(state, words)}
+      </span>
     </span>
   );
 }
 
-function named(state: CallState, words: IWords): string {
+function activityName(state: CallState, words: IWords): string {
   switch (state) {
     case 'waiting':
       return words.__('waiting for you');

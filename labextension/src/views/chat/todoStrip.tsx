@@ -1,11 +1,6 @@
-/**
- * The todo list above the composer: one line that can be opened or put away, while items are open.
- */
+/** The todo list above the composer: one line that can be opened or put away, while items are open. */
 import { useState, type CSSProperties } from 'react';
-import {
-  currentTodo,
-  todoProgress
-} from '../../state/display/questionsAndTodos';
+import { currentTodo, todoProgress } from '../../state/lines/questionsAndTodos';
 import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { Disclosure } from '../controls/disclosure';
@@ -122,18 +117,22 @@ const AWAY = 'jupyter-palimpsest:todos-put-away:';
 export function usePutAway({ session, todos }: ITranscript): IPutAway {
   const key = AWAY + (session?.id ?? '');
   const list = JSON.stringify(todos.map(({ content }) => content));
-  const [known, setKnown] = useState<{ key: string; list: string | null }>({
+  const [lastPutAway, setLastPutAway] = useState<{
+    key: string;
+    list: string | null;
+  }>({
     key: '',
     list: null
   });
-  const kept = known.key === key ? known.list : keptList(key);
-  if (known.key !== key) {
-    setKnown({ key, list: kept });
+  const putAwayList =
+    lastPutAway.key === key ? lastPutAway.list : storedList(key);
+  if (lastPutAway.key !== key) {
+    setLastPutAway({ key, list: putAwayList });
   }
   return {
-    isAway: kept === list,
+    isAway: putAwayList === list,
     putAway: isAway => {
-      setKnown({ key, list: isAway ? list : null });
+      setLastPutAway({ key, list: isAway ? list : null });
       try {
         if (isAway) {
           sessionStorage.setItem(key, list);
@@ -147,7 +146,7 @@ export function usePutAway({ session, todos }: ITranscript): IPutAway {
   };
 }
 
-function keptList(key: string): string | null {
+function storedList(key: string): string | null {
   try {
     return sessionStorage.getItem(key);
   } catch {

@@ -1,13 +1,12 @@
-/**
- * The agent, mode and model that will answer, as a row of choices.
- */
+/** The agent, mode and model that will answer, as a row of choices. */
 import { useEffect, useState } from 'react';
 import type { Choices, SessionInfo } from '../../protocol/generated';
 import { usePromptActions } from '../actions/prompts';
 import { Picker } from '../controls/picker';
 import { useHost } from '../host';
-import type { IDrafts } from './drafts';
+import type { IDrafts } from '../drafts/drafts';
 import { PermissionMode, TrustPrompt } from './permissionMode';
+import { unlessGone } from '../dom/effects';
 
 interface IAnswerSettingsProps {
   choices: Choices | null;
@@ -23,22 +22,15 @@ interface IAnswerSettingsProps {
 export function useChoices(key: string): [Choices | null, () => void] {
   const prompts = usePromptActions();
   const [choices, setChoices] = useState<Choices | null>(null);
-  const [looks, setLooks] = useState(0);
-  useEffect(() => {
-    let wanted = true;
-    void prompts.choices().then(found => {
-      if (wanted) {
-        setChoices(found);
-      }
-    });
-    return () => {
-      wanted = false;
-    };
-  }, [prompts, key, looks]);
+  const [requestCount, setRequestCount] = useState(0);
+  useEffect(
+    () => unlessGone(prompts.choices(), setChoices),
+    [prompts, key, requestCount]
+  );
   return [
     choices,
     () => {
-      setLooks(looks + 1);
+      setRequestCount(requestCount + 1);
     }
   ];
 }
@@ -58,10 +50,11 @@ export function AnswerSettings({
   }
   const { chosen } = drafts.draft;
   const { model } = session ?? {};
-  const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
+  const sessionModel =
+    model === undefined ? '' : `${model.provider}/${model.name}`;
   return (
     <>
-      <TrustPrompt waits={choices?.untrusted ?? []} onTrusted={onTrusted} />
+      <TrustPrompt untrusted={choices?.untrusted ?? []} onTrusted={onTrusted} />
       <span className="plm-Composer-chips">
         <Picker
           label={words.__('Agent')}
@@ -82,7 +75,7 @@ export function AnswerSettings({
         />
         <Picker
           label={words.__('Model')}
-          value={chosen.model ?? (kept || (choices?.model ?? ''))}
+          value={chosen.model ?? (sessionModel || (choices?.model ?? ''))}
           options={(choices?.models ?? []).map(({ id, window, because }) => ({
             value: id,
             about: /^\d/.test(window)

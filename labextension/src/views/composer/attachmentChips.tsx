@@ -1,8 +1,6 @@
-/**
- * The files attached to a prompt that is not sent yet.
- */
+/** The files attached to a prompt that is not sent yet. */
 import type { Attachment } from '../../protocol/generated';
-import { visible } from '../../state/display/visibleText';
+import { visible } from '../../state/text/visibleText';
 import { fileNote, type KnownFiles } from './pastedFiles';
 import { useHost } from '../host';
 
@@ -13,7 +11,7 @@ export function AttachmentChips({
   onLeaveOut
 }: {
   files: readonly Attachment[];
-  /** What the kernel says of them, by their URL. */
+  /** The kernel's descriptions of the files, by their URL. */
   known?: KnownFiles;
   onLeaveOut?: (index: number) => void;
 }) {

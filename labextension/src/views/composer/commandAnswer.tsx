@@ -1,6 +1,4 @@
-/**
- * What a command that was typed behind a slash answered.
- */
+/** The answer of a slash command. */
 import type { TypedAnswer } from '../../protocol/generated';
 import { useHost } from '../host';
 

@@ -29,7 +29,7 @@ type IWord =
   | {
       sign: '/' | '@';
       /** The text between the sign and the caret. */
-      wanted: string;
+      typed: string;
       start: number;
       end: number;
     }
@@ -38,7 +38,7 @@ type IWord =
 /** A mention up to the caret; a cell's has a space in it. */
 const MENTION = /(^|[\s(])@((?:cell|out)[ \t]+\d*|\S*)$/;
 const WHOLE = /^@(?:(?:cell|out)[ \t]+\d+|\S*)/;
-/** What ends a sentence behind a name. */
+/** Matches punctuation behind a name. */
 const STOPS = /[.,;:!?)\]}'"]+$/;
 
 /** Returns the word at the caret if it begins with the sign of a command or a mention. */
@@ -53,38 +53,38 @@ export function wordAt(text: string, caret: number): IWord | null {
   if (!mention && (before[start] !== '/' || !isFirst)) {
     return null;
   }
-  const rest = mention
+  const mentionEnd = mention
     ? start + (WHOLE.exec(text.slice(start))?.[0].length ?? 0)
     : 0;
-  const end = Math.max(caret + text.slice(caret).search(/\s|$/), rest);
-  return { sign, wanted: before.slice(start + 1), start, end };
+  const end = Math.max(caret + text.slice(caret).search(/\s|$/), mentionEnd);
+  return { sign, typed: before.slice(start + 1), start, end };
 }
 
 /** Returns the options for a word by kind; none if it is complete. */
-export function offers(
+export function optionGroups(
   word: IWord,
   choices: Choices | null,
   rows: readonly MentionRow[],
   commands: ISlashCommands,
   words: IWords
 ): IOptionGroup[] {
-  const { sign, wanted } = word;
+  const { sign, typed } = word;
   const groups =
     sign === '/'
-      ? commandGroups(wanted, choices, commands.builtIn, words)
+      ? commandGroups(typed, choices, commands.builtIn, words)
       : sign === ''
-        ? argumentGroups(wanted, commands.arguments, words)
-        : mentionGroups(wanted, rows, choices, words);
+        ? argumentGroups(typed, commands.arguments, words)
+        : mentionGroups(typed, rows, choices, words);
   const options = groups.flatMap(group => group.options);
-  return isWhole(options, wanted) ? [] : groups;
+  return isComplete(options, typed) ? [] : groups;
 }
 
-function isWhole(options: readonly IOption[], wanted: string): boolean {
-  return options.length === 1 && options[0]?.value === wanted;
+function isComplete(options: readonly IOption[], typed: string): boolean {
+  return options.length === 1 && options[0]?.value === typed;
 }
 
 /** Returns the text with the word completed, and the new caret position. */
-export function written(text: string, word: IWord, name: string) {
+export function withCompletion(text: string, word: IWord, name: string) {
   const before = `${text.slice(0, word.start)}${word.sign}${name} `;
   return {
     text: before + text.slice(word.end).replace(/^[^\S\n]/, ''),
@@ -116,7 +116,7 @@ export function useCompletion(
   const id = useId();
   const { words } = useHost();
   const [chosen, setChosen] = useState({ of: 'nothing', at: 0 });
-  const [closed, setClosed] = useState(-1);
+  const [closedAt, setClosedAt] = useState(-1);
   const caret = useRef<number | null>(null);
   useLayoutEffect(() => {
     if (caret.current !== null) {
@@ -125,28 +125,28 @@ export function useCompletion(
     }
   }, [field, text]);
   const start = word?.start ?? -1;
-  if (closed !== -1 && closed !== start) {
-    setClosed(-1);
+  if (closedAt !== -1 && closedAt !== start) {
+    setClosedAt(-1);
   }
   const groups =
-    word === null || closed === start
+    word === null || closedAt === start
       ? []
-      : offers(word, choices, rows, commands, words);
+      : optionGroups(word, choices, rows, commands, words);
   const options = groups.flatMap(group => group.options);
   const isOpen = word !== null && options.length > 0;
-  const of = word === null ? '' : word.sign + word.wanted;
+  const of = word === null ? '' : word.sign + word.typed;
   // What may follow a command need not: Enter sends it as it is.
-  const first = word?.sign === '' && word.wanted === '' ? -1 : 0;
+  const first = word?.sign === '' && word.typed === '' ? -1 : 0;
   const at = chosen.of === of ? Math.min(chosen.at, options.length - 1) : first;
   // A name that is written out is sent by Enter, also before a full stop; a chosen one is taken.
   const isWritten =
     chosen.of !== of &&
-    options.some(({ value }) => value === word?.wanted.replace(STOPS, ''));
+    options.some(({ value }) => value === word?.typed.replace(STOPS, ''));
   const take = ({ value }: IOption) => {
     if (word !== null) {
-      const now = written(text, word, value);
-      caret.current = now.caret;
-      write(now.text, now.caret);
+      const completed = withCompletion(text, word, value);
+      caret.current = completed.caret;
+      write(completed.text, completed.caret);
     }
   };
   /** Handles a key; returns whether the list used it. */
@@ -171,7 +171,7 @@ export function useCompletion(
       const next = (from + step + options.length) % options.length;
       setChosen({ of, at: next });
     } else if (event.key === 'Escape') {
-      setClosed(start);
+      setClosedAt(start);
     } else if (
       option !== undefined &&
       (event.key === 'Tab' || (event.key === 'Enter' && !isWritten))
@@ -296,7 +296,7 @@ function Group({ list, group }: { list: ICompletion; group: IOptionGroup }) {
 }
 
 /** Returns the ARIA attributes of a text field with a list. */
-export function listed(list: ICompletion | null) {
+export function listAttributes(list: ICompletion | null) {
   return {
     'aria-autocomplete': 'list' as const,
     'aria-haspopup': 'listbox' as const,

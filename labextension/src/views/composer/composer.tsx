@@ -1,6 +1,4 @@
-/**
- * The composer: the text field for prompts, with its options.
- */
+/** The composer: the text field for prompts, with its options. */
 import { useId, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { Choices, SessionInfo } from '../../protocol/generated';
@@ -9,7 +7,7 @@ import { AnswerSettings, useChoices } from './answerSettings';
 import {
   Completions,
   CompletionStatus,
-  listed,
+  listAttributes,
   useCompletion,
   wordAt
 } from './completion';
@@ -17,7 +15,7 @@ import { AttachmentChips } from './attachmentChips';
 import type { ICommandAnswer } from './commandAnswer';
 import { MentionChips } from './mentionChips';
 import { useMentionPreviews, useMentionRows } from './mentions';
-import { filesOf, type IDrafts } from './drafts';
+import { filesOf, type IDrafts } from '../drafts/drafts';
 import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions, type IPromptOptions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
@@ -61,8 +59,8 @@ export function Composer({
   const notebook = useNotebookActions();
   const { text: draft, chosen, replaced } = drafts.draft;
   const field = useRef<HTMLTextAreaElement>(null);
-  const hint = useId();
-  const named = useId();
+  const hintId = useId();
+  const mentionsId = useId();
   const [caret, setCaret] = useState<number | null>(null);
   const word =
     caret === null || readOnly
@@ -73,12 +71,14 @@ export function Composer({
   const rows = useMentionRows(
     draftKey,
     mention?.start ?? null,
-    mention?.wanted ?? '',
+    mention?.typed ?? '',
     agent
   );
   const previews = useMentionPreviews(draftKey, readOnly ? '' : draft, agent);
   // The choices are requested again with each sign, since a definition file may be new.
-  const [choices, look] = useChoices(`${draftKey} ${word?.sign ?? ''}`);
+  const [choices, requestChoices] = useChoices(
+    `${draftKey} ${word?.sign ?? ''}`
+  );
   const commands = useSlashCommands(draftKey, readOnly ? '' : draft, caret);
   const { list, onKey } = useCompletion(
     field,
@@ -105,16 +105,19 @@ export function Composer({
       area.style.height = `${area.scrollHeight + 2}px`;
     }
   }, [draft, draftKey]);
-  const place = useRef<number | null>(null);
+  const caretAfterWrite = useRef<number | null>(null);
   const history = usePromptHistory(draftKey, draft, (text, at) => {
     drafts.write(text);
-    place.current = at;
+    caretAfterWrite.current = at;
   });
 
   useLayoutEffect(() => {
-    if (place.current !== null) {
-      field.current?.setSelectionRange(place.current, place.current);
-      place.current = null;
+    if (caretAfterWrite.current !== null) {
+      field.current?.setSelectionRange(
+        caretAfterWrite.current,
+        caretAfterWrite.current
+      );
+      caretAfterWrite.current = null;
     }
   }, [draft]);
   const form = useRef<HTMLFormElement>(null);
@@ -127,12 +130,12 @@ export function Composer({
       const { value, selectionStart } = field.current ?? EMPTY_FIELD;
       const [text, at] = withMention(value, selectionStart, mention);
       drafts.write(text);
-      place.current = at;
+      caretAfterWrite.current = at;
     }
   );
   const send = () => {
     const text = draft.trim();
-    if (text === '' || readOnly || pasted.holds()) {
+    if (text === '' || readOnly || pasted.focusUndecided()) {
       return;
     }
     drafts.end();
@@ -172,7 +175,7 @@ export function Composer({
     if (event.key === 'Escape') {
       event.preventDefault();
       notebook.focus();
-    } else if (event.key === 'Enter' && sends(event, sendKey)) {
+    } else if (event.key === 'Enter' && isSendKey(event, sendKey)) {
       event.preventDefault();
       send();
     } else if (
@@ -205,8 +208,8 @@ export function Composer({
         dir="auto"
         rows={1}
         aria-label={words.__('Prompt for the agent')}
-        aria-describedby={`${hint} ${named}`}
-        {...listed(list)}
+        aria-describedby={`${hintId} ${mentionsId}`}
+        {...listAttributes(list)}
         placeholder={
           readOnly
             ? words.__('Here to read')
@@ -229,12 +232,12 @@ export function Composer({
         }}
         onKeyDown={onKeyDown}
       />
-      <MentionChips previews={chips} id={named} />
+      <MentionChips previews={chips} id={mentionsId} />
       <AttachmentChips
         files={filesOf(chosen)}
         known={pasted.known}
-        onLeaveOut={left => {
-          const files = filesOf(chosen).filter((_, index) => index !== left);
+        onLeaveOut={leftOut => {
+          const files = filesOf(chosen).filter((_, index) => index !== leftOut);
           drafts.choose({ ...chosen, files });
           field.current?.focus();
         }}
@@ -244,7 +247,7 @@ export function Composer({
       <span className="plm-Composer-foot">
         <span
           className={`plm-Muted plm-Composer-hint${readOnly ? '' : ' plm-Composer-keys'}`}
-          id={hint}
+          id={hintId}
         >
           {readOnly
             ? session?.parent_id === undefined
@@ -258,7 +261,7 @@ export function Composer({
         </span>
         <AnswerSettings
           choices={choices}
-          onTrusted={look}
+          onTrusted={requestChoices}
           drafts={drafts}
           readOnly={readOnly}
           session={session}
@@ -309,11 +312,15 @@ function modelOf(
   choices: Choices | null
 ): string {
   const { model } = session ?? {};
-  const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
-  return chosen.model ?? (kept === '' ? (choices?.model ?? '') : kept);
+  const sessionModel =
+    model === undefined ? '' : `${model.provider}/${model.name}`;
+  return (
+    chosen.model ??
+    (sessionModel === '' ? (choices?.model ?? '') : sessionModel)
+  );
 }
 
-function sends(event: KeyboardEvent, sendKey: SendKey): boolean {
+function isSendKey(event: KeyboardEvent, sendKey: SendKey): boolean {
   const accel = event.ctrlKey || event.metaKey;
   return sendKey === 'Enter' ? !event.shiftKey && !event.altKey : accel;
 }

@@ -1,8 +1,6 @@
-/**
- * What goes along with a draft because it names it, with its tokens; and what stays here, and why.
- */
+/** Chips for the mentions of a draft: what is sent with it and its tokens, or why it is not sent. */
 import type { MentionPreview } from '../../protocol/generated';
-import { short } from '../../state/display/numberFormat';
+import { short } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
 
 /** Draws a chip for each mention of a draft. */
@@ -23,12 +21,12 @@ export function MentionChips({
       hidden={previews.length === 0}
     >
       {previews.map(preview => {
-        const [what, note, goes] = told(preview, words);
+        const [what, note, isSent] = chipTexts(preview, words);
         return (
           <li
             key={preview.text}
             className="plm-Chip plm-MentionChip"
-            data-stays={goes ? undefined : true}
+            data-stays={isSent ? undefined : true}
           >
             <span>{what}</span>
             {note !== '' && <span className="plm-Muted"> · {note}</span>}
@@ -40,11 +38,11 @@ export function MentionChips({
 }
 
 /** Returns what a mention names, what becomes of it, and whether it goes along. */
-function told(
+function chipTexts(
   preview: MentionPreview,
   words: IWords
 ): [string, string, boolean] {
-  const what = named(preview, words);
+  const what = mentionName(preview, words);
   const { state, text, tokens } = preview;
   switch (state) {
     case 'sent':
@@ -60,7 +58,7 @@ function told(
     case 'asks':
       return [what, words.__('you are asked first'), true];
     case 'unknown':
-      return [missing(preview, words), '', false];
+      return [missingName(preview, words), '', false];
     case 'hidden':
       return [text, words.__('stays here: the cell is hidden'), false];
     case 'denied':
@@ -74,7 +72,10 @@ function told(
   }
 }
 
-function named({ kind, name, about }: MentionPreview, words: IWords): string {
+function mentionName(
+  { kind, name, about }: MentionPreview,
+  words: IWords
+): string {
   switch (kind) {
     case 'cell':
       return words.__('cell %1 with its outputs', name);
@@ -93,7 +94,10 @@ function named({ kind, name, about }: MentionPreview, words: IWords): string {
   }
 }
 
-function missing({ kind, name, text }: MentionPreview, words: IWords): string {
+function missingName(
+  { kind, name, text }: MentionPreview,
+  words: IWords
+): string {
   switch (kind) {
     case 'cell':
     case 'out':

@@ -1,6 +1,4 @@
-/**
- * What a prompt may name with an at sign: requested from the kernel, ranked, and grouped by kind.
- */
+/** The mentions that a prompt may hold: requested from the kernel, ranked, and grouped by kind. */
 import { useEffect, useState } from 'react';
 import type {
   Choices,
@@ -75,7 +73,7 @@ function rank(word: string, typed: string): number {
 
 /** Returns what the typed letters may mean, by kind; kinds with a better match first. */
 export function mentionGroups(
-  wanted: string,
+  typed: string,
   rows: readonly MentionRow[],
   choices: Choices | null,
   words: IWords
@@ -98,20 +96,20 @@ export function mentionGroups(
           .filter(row => row.kind === kind)
           .map(({ text, about, failed }) => ({ value: text, about, failed }))
   );
-  const found = options
-    .map((every, index) => {
+  const fetched = options
+    .map((kindOptions, index) => {
       const places = rankedMatches(
-        every.map(({ value }) => value),
-        wanted
+        kindOptions.map(({ value }) => value),
+        typed
       );
-      const matching = places.flatMap(place => every[place] ?? []);
-      const best = rank(matching[0]?.value ?? '', wanted);
+      const matching = places.flatMap(place => kindOptions[place] ?? []);
+      const best = rank(matching[0]?.value ?? '', typed);
       return { name: names[KINDS[index] ?? 'agent'], matching, best };
     })
     .filter(({ matching }) => matching.length > 0)
-    .sort((one, other) => one.best - other.best);
-  const shown = found.length === 1 ? SHOWN_ALONE : SHOWN_BESIDE;
-  return found.map(({ name, matching }) => ({
+    .sort((left, right) => left.best - right.best);
+  const shown = fetched.length === 1 ? SHOWN_ALONE : SHOWN_BESIDE;
+  return fetched.map(({ name, matching }) => ({
     name,
     count: matching.length,
     options: matching.slice(0, shown)
@@ -123,28 +121,28 @@ export function useMentionRows(
   draftKey: string,
   /** Where the mention starts, or null while none is typed. */
   start: number | null,
-  wanted: string,
+  typed: string,
   agent: string | undefined
 ): readonly MentionRow[] {
   const prompts = usePromptActions();
-  const [found, setFound] = useState<{ of: string; list: MentionList }>();
+  const [fetched, setFetched] = useState<{ of: string; list: MentionList }>();
   const [hasMore, setHasMore] = useState(false);
-  const query = hasMore ? wanted : '';
+  const query = hasMore ? typed : '';
   useEffect(() => {
     if (start === null) {
       return;
     }
-    return later(query === '' ? 0 : PAUSE_MS, async isWanted => {
+    return afterPause(query === '' ? 0 : PAUSE_MS, async isWanted => {
       const list = await prompts.mentions(query, agent);
       if (list !== null && isWanted()) {
-        setFound({ of: draftKey, list });
+        setFetched({ of: draftKey, list });
         if (query === '') {
           setHasMore(list.more === true);
         }
       }
     });
   }, [prompts, draftKey, start, query, agent]);
-  return found?.of === draftKey ? found.list.rows : [];
+  return fetched?.of === draftKey ? fetched.list.rows : [];
 }
 
 /** Returns what would go along with each mention in a draft. */
@@ -154,51 +152,54 @@ export function useMentionPreviews(
   agent: string | undefined
 ): readonly MentionPreview[] {
   const prompts = usePromptActions();
-  const [found, setFound] = useState<{ of: string; all: MentionPreview[] }>();
-  const [asked, setAsked] = useState(0);
+  const [fetched, setFetched] = useState<{
+    of: string;
+    all: MentionPreview[];
+  }>();
+  const [askCount, setAskCount] = useState(0);
   const isNaming = text.includes('@');
   useEffect(() => {
     if (isNaming) {
-      return later(PAUSE_MS, async isWanted => {
+      return afterPause(PAUSE_MS, async isWanted => {
         const all = await prompts.previews(text, agent);
         if (isWanted()) {
-          setFound({ of: draftKey, all });
+          setFetched({ of: draftKey, all });
         }
       });
     }
     return undefined;
-  }, [prompts, draftKey, text, agent, isNaming, asked]);
-  const isBusy = found?.all.some(({ state }) => state === 'busy') === true;
+  }, [prompts, draftKey, text, agent, isNaming, askCount]);
+  const isBusy = fetched?.all.some(({ state }) => state === 'busy') === true;
   useEffect(() => {
     const again = isBusy && isNaming;
     return again
-      ? later(BUSY_MS, () => {
-          setAsked(asked + 1);
+      ? afterPause(BUSY_MS, () => {
+          setAskCount(askCount + 1);
         })
       : undefined;
-  }, [isBusy, isNaming, asked, found]);
-  return found?.of === draftKey && isNaming
-    ? found.all.filter(({ text: mention }) => isIn(text, mention))
+  }, [isBusy, isNaming, askCount, fetched]);
+  return fetched?.of === draftKey && isNaming
+    ? fetched.all.filter(({ text: mention }) => isStillIn(text, mention))
     : [];
 }
 
 /** Runs work after a time; returns a function that forgets it. */
-function later(
+function afterPause(
   milliseconds: number,
   work: (isWanted: () => boolean) => unknown
 ): () => void {
-  let wanted = true;
+  let isPending = true;
   const timer = setTimeout(() => {
-    void work(() => wanted);
+    void work(() => isPending);
   }, milliseconds);
   return () => {
-    wanted = false;
+    isPending = false;
     clearTimeout(timer);
   };
 }
 
 /** Returns whether a text still has a mention, not only the beginning of another. */
-function isIn(text: string, mention: string): boolean {
+function isStillIn(text: string, mention: string): boolean {
   return text
     .split(mention)
     .slice(1)

@@ -1,6 +1,4 @@
-/**
- * Files, tables and cells that are pasted or dropped into the composer: each becomes a mention or an attachment.
- */
+/** Files, tables and cells that are pasted or dropped into the composer: each becomes a mention or an attachment. */
 import {
   useEffect,
   useMemo,
@@ -11,21 +9,22 @@ import {
   type RefObject
 } from 'react';
 import type { Attachment, PastedFile } from '../../protocol/generated';
-import { count, short } from '../../state/display/numberFormat';
-import { visible } from '../../state/display/visibleText';
+import { count, short } from '../../state/text/numberFormat';
+import { visible } from '../../state/text/visibleText';
 import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions } from '../actions/prompts';
 import {
   holdsFiles,
   isAttachable,
   transferred,
-  transferredHere,
+  transferredInLab,
   type IMimeData,
   type ITransferred,
   type ITransferredFile
 } from '../dom/transferredContent';
 import { useHost, type IWords } from '../host';
-import { filesOf, type IDrafts } from './drafts';
+import { filesOf, type IDrafts } from '../drafts/drafts';
+import { useLatest } from '../dom/effects';
 
 /** Files with one prompt, as from Python (`session/prompts/prompt_files.py`). */
 export const MOST_FILES = 20;
@@ -37,22 +36,22 @@ const AGAIN_MS = 1000;
 /** Tokens above which a person is asked before a file goes along. */
 export const LARGE_TOKENS = 10_000;
 
-/** What is known of the files of a draft, by their URL. */
+/** The kernel's descriptions of a draft's files, by their URL. */
 export type KnownFiles = ReadonlyMap<string, PastedFile>;
 
 export interface IPastedFiles {
   known: KnownFiles;
   /** Large files about which the person has not decided. */
-  asked: readonly PastedFile[];
+  undecided: readonly PastedFile[];
   /** How many files are being read. */
   reading: number;
   /** Why something was not attached, a sentence each. */
   problems: readonly string[];
   /** Whether something is dragged over the composer that would be attached. */
   isOver: boolean;
-  decide(file: PastedFile, goes: boolean): void;
-  /** Whether a prompt must wait, since what was pasted is not decided yet. */
-  holds(): boolean;
+  decide(file: PastedFile, isAttached: boolean): void;
+  /** Focuses the first undecided file; returns whether the prompt must wait for a decision or a file. */
+  focusUndecided(): boolean;
   forgetProblems: () => void;
   handlers: {
     onPaste(event: ClipboardEvent): void;
@@ -74,10 +73,10 @@ export function usePastedFiles(
   const prompts = usePromptActions();
   const notebook = useNotebookActions();
   const [reading, setReading] = useState(0);
-  const [asked, setAsked] = useState<readonly PastedFile[]>([]);
+  const [undecided, setUndecided] = useState<readonly PastedFile[]>([]);
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [isOver, setIsOver] = useState(false);
-  const { known, learn } = useKnownFiles(drafts, answering.model);
+  const { known, addFile } = useKnownFiles(drafts, answering.model);
   const files = filesOf(drafts.draft.chosen);
 
   const attach = async (
@@ -85,13 +84,13 @@ export function usePastedFiles(
     url: string
   ): Promise<PastedFile | null> => {
     const given: Attachment = { mime: 'text/plain', filename: name, url };
-    const found = await prompts.attach(given, answering.model);
-    if (typeof found === 'string') {
-      setProblems(told => [...told, found]);
+    const attached = await prompts.attach(given, answering.model);
+    if (typeof attached === 'string') {
+      setProblems(before => [...before, attached]);
       return null;
     }
-    learn(found);
-    return found;
+    addFile(attached);
+    return attached;
   };
 
   const takePath = async (path: string): Promise<PastedFile | null> => {
@@ -112,7 +111,7 @@ export function usePastedFiles(
 
   const takeFile = async (file: ITransferredFile) => {
     if (file.bytes > LARGEST_BYTES) {
-      setProblems(told => [...told, tooLarge(file, words)]);
+      setProblems(before => [...before, tooLargeText(file, words)]);
       return null;
     }
     return attach(file.name, await file.read());
@@ -123,7 +122,7 @@ export function usePastedFiles(
       ...paths.map(path => [nameOf(path), () => takePath(path)] as const),
       ...given.map(file => [file.name, () => takeFile(file)] as const)
     ];
-    const room = Math.max(0, MOST_FILES - files.length - asked.length);
+    const room = Math.max(0, MOST_FILES - files.length - undecided.length);
     setProblems(
       all.length > room
         ? [words.__('At most %1 files go with one prompt.', MOST_FILES)]
@@ -132,17 +131,17 @@ export function usePastedFiles(
     setReading(before => before + 1);
     const small: Attachment[] = [];
     for (const [name, read] of all.slice(0, room)) {
-      const found = await read().catch(() => {
-        setProblems(told => [
-          ...told,
+      const attached = await read().catch(() => {
+        setProblems(before => [
+          ...before,
           words.__('%1 cannot be read.', visible(name))
         ]);
         return null;
       });
-      if (found !== null && found.tokens > LARGE_TOKENS) {
-        setAsked(before => [...before, found]);
-      } else if (found !== null) {
-        small.push(found.attachment);
+      if (attached !== null && attached.tokens > LARGE_TOKENS) {
+        setUndecided(before => [...before, attached]);
+      } else if (attached !== null) {
+        small.push(attached.attachment);
       }
     }
     drafts.keep({ files: small });
@@ -156,30 +155,30 @@ export function usePastedFiles(
     event: ClipboardEvent | DragEvent,
     data: DataTransfer
   ) => {
-    const found = transferred(data);
-    if (!readOnly && found.files.length > 0) {
+    const content = transferred(data);
+    if (!readOnly && content.files.length > 0) {
       event.preventDefault();
       event.stopPropagation();
-      void take(found);
+      void take(content);
     }
   };
   return {
     known,
-    asked,
+    undecided,
     reading,
     problems,
     isOver,
-    decide: (file, goes) => {
-      setAsked(before => before.filter(one => one !== file));
-      if (goes) {
+    decide: (file, isAttached) => {
+      setUndecided(before => before.filter(other => other !== file));
+      if (isAttached) {
         drafts.keep({ files: [file.attachment] });
       }
     },
-    holds: () => {
+    focusUndecided: () => {
       form.current
         ?.querySelector<HTMLElement>('.plm-LargeFile button')
         ?.focus();
-      return reading > 0 || asked.length > 0;
+      return reading > 0 || undecided.length > 0;
     },
     forgetProblems: () => {
       setProblems([]);
@@ -214,30 +213,30 @@ export function usePastedFiles(
 function useKnownFiles(
   drafts: IDrafts,
   model: string
-): { known: KnownFiles; learn: (file: PastedFile) => void } {
+): { known: KnownFiles; addFile: (file: PastedFile) => void } {
   const prompts = usePromptActions();
-  const [found, setFound] = useState<ReadonlyMap<string, PastedFile>>(
-    new Map()
-  );
-  const asked = useRef(new Map<string, number>());
+  const [filesByModel, setFilesByModel] = useState<
+    ReadonlyMap<string, PastedFile>
+  >(new Map());
+  const undecided = useRef(new Map<string, number>());
   const waiting = useRef(new Set<string>());
   const [, askAgain] = useState(0);
-  const learn = (file: PastedFile, url = file.attachment.url) => {
-    asked.current.set(`${model} ${url}`, MOST_TRIES);
-    setFound(before => new Map(before).set(`${model} ${url}`, file));
+  const addFile = (file: PastedFile, url = file.attachment.url) => {
+    undecided.current.set(`${model} ${url}`, MOST_TRIES);
+    setFilesByModel(before => new Map(before).set(`${model} ${url}`, file));
   };
   const files = filesOf(drafts.draft.chosen);
   useEffect(() => {
     for (const file of files) {
       const key = `${model} ${file.url}`;
-      const tries = asked.current.get(key) ?? 0;
+      const tries = undecided.current.get(key) ?? 0;
       if (tries < MOST_TRIES && !waiting.current.has(key)) {
-        asked.current.set(key, tries + 1);
+        undecided.current.set(key, tries + 1);
         waiting.current.add(key);
-        void prompts.attach(file, model).then(told => {
+        void prompts.attach(file, model).then(fileOrProblem => {
           waiting.current.delete(key);
-          if (typeof told !== 'string') {
-            learn(told, file.url);
+          if (typeof fileOrProblem !== 'string') {
+            addFile(fileOrProblem, file.url);
           } else {
             setTimeout(() => {
               askAgain(before => before + 1);
@@ -250,15 +249,15 @@ function useKnownFiles(
   const known = useMemo(
     () =>
       new Map(
-        [...found].flatMap(([key, file]) =>
+        [...filesByModel].flatMap(([key, file]) =>
           key.startsWith(`${model} `)
             ? [[key.slice(model.length + 1), file] as const]
             : []
         )
       ),
-    [found, model]
+    [filesByModel, model]
   );
-  return { known, learn };
+  return { known, addFile };
 }
 
 /** An event of JupyterLab's own drags. */
@@ -275,10 +274,7 @@ function useDragsHere(
   onOver: (isOver: boolean) => void,
   onDrop: (content: ITransferred) => void
 ): void {
-  const newest = useRef({ readOnly, onOver, onDrop });
-  useEffect(() => {
-    newest.current = { readOnly, onOver, onDrop };
-  });
+  const newest = useLatest({ readOnly, onOver, onDrop });
   useEffect(() => {
     const node = form.current;
     const listen = (event: Event) => {
@@ -294,7 +290,7 @@ function useDragsHere(
       drag.dropAction =
         drag.type === 'lm-dragleave' ? 'none' : drag.proposedAction;
       if (drag.type === 'lm-drop') {
-        now.onDrop(transferredHere(drag.mimeData));
+        now.onDrop(transferredInLab(drag.mimeData));
       }
     };
     for (const type of DRAGS) {
@@ -305,7 +301,7 @@ function useDragsHere(
         node?.removeEventListener(type, listen);
       }
     };
-  }, [form]);
+  }, [form, newest]);
 }
 
 const DRAGS = ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop'];
@@ -318,12 +314,12 @@ export function PastedFilesStatus({ pasted }: { pasted: IPastedFiles }) {
       <span className="plm-Hidden" role="status">
         {pasted.reading > 0 && words.__('Reading what was pasted')}
       </span>
-      {pasted.asked.map(file => (
+      {pasted.undecided.map(file => (
         <LargeFile
           key={file.attachment.url}
           file={file}
-          onDecide={goes => {
-            pasted.decide(file, goes);
+          onDecide={isAttached => {
+            pasted.decide(file, isAttached);
           }}
         />
       ))}
@@ -348,7 +344,7 @@ function LargeFile({
   onDecide
 }: {
   file: PastedFile;
-  onDecide: (goes: boolean) => void;
+  onDecide: (isAttached: boolean) => void;
 }) {
   const { words } = useHost();
   const text = words.__(
@@ -391,7 +387,10 @@ export function fileNote(file: PastedFile | undefined, words: IWords): string {
     : words.__('~%1 tokens', short(file.tokens));
 }
 
-function tooLarge({ name, bytes }: ITransferredFile, words: IWords): string {
+function tooLargeText(
+  { name, bytes }: ITransferredFile,
+  words: IWords
+): string {
   return words.__(
     '%1 has %2 MB; at most %3 MB can be attached. Put it into the project’s folder and name it with @.',
     visible(name),

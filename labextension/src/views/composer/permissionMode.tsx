@@ -1,6 +1,4 @@
-/**
- * Permission mode, approvals, and settings that wait for trust.
- */
+/** Permission mode, approvals, and settings that wait for trust. */
 import { useEffect, useId, useState } from 'react';
 import type {
   ApprovalRow,
@@ -12,6 +10,7 @@ import { modeName } from '../controls/modeNames';
 import { Picker } from '../controls/picker';
 import { StepModeSwitch } from './stepModeSwitch';
 import { usePermissionActions } from '../actions/permissions';
+import { unlessGone } from '../dom/effects';
 
 /** The mode in which every change needs an approval. */
 export const ASK = 'ask';
@@ -21,8 +20,8 @@ export function modeOf(
   session: SessionInfo | undefined,
   choices: Choices | null
 ): string {
-  const kept = session?.mode ?? '';
-  return kept === '' ? (choices?.mode ?? ASK) : kept;
+  const sessionMode = session?.mode ?? '';
+  return sessionMode === '' ? (choices?.mode ?? ASK) : sessionMode;
 }
 
 /** Draws the mode as a chip; a chosen mode applies from the next call on. */
@@ -44,7 +43,7 @@ export function PermissionMode({
       <Picker
         label={words.__('Permission mode')}
         value={mode}
-        named={value => modeName(value, words)}
+        nameOf={value => modeName(value, words)}
         chip={value =>
           value === ASK ? words.__('asks first') : modeName(value, words)
         }
@@ -71,23 +70,18 @@ export function PermissionMode({
 function AlwaysAllowed() {
   const { words } = useHost();
   const permissions = usePermissionActions();
-  const [found, setFound] = useState<readonly ApprovalRow[] | null>(null);
+  const [approvals, setApprovals] = useState<readonly ApprovalRow[] | null>(
+    null
+  );
   const title = useId();
-  useEffect(() => {
-    let wanted = true;
-    void permissions.approvals().then(list => {
-      if (wanted) {
-        setFound(list);
-      }
-    });
-    return () => {
-      wanted = false;
-    };
-  }, [permissions]);
+  useEffect(
+    () => unlessGone(permissions.approvals(), setApprovals),
+    [permissions]
+  );
   const revoke = (numbers: readonly number[]) => {
-    void permissions.revoke(numbers).then(setFound);
+    void permissions.revoke(numbers).then(setApprovals);
   };
-  if (found === null) {
+  if (approvals === null) {
     return null;
   }
   return (
@@ -95,7 +89,7 @@ function AlwaysAllowed() {
       <p className="plm-Approvals-title" id={title}>
         {words.__('Always allowed')}
       </p>
-      {found.length === 0 && (
+      {approvals.length === 0 && (
         <p className="plm-Muted">
           {words.__(
             'Nothing yet. A question answered with “Always” is listed here.'
@@ -103,24 +97,24 @@ function AlwaysAllowed() {
         </p>
       )}
       <ul>
-        {found.map(one => (
-          <li key={one.number}>
+        {approvals.map(approval => (
+          <li key={approval.number}>
             <span className="plm-Approvals-rule">
-              {one.pattern === '*' ? (
+              {approval.pattern === '*' ? (
                 <span>{words.__('Everything')}</span>
               ) : (
-                <code>{one.pattern}</code>
+                <code>{approval.pattern}</code>
               )}
               <span className="plm-Muted">
-                {`${one.permission} · ${one.where}`}
+                {`${approval.permission} · ${approval.where}`}
               </span>
             </span>
             <button
               type="button"
               className="plm-Link"
-              aria-label={words.__('Revoke %1', one.pattern)}
+              aria-label={words.__('Revoke %1', approval.pattern)}
               onClick={() => {
-                revoke([one.number]);
+                revoke([approval.number]);
               }}
             >
               {words.__('Revoke')}
@@ -128,7 +122,7 @@ function AlwaysAllowed() {
           </li>
         ))}
       </ul>
-      {found.length > 1 && (
+      {approvals.length > 1 && (
         <button
           type="button"
           className="plm-Link"
@@ -145,16 +139,16 @@ function AlwaysAllowed() {
 
 /** Asks once whether to trust the permissions in the project's own settings file. */
 export function TrustPrompt({
-  waits,
+  untrusted,
   onTrusted
 }: {
-  waits: readonly string[];
+  untrusted: readonly string[];
   onTrusted: () => void;
 }) {
   const { words } = useHost();
   const permissions = usePermissionActions();
   const [hidden, setHidden] = useState('');
-  const what = waits.join('\n');
+  const what = untrusted.join('\n');
   if (what === '' || what === hidden) {
     return null;
   }
@@ -170,9 +164,9 @@ export function TrustPrompt({
         )}
       </p>
       <ul>
-        {waits.map(one => (
-          <li key={one}>
-            <code>{one}</code>
+        {untrusted.map(approval => (
+          <li key={approval}>
+            <code>{approval}</code>
           </li>
         ))}
       </ul>

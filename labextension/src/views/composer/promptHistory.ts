@@ -18,7 +18,7 @@ interface IWalk {
   shown: string;
 }
 
-/** What is known of the list so far. */
+/** The part of the list that was received so far. */
 interface IPromptList {
   of: string;
   prompts: string[];
@@ -44,62 +44,68 @@ export function usePromptHistory(
   write: (text: string, caret: number) => void
 ): IPromptHistory {
   const actions = usePromptActions();
-  const known = useRef<IPromptList>({ of: '', prompts: [], cursor: undefined });
+  const listed = useRef<IPromptList>({
+    of: '',
+    prompts: [],
+    cursor: undefined
+  });
   /** Commands that were typed in this page, which are in no log, and drafts; the newest first. */
-  const own = useRef<string[]>([]);
-  const asked = useRef(0);
+  const pagePrompts = useRef<string[]>([]);
+  const questionNumber = useRef(0);
   const [walk, setWalk] = useState<(IWalk & { of: string }) | null>(null);
-  const now =
+  const currentWalk =
     walk !== null && walk.of === draftKey && walk.shown === text ? walk : null;
-  const all = (): string[] => {
-    const { of, prompts } = known.current;
-    return [...new Set([...own.current, ...(of === draftKey ? prompts : [])])];
+  const allPrompts = (): string[] => {
+    const { of, prompts } = listed.current;
+    return [
+      ...new Set([...pagePrompts.current, ...(of === draftKey ? prompts : [])])
+    ];
   };
   const load = async (): Promise<void> => {
-    const { cursor } = known.current;
+    const { cursor } = listed.current;
     if (cursor === null) {
       return;
     }
     const page: ListedPrompts | null = await actions.history(cursor);
-    const later = known.current;
+    const later = listed.current;
     if (later.of === draftKey && later.cursor === cursor) {
       later.prompts.push(...(page?.prompts ?? []));
       later.cursor = page?.cursor ?? null;
     }
   };
   const show = (at: number, draft: string) => {
-    const shown = all()[at];
+    const shown = allPrompts()[at];
     if (shown !== undefined) {
       setWalk({ of: draftKey, at, draft, shown });
       write(shown, 0);
     }
   };
-  const older = async () => {
-    const question = ++asked.current;
-    const at = now === null ? 0 : now.at + 1;
-    const draft = now?.draft ?? text;
-    if (now === null) {
+  const showOlder = async () => {
+    const question = ++questionNumber.current;
+    const at = currentWalk === null ? 0 : currentWalk.at + 1;
+    const draft = currentWalk?.draft ?? text;
+    if (currentWalk === null) {
       // Cells may have asked since, so each walk begins with a new list.
-      known.current = { of: draftKey, prompts: [], cursor: undefined };
+      listed.current = { of: draftKey, prompts: [], cursor: undefined };
     }
-    while (all()[at] === undefined) {
-      const { of, cursor } = known.current;
+    while (allPrompts()[at] === undefined) {
+      const { of, cursor } = listed.current;
       if (of !== draftKey || cursor === null) {
         return; // another session came meanwhile, or there are no more
       }
       await load();
     }
-    if (question === asked.current) {
+    if (question === questionNumber.current) {
       show(at, draft);
     }
   };
-  const back = (draft: string) => {
-    asked.current += 1;
+  const restoreDraft = (draft: string) => {
+    questionNumber.current += 1;
     setWalk(null);
     write(draft, draft.length);
   };
   return {
-    shown: now?.shown ?? '',
+    shown: currentWalk?.shown ?? '',
     onKey: event => {
       const { key, currentTarget: field } = event;
       const { selectionStart, selectionEnd, value } = field;
@@ -113,19 +119,19 @@ export function usePromptHistory(
         return false;
       }
       if (key === 'ArrowUp' && !value.slice(0, selectionStart).includes('\n')) {
-        void older();
+        void showOlder();
       } else if (
         key === 'ArrowDown' &&
-        now !== null &&
+        currentWalk !== null &&
         !value.slice(selectionEnd).includes('\n')
       ) {
-        if (now.at === 0) {
-          back(now.draft);
+        if (currentWalk.at === 0) {
+          restoreDraft(currentWalk.draft);
         } else {
-          show(now.at - 1, now.draft);
+          show(currentWalk.at - 1, currentWalk.draft);
         }
-      } else if (key === 'Escape' && now !== null) {
-        back(now.draft);
+      } else if (key === 'Escape' && currentWalk !== null) {
+        restoreDraft(currentWalk.draft);
       } else {
         return false;
       }
@@ -133,17 +139,17 @@ export function usePromptHistory(
       return true;
     },
     edited: () => {
-      asked.current += 1;
-      if (now !== null && now.draft.trim() !== '') {
+      questionNumber.current += 1;
+      if (currentWalk !== null && currentWalk.draft.trim() !== '') {
         // The draft before is the newest of the list, so that it is found again.
-        own.current.unshift(now.draft);
+        pagePrompts.current.unshift(currentWalk.draft);
       }
       setWalk(null);
     },
     sent: sent => {
-      asked.current += 1;
+      questionNumber.current += 1;
       if (sent.startsWith('/')) {
-        own.current.unshift(sent);
+        pagePrompts.current.unshift(sent);
       }
       setWalk(null);
     }

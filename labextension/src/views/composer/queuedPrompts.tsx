@@ -1,6 +1,4 @@
-/**
- * The prompts that wait for the running turn: one line above the composer, which opens to their list.
- */
+/** The prompts that wait for the running turn: one line above the composer, which opens to their list. */
 import { useEffect } from 'react';
 import type { PromptAdmitted } from '../../protocol/generated';
 import { inSendingOrder, isReturned } from '../../state/session/queue';
@@ -11,7 +9,7 @@ import { Disclosure } from '../controls/disclosure';
 import { PromptText } from '../controls/promptText';
 import { useHost } from '../host';
 import { AttachmentChips } from './attachmentChips';
-import { chosenFor, filesOf } from './drafts';
+import { chosenFor, filesOf } from '../drafts/drafts';
 
 interface IQueuedPromptsProps {
   transcript: ITranscript;
@@ -35,12 +33,15 @@ export function QueuedPrompts({
   const { words } = useHost();
   const { inbox, stopped } = transcript;
   useEffect(() => {
-    const back = stopped.filter(
-      one => isReturned(one) && !GIVEN_BACK.has(one) && !readOnly
+    const returned = stopped.filter(
+      prompt => isReturned(prompt) && !GIVEN_BACK.has(prompt) && !readOnly
     );
-    if (back.length > 0) {
-      back.forEach(one => GIVEN_BACK.add(one));
-      onStopped(back.map(({ text }) => text).join('\n\n'), optionsOf(back));
+    if (returned.length > 0) {
+      returned.forEach(prompt => GIVEN_BACK.add(prompt));
+      onStopped(
+        returned.map(({ text }) => text).join('\n\n'),
+        optionsOf(returned)
+      );
     }
   }, [stopped, readOnly, onStopped]);
   const prompts = inSendingOrder(inbox);
@@ -112,8 +113,8 @@ function QueuedPrompt({
           type="button"
           className="plm-Link"
           onClick={() => {
-            void actions.withdraw(prompt_id).then(taken => {
-              if (taken) {
+            void actions.withdraw(prompt_id).then(isWithdrawn => {
+              if (isWithdrawn) {
                 onEdit(prompt);
               }
             });
@@ -148,8 +149,8 @@ function QueuedPrompt({
 
 /** Returns the options of several prompts that become one: the newest choice of each, and all files. */
 function optionsOf(prompts: readonly PromptAdmitted[]): IPromptOptions {
-  return prompts.map(chosenFor).reduce<IPromptOptions>((all, one) => {
-    const files = [...filesOf(all), ...filesOf(one)];
-    return { ...all, ...one, ...(files.length > 0 ? { files } : {}) };
+  return prompts.map(chosenFor).reduce<IPromptOptions>((merged, options) => {
+    const files = [...filesOf(merged), ...filesOf(options)];
+    return { ...merged, ...options, ...(files.length > 0 ? { files } : {}) };
   }, {});
 }

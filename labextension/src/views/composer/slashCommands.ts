@@ -7,6 +7,7 @@ import type { AgentChoice, Choices } from '../../protocol/generated';
 import { usePromptActions } from '../actions/prompts';
 import type { IWords } from '../host';
 import { rankedMatches, type IOptionGroup } from './mentions';
+import { unlessGone } from '../dom/effects';
 
 /** A word behind the name of a command. */
 const ARGUMENT = /^\s*\/([\w-]+)[^\S\n]+(?:\S+[^\S\n]+)*(\S*)$/;
@@ -14,7 +15,7 @@ const ARGUMENT = /^\s*\/([\w-]+)[^\S\n]+(?:\S+[^\S\n]+)*(\S*)$/;
 /** The maximum number of shown words behind a command. */
 const SHOWN = 60;
 
-/** What the kernel offers behind a slash. */
+/** The slash commands that the kernel offers. */
 export interface ISlashCommands {
   builtIn: readonly AgentChoice[];
   /** The words that may follow the command that is being typed. */
@@ -26,48 +27,48 @@ export const NO_COMMANDS: ISlashCommands = { builtIn: [], arguments: [] };
 /** A word at the caret; what stands behind a command has no sign. */
 export interface IArgumentWord {
   sign: '';
-  wanted: string;
+  typed: string;
   start: number;
   end: number;
 }
 
 /** Returns the word behind a command's name in the line of the caret; null elsewhere. */
 export function argumentAt(text: string, caret: number): IArgumentWord | null {
-  const found = ARGUMENT.exec(text.slice(0, caret));
-  if (found === null) {
+  const match = ARGUMENT.exec(text.slice(0, caret));
+  if (match === null) {
     return null;
   }
-  const wanted = found[2] ?? '';
+  const typed = match[2] ?? '';
   const end = caret + text.slice(caret).search(/\s|$/);
-  return { sign: '', wanted, start: caret - wanted.length, end };
+  return { sign: '', typed, start: caret - typed.length, end };
 }
 
 /** Returns the commands that have the typed letters in their order, the project's own and the built-in ones. */
 export function commandGroups(
-  wanted: string,
+  typed: string,
   choices: Choices | null,
   builtIn: readonly AgentChoice[],
   words: IWords
 ): IOptionGroup[] {
   const own = choices?.commands ?? [];
-  const taken = new Set(own.map(({ name }) => name));
+  const ownNames = new Set(own.map(({ name }) => name));
   // A command of the project goes before ours of the same name, as where it is sent.
-  const ours = builtIn.filter(({ name }) => !taken.has(name));
+  const ourCommands = builtIn.filter(({ name }) => !ownNames.has(name));
   return [
-    group(words.__('Commands of the project'), own, wanted),
-    group(words.__('Commands'), ours, wanted)
+    group(words.__('Commands of the project'), own, typed),
+    group(words.__('Commands'), ourCommands, typed)
   ]
     .filter(({ count }) => count > 0)
-    .sort((one, other) => rank(one, wanted) - rank(other, wanted));
+    .sort((left, right) => rank(left, typed) - rank(right, typed));
 }
 
 /** Returns the words that may stand where the caret is. */
 export function argumentGroups(
-  wanted: string,
+  typed: string,
   all: readonly string[],
   words: IWords
 ): IOptionGroup[] {
-  const places = rankedMatches(all, wanted);
+  const places = rankedMatches(all, typed);
   const options = places
     .slice(0, SHOWN)
     .map(place => ({ value: all[place] ?? '', about: '' }));
@@ -79,25 +80,25 @@ export function argumentGroups(
 function group(
   name: string,
   commands: readonly AgentChoice[],
-  wanted: string
+  typed: string
 ): IOptionGroup {
   const places = rankedMatches(
     commands.map(command => command.name.toLowerCase()),
-    wanted.toLowerCase()
+    typed.toLowerCase()
   );
   const options = places.flatMap(place => {
-    const found = commands[place];
-    return found === undefined
+    const match = commands[place];
+    return match === undefined
       ? []
-      : [{ value: found.name, about: found.description }];
+      : [{ value: match.name, about: match.description }];
   });
   return { name, count: options.length, options };
 }
 
 /** Returns 0 for a group whose first option begins with the typed letters, else 1. */
-function rank({ options }: IOptionGroup, wanted: string): number {
+function rank({ options }: IOptionGroup, typed: string): number {
   const [first] = options;
-  return first?.value.toLowerCase().startsWith(wanted.toLowerCase()) === true
+  return first?.value.toLowerCase().startsWith(typed.toLowerCase()) === true
     ? 0
     : 1;
 }
@@ -109,11 +110,11 @@ export function useSlashCommands(
   caret: number | null
 ): ISlashCommands {
   const prompts = usePromptActions();
-  const [found, setFound] = useState<{
+  const [match, setFetched] = useState<{
     of: string;
     builtIn: readonly AgentChoice[];
   }>();
-  const [followed, setFollowed] = useState<{
+  const [argumentList, setArgumentList] = useState<{
     of: string;
     all: readonly string[];
   }>();
@@ -122,41 +123,36 @@ export function useSlashCommands(
     if (!isCommand) {
       return;
     }
-    let wanted = true;
-    void prompts.operations().then(all => {
-      if (wanted && all !== null) {
+    return unlessGone(prompts.operations(), all => {
+      if (all !== null) {
         // A kernel of an older version lists none.
         const { commands } = all as Partial<typeof all>;
-        setFound({ of: draftKey, builtIn: commands ?? [] });
+        setFetched({ of: draftKey, builtIn: commands ?? [] });
       }
     });
-    return () => {
-      wanted = false;
-    };
   }, [prompts, draftKey, isCommand]);
   const word = caret === null ? null : argumentAt(text, caret);
   // All letters of a word but the first are chosen among here; a flag and a value have lists of their own.
-  const asked =
+  const argumentText =
     word === null
       ? ''
-      : text.slice(0, word.start) + (/^[^=]*=|^-/.exec(word.wanted)?.[0] ?? '');
+      : text.slice(0, word.start) + (/^[^=]*=|^-/.exec(word.typed)?.[0] ?? '');
   useEffect(() => {
-    if (asked === '') {
+    if (argumentText === '') {
       return;
     }
-    let wanted = true;
-    void prompts.commandArguments(asked.trimStart()).then(all => {
-      if (wanted) {
-        setFollowed({ of: draftKey + asked, all });
+    return unlessGone(
+      prompts.commandArguments(argumentText.trimStart()),
+      all => {
+        setArgumentList({ of: draftKey + argumentText, all });
       }
-    });
-    return () => {
-      wanted = false;
-    };
-  }, [prompts, draftKey, asked]);
+    );
+  }, [prompts, draftKey, argumentText]);
   return {
-    builtIn: found?.of === draftKey ? found.builtIn : [],
+    builtIn: match?.of === draftKey ? match.builtIn : [],
     arguments:
-      asked !== '' && followed?.of === draftKey + asked ? followed.all : []
+      argumentText !== '' && argumentList?.of === draftKey + argumentText
+        ? argumentList.all
+        : []
   };
 }

@@ -1,6 +1,4 @@
-/**
- * The switch for step mode, in which each request waits until a person lets it go.
- */
+/** The switch for step mode, in which each request waits until a person lets it go. */
 import { useHeldRequestActions } from '../actions/heldRequests';
 import { useHost } from '../host';
 

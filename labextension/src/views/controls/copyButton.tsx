@@ -1,6 +1,4 @@
-/**
- * Buttons that copy a text to the clipboard, and say whether that worked.
- */
+/** Buttons that copy a text to the clipboard, and say whether that worked. */
 import { useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
@@ -16,32 +14,32 @@ interface ICopyButtonProps {
 /** Draws the button; nothing where nothing can be copied. */
 export function CopyButton({ label, name, title, text }: ICopyButtonProps) {
   const { copy, words } = useHost();
-  const [told, setTold] = useState('');
+  const [result, setResult] = useState('');
   return copy === undefined ? null : (
     <>
       <button
         type="button"
         className="plm-Link"
-        aria-label={told === '' ? name : undefined}
+        aria-label={result === '' ? name : undefined}
         title={title}
         onClick={() => {
           copy(text()).then(
             () => {
-              setTold(words.__('Copied'));
+              setResult(words.__('Copied'));
             },
             () => {
-              setTold(words.__('Not copied'));
+              setResult(words.__('Not copied'));
             }
           );
         }}
         onBlur={() => {
-          setTold('');
+          setResult('');
         }}
       >
-        {told === '' ? label : told}
+        {result === '' ? label : result}
       </button>
       <span className="plm-Hidden" aria-live="polite">
-        {told}
+        {result}
       </span>
     </>
   );
@@ -62,8 +60,8 @@ export function Copyable({
     <div className="plm-Copyable">
       {children}
       <div className="plm-Copyable-buttons">
-        {copies.map(one => (
-          <CopyButton key={one.name ?? one.label} {...one} />
+        {copies.map(button => (
+          <CopyButton key={button.name ?? button.label} {...button} />
         ))}
       </div>
     </div>

@@ -1,8 +1,6 @@
-/**
- * A unified diff, as shown in a permission question.
- */
+/** A unified diff, as shown in a permission question. */
 import { useMemo } from 'react';
-import { visible } from '../../state/display/visibleText';
+import { visible } from '../../state/text/visibleText';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { useHost } from '../host';
 import { TextEnd } from './textEnd';
@@ -17,7 +15,7 @@ interface IStretch {
 /** Draws a unified diff; the sign at the start of each line means the same as its colour. */
 export function Diff({ text }: { text: string }) {
   const { words } = useHost();
-  const drawn = useMemo(() => stretches(text), [text]);
+  const drawn = useMemo(() => groupLines(text), [text]);
   return (
     <pre
       className="plm-Diff"
@@ -43,20 +41,20 @@ export function showsAll(diff: string): boolean {
 }
 
 /** Groups consecutive diff lines of one kind, so that a long diff needs few elements. */
-export function stretches(text: string): IStretch[] {
-  const found: IStretch[] = [];
+export function groupLines(text: string): IStretch[] {
+  const result: IStretch[] = [];
   let inHead = true;
   for (const line of text.replace(/\n$/, '').split('\n')) {
     inHead = inHead && !line.startsWith('@@');
     const change = inHead ? 'file' : changeOf(line);
-    const last = found.at(-1);
+    const last = result.at(-1);
     if (last?.change === change) {
       last.text += `\n${line}`;
     } else {
-      found.push({ change, text: line });
+      result.push({ change, text: line });
     }
   }
-  return found;
+  return result;
 }
 
 function changeOf(line: string): Change {

@@ -1,6 +1,4 @@
-/**
- * A disclosure: a button that shows and hides content below it.
- */
+/** A disclosure: a button that shows and hides content below it. */
 import { useId, type ReactNode } from 'react';
 import { useHost } from '../host';
 import { useChosenOpen } from './shownLine';
@@ -12,7 +10,7 @@ interface IDisclosureProps {
   className: string;
   /** Whether it is open until the user closes it. */
   open?: boolean;
-  /** What the line tells, for its colours. */
+  /** The state of the line, for its colours. */
   state?: string;
   /** The key of the line that it is. */
   line?: string;

@@ -1,8 +1,6 @@
-/**
- * Elapsed time that is updated while it is visible.
- */
+/** Elapsed time that is updated while it is visible. */
 import { useEffect, useState } from 'react';
-import { seconds } from '../../state/display/numberFormat';
+import { seconds } from '../../state/text/numberFormat';
 
 const TICK_MS = 200;
 

@@ -1,6 +1,4 @@
-/**
- * Display names of permission modes.
- */
+/** Display names of permission modes. */
 import type { IWords } from '../host';
 
 /** Returns the display name of a mode. */

@@ -1,6 +1,4 @@
-/**
- * A chip with the chosen value that opens a list of other values.
- */
+/** A chip with the chosen value that opens a list of other values. */
 import { Fragment, useId, useRef, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
@@ -8,7 +6,7 @@ export interface IOption {
   value: string;
   /** A description of the option. */
   about: string;
-  /** What it belongs to; options of one group follow each other under its name. */
+  /** The name of its group; options of one group follow each other under it. */
   group?: string;
 }
 
@@ -18,12 +16,12 @@ interface IPickerProps {
   value: string;
   options: readonly IOption[];
   /** Formats a value; by default the last part of its name is shown. */
-  named?: (value: string) => string;
+  nameOf?: (value: string) => string;
   /** Formats the value on the chip, where it is shown otherwise than in the list. */
   chip?: (value: string) => string;
-  /** What the chip says before the value where there is room. */
+  /** The chip's text before the value, where there is room. */
   prefix?: string;
-  /** What else is the case, said behind the value; empty for nothing. */
+  /** A further state, shown behind the value; empty for none. */
   state?: string;
   /** Content below the list. */
   foot?: ReactNode;
@@ -39,9 +37,9 @@ const SHOWN = 60;
 
 /** Draws the chip and, while it is open, the list above it. */
 export function Picker(props: IPickerProps) {
-  const { label, named = lastPart, options, onChoose, value } = props;
-  const shown = props.chip ?? named;
-  const also = (props.state ?? '') === '' ? '' : `, ${props.state}`;
+  const { label, nameOf = lastPart, options, onChoose, value } = props;
+  const shown = props.chip ?? nameOf;
+  const stateSuffix = (props.state ?? '') === '' ? '' : `, ${props.state}`;
   const { Icon, words } = useHost();
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -73,11 +71,11 @@ export function Picker(props: IPickerProps) {
         type="button"
         ref={button}
         className="plm-Picker-chip"
-        data-more={also === '' ? undefined : true}
+        data-more={stateSuffix === '' ? undefined : true}
         aria-expanded={open}
         aria-controls={open ? list : undefined}
-        aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}${also}`}
-        title={`${value}${also}`}
+        aria-label={`${label}: ${value === '' ? words.__('default') : (props.nameOf?.(value) ?? value)}${stateSuffix}`}
+        title={`${value}${stateSuffix}`}
         disabled={options.length === 0}
         onClick={() => {
           setOpen(!open);
@@ -89,7 +87,9 @@ export function Picker(props: IPickerProps) {
         <span className="plm-Picker-value">
           {(value === '' ? '' : shown(value)) || label}
         </span>
-        {also !== '' && <span className="plm-Picker-state">{also}</span>}
+        {stateSuffix !== '' && (
+          <span className="plm-Picker-state">{stateSuffix}</span>
+        )}
         <span className="plm-Disclosure-caret" aria-hidden="true">
           <Icon name={open ? 'unfold' : 'fold'} />
         </span>
@@ -111,11 +111,11 @@ export function Picker(props: IPickerProps) {
 function List(props: IPickerProps & { id: string }) {
   const { foot, free = false, id, label, options, onChoose, value } = props;
   const { words } = useHost();
-  const [wanted, setWanted] = useState('');
-  const found = matching(options, wanted);
-  const written = wanted.trim();
+  const [searched, setSearched] = useState('');
+  const matches = matching(options, searched);
+  const typed = searched.trim();
   const isNew =
-    free && written.includes('/') && options.every(o => o.value !== written);
+    free && typed.includes('/') && options.every(o => o.value !== typed);
   return (
     <div className="plm-Picker-list" id={id} role="group" aria-label={label}>
       {(free || options.length > MANY) && (
@@ -124,12 +124,12 @@ function List(props: IPickerProps & { id: string }) {
           autoFocus
           aria-label={words.__('Find or write one')}
           placeholder={free ? words.__('provider/name') : words.__('Find one')}
-          value={wanted}
+          value={searched}
           onChange={event => {
-            setWanted(event.target.value);
+            setSearched(event.target.value);
           }}
           onKeyDown={event => {
-            const first = isNew ? written : found[0]?.value;
+            const first = isNew ? typed : matches[0]?.value;
             if (event.key === 'Enter' && first !== undefined) {
               event.preventDefault();
               onChoose(first);
@@ -140,9 +140,9 @@ function List(props: IPickerProps & { id: string }) {
       <ul>
         {[
           ...(isNew
-            ? [{ value: written, about: words.__('as it is written') }]
+            ? [{ value: typed, about: words.__('as it is written') }]
             : []),
-          ...found.slice(0, SHOWN)
+          ...matches.slice(0, SHOWN)
         ].map((option: IOption, place, shown) => (
           <Fragment key={option.value}>
             {option.group !== undefined &&
@@ -159,7 +159,7 @@ function List(props: IPickerProps & { id: string }) {
                 }}
               >
                 <span className="plm-Sessions-title">
-                  {props.named?.(option.value) ?? option.value}
+                  {props.nameOf?.(option.value) ?? option.value}
                 </span>{' '}
                 <span className="plm-Muted">{option.about}</span>
               </button>
@@ -167,12 +167,12 @@ function List(props: IPickerProps & { id: string }) {
           </Fragment>
         ))}
       </ul>
-      {found.length > SHOWN && (
+      {matches.length > SHOWN && (
         <p className="plm-Muted">
-          {words.__('%1 more: write some of the name.', found.length - SHOWN)}
+          {words.__('%1 more: write some of the name.', matches.length - SHOWN)}
         </p>
       )}
-      {found.length === 0 && !isNew && (
+      {matches.length === 0 && !isNew && (
         <p className="plm-Muted">
           {words.__('Neither a name nor a description has these words.')}
         </p>
@@ -183,23 +183,23 @@ function List(props: IPickerProps & { id: string }) {
 }
 
 /** Returns the options whose name has all words, then those whose description has them. */
-function matching(options: readonly IOption[], wanted: string): IOption[] {
-  const named = options.filter(({ value }) => matches(value, wanted));
-  const known = new Set(named);
+function matching(options: readonly IOption[], searched: string): IOption[] {
+  const byName = options.filter(({ value }) => hasWords(value, searched));
+  const namedOptions = new Set(byName);
   const described = options.filter(
     option =>
-      !known.has(option) &&
-      matches(
+      !namedOptions.has(option) &&
+      hasWords(
         [option.value, option.about, option.group ?? ''].join(' '),
-        wanted
+        searched
       )
   );
-  return [...named, ...described];
+  return [...byName, ...described];
 }
 
-function matches(value: string, wanted: string): boolean {
+function hasWords(value: string, searched: string): boolean {
   const name = value.toLowerCase();
-  return wanted
+  return searched
     .toLowerCase()
     .split(/\s+/)
     .every(word => name.includes(word));

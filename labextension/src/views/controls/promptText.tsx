@@ -1,6 +1,4 @@
-/**
- * The text of a prompt, in the direction of its script; long text is collapsed.
- */
+/** The text of a prompt, in the direction of its script; long text is collapsed. */
 import { useId } from 'react';
 import { useHost } from '../host';
 import { useChosenOpen } from './shownLine';

@@ -1,6 +1,4 @@
-/**
- * A button beside selected text of a transcript, which quotes it in the prompt.
- */
+/** A button beside selected text of a transcript, which quotes it in the prompt. */
 import { useEffect, useState } from 'react';
 import { useHost } from '../host';
 
@@ -28,7 +26,7 @@ export function selectedText(): string {
 }
 
 /** Returns a text as a Markdown quote. */
-export function quoted(text: string): string {
+export function asQuote(text: string): string {
   return text
     .trim()
     .split('\n')
@@ -49,7 +47,7 @@ export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
   );
   useEffect(() => {
     let isDragging = false;
-    const look = () => {
+    const updatePlace = () => {
       setPlace(isDragging ? null : placeOf(quotableSelection()?.range));
     };
     const onDown = () => {
@@ -57,16 +55,19 @@ export function QuoteButton({ onQuote }: { onQuote: (text: string) => void }) {
     };
     const onUp = () => {
       isDragging = false;
-      look();
+      updatePlace();
     };
-    document.addEventListener('selectionchange', look);
-    document.addEventListener('scroll', look, { capture: true, passive: true });
+    document.addEventListener('selectionchange', updatePlace);
+    document.addEventListener('scroll', updatePlace, {
+      capture: true,
+      passive: true
+    });
     document.addEventListener('pointerdown', onDown, true);
     document.addEventListener('pointerup', onUp, true);
     document.addEventListener('pointercancel', onUp, true);
     return () => {
-      document.removeEventListener('selectionchange', look);
-      document.removeEventListener('scroll', look, { capture: true });
+      document.removeEventListener('selectionchange', updatePlace);
+      document.removeEventListener('scroll', updatePlace, { capture: true });
       document.removeEventListener('pointerdown', onDown, true);
       document.removeEventListener('pointerup', onUp, true);
       document.removeEventListener('pointercancel', onUp, true);

@@ -1,7 +1,5 @@
-/**
- * Who refused a call and why, in words of a person.
- */
-import type { ICallOutcome } from '../../state/display/callOutcomes';
+/** Who refused a call and why, in words of a person. */
+import type { ICallOutcome } from '../../state/lines/callOutcomes';
 import type { IWords } from '../host';
 
 /** Returns who refused a call and why; the kernel's `reply_text` says the same in saved notebooks. */

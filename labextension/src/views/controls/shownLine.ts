@@ -1,6 +1,4 @@
-/**
- * Whether a reader asked for what a view draws.
- */
+/** Hooks that return whether a reader asked for the place that a view draws. */
 import { useState, useSyncExternalStore } from 'react';
 import { shownPlace, type IShownPlace } from '../../state/display/shownPlace';
 

@@ -1,7 +1,5 @@
-/**
- * The state of a tool call as an icon, distinguished by shape and name, not by colour alone.
- */
-import type { ICallOutcome } from '../../state/display/callOutcomes';
+/** The state of a tool call as an icon, distinguished by shape and name, not by colour alone. */
+import type { ICallOutcome } from '../../state/lines/callOutcomes';
 import { useHost, type IWords } from '../host';
 
 export type CallState = ICallOutcome['status'] | 'waiting';
@@ -16,12 +14,12 @@ export function StatusIcon({ state }: { state: CallState }) {
         {state === 'error' && <Icon name="failed" />}
         {state === 'stopped' && <Icon name="stopped" />}
       </span>
-      <span className="plm-Hidden">{named(state, words)}</span>
+      <span className="plm-Hidden">{stateName(state, words)}</span>
     </span>
   );
 }
 
-function named(state: CallState, words: IWords): string {
+function stateName(state: CallState, words: IWords): string {
   switch (state) {
     case 'pending':
       return words.__('being written');

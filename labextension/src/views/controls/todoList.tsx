@@ -1,6 +1,4 @@
-/**
- * A todo list whose items have icons, distinguished by shape and name as well.
- */
+/** A todo list whose items have icons, distinguished by shape and name as well. */
 import type { Todo } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
 
@@ -17,7 +15,7 @@ export function TodoItems({ todos }: { todos: readonly Todo[] }) {
           <span className="plm-Todo-sign" aria-hidden="true">
             {status === 'completed' && <Icon name="done" />}
           </span>
-          <span className="plm-Hidden">{named(status, words)}: </span>
+          <span className="plm-Hidden">{statusName(status, words)}: </span>
           <span className="plm-Todo-words">{content}</span>
           {priority === 'high' && status !== 'completed' && (
             <span className="plm-Todo-high">{words.__('important')}</span>
@@ -28,7 +26,7 @@ export function TodoItems({ todos }: { todos: readonly Todo[] }) {
   );
 }
 
-function named(status: Todo['status'], words: IWords): string {
+function statusName(status: Todo['status'], words: IWords): string {
   switch (status) {
     case 'pending':
       return words.__('to do');

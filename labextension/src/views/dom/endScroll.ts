@@ -12,7 +12,7 @@ const NEAR = 40;
 const SETTLE_MS = 400;
 
 /** Events of user scrolling, beside the wheel. */
-const ACTS = ['keydown', 'pointerdown', 'touchmove'] as const;
+const USER_EVENTS = ['keydown', 'pointerdown', 'touchmove'] as const;
 
 /**
  * Returns the scroll container's ref, whether its end is in view, and functions that scroll there, and let go of it.
@@ -21,56 +21,57 @@ const ACTS = ['keydown', 'pointerdown', 'touchmove'] as const;
  */
 export function useEndScroll() {
   const place = useRef<HTMLDivElement>(null);
-  const sticks = useRef(true);
+  const staysAtEnd = useRef(true);
   const [atEnd, setAtEnd] = useState(true);
   useEffect(() => {
     const node = place.current;
-    const grows = node?.firstElementChild;
-    if (node === null || !grows) {
+    const content = node?.firstElementChild;
+    if (node === null || !content) {
       return;
     }
     const size = () => `${node.scrollHeight} ${node.clientHeight}`;
-    let known = size();
-    let changed = 0;
-    let acted = 0;
+    let knownSize = size();
+    let changedAt = 0;
+    let actedAt = 0;
     const onScroll = () => {
       const now = performance.now();
       // During or just after a size change the browser scrolled, not the user.
-      const settles = now - changed < SETTLE_MS && now - acted > SETTLE_MS;
-      if (sticks.current && (settles || size() !== known)) {
+      const isSettling =
+        now - changedAt < SETTLE_MS && now - actedAt > SETTLE_MS;
+      if (staysAtEnd.current && (isSettling || size() !== knownSize)) {
         follow();
         return;
       }
-      const left = node.scrollHeight - node.scrollTop - node.clientHeight;
-      sticks.current = left <= NEAR;
-      setAtEnd(sticks.current);
+      const distance = node.scrollHeight - node.scrollTop - node.clientHeight;
+      staysAtEnd.current = distance <= NEAR;
+      setAtEnd(staysAtEnd.current);
     };
     const follow = () => {
       const now = size();
-      if (now !== known) {
-        known = now;
-        changed = performance.now();
+      if (now !== knownSize) {
+        knownSize = now;
+        changedAt = performance.now();
       }
-      if (sticks.current) {
+      if (staysAtEnd.current) {
         node.scrollTop = node.scrollHeight;
       }
     };
     const onAct = () => {
-      acted = performance.now();
+      actedAt = performance.now();
     };
     const onWheel = ({ deltaY }: WheelEvent) => {
       onAct();
       if (deltaY < 0 && node.scrollTop > 0) {
-        sticks.current = false;
+        staysAtEnd.current = false;
       }
     };
     const watch =
       'ResizeObserver' in window ? new ResizeObserver(follow) : null;
-    watch?.observe(grows);
+    watch?.observe(content);
     watch?.observe(node);
     node.addEventListener('scroll', onScroll, { passive: true });
     node.addEventListener('wheel', onWheel, { passive: true });
-    for (const act of ACTS) {
+    for (const act of USER_EVENTS) {
       node.addEventListener(act, onAct, { passive: true });
     }
     follow();
@@ -78,18 +79,18 @@ export function useEndScroll() {
       watch?.disconnect();
       node.removeEventListener('scroll', onScroll);
       node.removeEventListener('wheel', onWheel);
-      for (const act of ACTS) {
+      for (const act of USER_EVENTS) {
         node.removeEventListener(act, onAct);
       }
     };
   }, []);
   const toEnd = () => {
-    sticks.current = true;
+    staysAtEnd.current = true;
     place.current?.scrollTo({ top: place.current.scrollHeight });
     place.current?.focus();
   };
   const leaveEnd = useCallback(() => {
-    sticks.current = false;
+    staysAtEnd.current = false;
     setAtEnd(false);
   }, []);
   return { place, atEnd, toEnd, leaveEnd };

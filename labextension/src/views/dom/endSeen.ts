@@ -42,20 +42,20 @@ function cardOf(element: HTMLElement | null): HTMLElement | null {
 }
 
 /** Watches the texts in a card, which may be drawn later, or grow. */
-function watchEnds(card: HTMLElement, tell: (seen: boolean) => void) {
+function watchEnds(card: HTMLElement, onSeen: (isSeen: boolean) => void) {
   /** The length of each text when its end was seen. */
-  const seen = new WeakMap<Element, number>();
+  const seenLengths = new WeakMap<Element, number>();
   const texts = () => [
     ...card.querySelectorAll<HTMLElement>(`[${ASKED_TEXT}]`)
   ];
-  const isOpen = (text: HTMLElement) =>
-    fits(text) || seen.get(text) === text.textContent.length;
-  const look = () => {
-    tell(texts().every(isOpen));
+  const isEndSeen = (text: HTMLElement) =>
+    needsNoScroll(text) || seenLengths.get(text) === text.textContent.length;
+  const report = () => {
+    onSeen(texts().every(isEndSeen));
   };
-  const note = (text: HTMLElement) => {
-    seen.set(text, text.textContent.length);
-    look();
+  const markSeen = (text: HTMLElement) => {
+    seenLengths.set(text, text.textContent.length);
+    report();
   };
   const observer =
     typeof IntersectionObserver === 'undefined'
@@ -64,7 +64,7 @@ function watchEnds(card: HTMLElement, tell: (seen: boolean) => void) {
           for (const { isIntersecting, target } of entries) {
             const text = target.closest<HTMLElement>(`[${ASKED_TEXT}]`);
             if (isIntersecting && text !== null) {
-              note(text);
+              markSeen(text);
             }
           }
         });
@@ -76,11 +76,11 @@ function watchEnds(card: HTMLElement, tell: (seen: boolean) => void) {
       target.hasAttribute(ASKED_TEXT) &&
       target.scrollTop + target.clientHeight >= target.scrollHeight - 2
     ) {
-      note(target);
+      markSeen(target);
     }
   };
   const sizes =
-    typeof ResizeObserver === 'undefined' ? null : new ResizeObserver(look);
+    typeof ResizeObserver === 'undefined' ? null : new ResizeObserver(report);
   const follow = () => {
     for (const text of texts()) {
       sizes?.observe(text);
@@ -89,7 +89,7 @@ function watchEnds(card: HTMLElement, tell: (seen: boolean) => void) {
         observer?.observe(end);
       }
     }
-    look();
+    report();
   };
   const changes = new MutationObserver(follow);
   changes.observe(card, {
@@ -101,7 +101,7 @@ function watchEnds(card: HTMLElement, tell: (seen: boolean) => void) {
   follow();
   return {
     show: () => {
-      const text = texts().find(one => !isOpen(one));
+      const text = texts().find(element => !isEndSeen(element));
       if (text !== undefined) {
         text.scrollTop = text.scrollHeight;
         text
@@ -120,7 +120,7 @@ function watchEnds(card: HTMLElement, tell: (seen: boolean) => void) {
 }
 
 /** Returns whether a text needs no scrolling; one that is not drawn has nothing to scroll. */
-function fits(text: HTMLElement): boolean {
+function needsNoScroll(text: HTMLElement): boolean {
   const { clientHeight, clientWidth, scrollHeight, scrollWidth } = text;
   return (
     scrollHeight <= clientHeight + 1 &&

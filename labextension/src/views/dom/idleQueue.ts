@@ -1,6 +1,4 @@
-/**
- * Runs work while the browser is idle: one job at a time, the highest order first.
- */
+/** Runs work while the browser is idle: one job at a time, the highest order first. */
 
 interface IJob {
   order: number;
@@ -8,7 +6,7 @@ interface IJob {
 }
 
 const jobs = new Set<IJob>();
-let planned = false;
+let isPlanned = false;
 
 /** The pause between jobs in browsers without idle callbacks, in milliseconds. */
 const PAUSE_MS = 30;
@@ -24,23 +22,23 @@ export function runWhenIdle(order: number, run: () => void): () => void {
 }
 
 function plan(): void {
-  if (planned || jobs.size === 0) {
+  if (isPlanned || jobs.size === 0) {
     return;
   }
-  planned = true;
+  isPlanned = true;
   if ('requestIdleCallback' in window) {
-    window.requestIdleCallback(next);
+    window.requestIdleCallback(runNext);
   } else {
-    setTimeout(next, PAUSE_MS);
+    setTimeout(runNext, PAUSE_MS);
   }
 }
 
-function next(): void {
-  planned = false;
+function runNext(): void {
+  isPlanned = false;
   const [first, ...others] = jobs;
   if (first !== undefined) {
     const job = others.reduce(
-      (one, other) => (other.order > one.order ? other : one),
+      (best, candidate) => (candidate.order > best.order ? candidate : best),
       first
     );
     jobs.delete(job);

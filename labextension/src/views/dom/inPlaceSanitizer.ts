@@ -16,17 +16,17 @@ import {
 const MATHS = 'mjx-container, math';
 
 /** A link to a file beside the notebook, as JupyterLab's link handler makes it. */
-const OPENS_FILES =
+const FILE_LINK =
   'a[data-commandlinker-command="rendermime:handle-local-link"]';
 
 /** Attributes of scroll boxes; the sanitizer removed them from untrusted content before. */
-const SCROLLS = /^(data-(wide|scrolls)|tabindex|role|aria-label)$/;
+const SCROLL_ATTRIBUTES = /^(data-(wide|scrolls)|tabindex|role|aria-label)$/;
 
 /** Attributes that JupyterLab or we add, by the element that gets them. */
 const ADDED: [string, RegExp][] = [
-  ['div[data-wide], pre[data-scrolls]', SCROLLS],
+  ['div[data-wide], pre[data-scrolls]', SCROLL_ATTRIBUTES],
   ['a.jp-InternalAnchorLink', /^(class|target)$/],
-  [OPENS_FILES, /^(data-commandlinker-(command|args)|target|href)$/],
+  [FILE_LINK, /^(data-commandlinker-(command|args)|target|href)$/],
   ['a', /^(target|rel|data-(path|locator))$/],
   ['h1, h2, h3, h4, h5, h6', /^data-jupyter-id$/],
   ['span.numbering-entry', /^class$/],
@@ -36,8 +36,8 @@ const ADDED: [string, RegExp][] = [
 /** Attributes that maths must not have, whatever typeset it. */
 const COMMANDS =
   /^(on|data-commandlinker|formaction|action|srcset|src|slot|is|popover|name$)/i;
-const OURS = /^(jp-|lm-|plm-|p-)/i;
-const FLOATS =
+const HOST_CLASSES = /^(jp-|lm-|plm-|p-)/i;
+const UNSAFE_STYLE =
   /position\s*:(?!\s*(?:relative|static))|url\(|image-set|expression|@|\\/i;
 
 /** Removes disallowed elements and attributes in the page. */
@@ -52,9 +52,9 @@ export function sanitizeInPlace(
     if (element.closest(MATHS) !== null) {
       disarmMaths(element);
     } else if (isAllowed(element)) {
-      const given = ADDED.filter(([place]) => element.matches(place));
+      const hostAdditions = ADDED.filter(([place]) => element.matches(place));
       for (const name of disallowedAttributes(element, place)) {
-        if (!given.some(([, names]) => names.test(name))) {
+        if (!hostAdditions.some(([, names]) => names.test(name))) {
           element.removeAttribute(name);
         }
       }
@@ -71,12 +71,12 @@ function disarmMaths(element: Element): void {
     if (
       COMMANDS.test(name) ||
       (isLink && !isAllowedLink(value.trim())) ||
-      (name === 'style' && FLOATS.test(value))
+      (name === 'style' && UNSAFE_STYLE.test(value))
     ) {
       element.removeAttribute(name);
     }
   }
   element.classList.remove(
-    ...[...element.classList].filter(one => OURS.test(one))
+    ...[...element.classList].filter(name => HOST_CLASSES.test(name))
   );
 }

@@ -1,6 +1,4 @@
-/**
- * Determines which rows of a long list are near the viewport; only those are fully rendered.
- */
+/** Determines which rows of a long list are near the viewport; only those are fully rendered. */
 import {
   createContext,
   useContext,
@@ -33,56 +31,57 @@ interface INearViewport<E extends HTMLElement> {
  * stays as it is. Where the browser cannot observe visibility, all rows are near.
  */
 export function useNearViewport<E extends HTMLElement>(
-  starts: () => boolean,
+  startsNear: () => boolean,
   held = false,
   watched = true
 ): INearViewport<E> {
   const place = useRef<E>(null);
   const scrolls = useContext(ScrollContext);
-  const [near, setNear] = useState(() => held || !canWatch() || starts());
-  const now = useRef({ near, held, seen: near, touched: false });
+  const [near, setNear] = useState(() => held || !canWatch() || startsNear());
+  const current = useRef({ near, held, seen: near, touched: false });
   useLayoutEffect(() => {
-    now.current.held = held;
+    current.current.held = held;
   }, [held]);
   useEffect(() => {
     const node = place.current;
     if (node === null || !canWatch()) {
       return;
     }
-    const state = now.current;
+    const state = current.current;
     const settle = () => {
-      const wants = state.seen || state.held || state.touched || hasFocus(node);
+      const isNear =
+        state.seen || state.held || state.touched || hasFocus(node);
       // Replacing the content would lose the selection.
-      if (wants !== state.near && !isSelected(node)) {
-        state.near = wants;
-        setNear(wants);
+      if (isNear !== state.near && !isSelected(node)) {
+        state.near = isNear;
+        setNear(isNear);
       }
     };
     const touch = () => {
       state.touched = true;
     };
-    const tell = (seen: boolean) => {
-      state.seen = seen;
+    const setSeen = (isSeen: boolean) => {
+      state.seen = isSeen;
       settle();
     };
-    const root = scrolls?.current ?? scroller(node);
-    const end = watched ? watch(node, root, tell) : undefined;
+    const root = scrolls?.current ?? scrollContainerOf(node);
+    const end = watched ? watch(node, root, setSeen) : undefined;
     if (!watched) {
-      tell(false);
+      setSeen(false);
     }
-    const later = () => {
+    const settleAfterInput = () => {
       if (state.seen !== state.near) {
         settle();
       }
     };
     node.addEventListener('click', touch);
-    node.addEventListener('focusout', later);
-    document.addEventListener('selectionchange', later);
+    node.addEventListener('focusout', settleAfterInput);
+    document.addEventListener('selectionchange', settleAfterInput);
     return () => {
       end?.();
       node.removeEventListener('click', touch);
-      node.removeEventListener('focusout', later);
-      document.removeEventListener('selectionchange', later);
+      node.removeEventListener('focusout', settleAfterInput);
+      document.removeEventListener('selectionchange', settleAfterInput);
     };
   }, [watched, scrolls]);
   return { place, near: near || held };
@@ -108,35 +107,39 @@ function isSelected(node: Node): boolean {
 }
 
 /** Returns the scroll container of an element; null if it is the page. */
-function scroller(node: Element): Element | null {
-  for (let up = node.parentElement; up !== null; up = up.parentElement) {
-    const isLonger = up.scrollHeight > up.clientHeight;
-    if (isLonger && /auto|scroll/.test(getComputedStyle(up).overflowY)) {
-      return up;
+function scrollContainerOf(node: Element): Element | null {
+  for (
+    let ancestor = node.parentElement;
+    ancestor !== null;
+    ancestor = ancestor.parentElement
+  ) {
+    const isLonger = ancestor.scrollHeight > ancestor.clientHeight;
+    if (isLonger && /auto|scroll/.test(getComputedStyle(ancestor).overflowY)) {
+      return ancestor;
     }
   }
   return null;
 }
 
-type Told = (seen: boolean) => void;
+type OnSeen = (isSeen: boolean) => void;
 
-const rows = new WeakMap<Element, Told>();
+const rows = new WeakMap<Element, OnSeen>();
 const observers = new WeakMap<Element, IntersectionObserver>();
-let ofPage: IntersectionObserver | null = null;
+let pageObserver: IntersectionObserver | null = null;
 
 /** The number of rows fully rendered in one frame before their visibility is known. */
 const AT_ONCE = 12;
-let begun = 0;
+let drawnInFrame = 0;
 
 /** Returns whether another row may be rendered before its visibility is known; counts it. */
 export function mayDrawNow(): boolean {
-  if (begun === 0) {
+  if (drawnInFrame === 0) {
     requestAnimationFrame(() => {
-      begun = 0;
+      drawnInFrame = 0;
     });
   }
-  begun += 1;
-  return begun <= AT_ONCE;
+  drawnInFrame += 1;
+  return drawnInFrame <= AT_ONCE;
 }
 
 function canWatch(): boolean {
@@ -144,9 +147,9 @@ function canWatch(): boolean {
 }
 
 /** Calls back when a row enters or leaves the area; returns a function that stops this. */
-function watch(row: Element, root: Element | null, told: Told): () => void {
+function watch(row: Element, root: Element | null, onSeen: OnSeen): () => void {
   const observer = observerOf(root);
-  rows.set(row, told);
+  rows.set(row, onSeen);
   observer.observe(row);
   return () => {
     rows.delete(row);
@@ -155,11 +158,11 @@ function watch(row: Element, root: Element | null, told: Told): () => void {
 }
 
 function observerOf(root: Element | null): IntersectionObserver {
-  const known = root === null ? ofPage : observers.get(root);
-  if (known) {
-    return known;
+  const existing = root === null ? pageObserver : observers.get(root);
+  if (existing) {
+    return existing;
   }
-  const made = new IntersectionObserver(
+  const observer = new IntersectionObserver(
     entries => {
       for (const entry of entries) {
         const { boundingClientRect: box, isIntersecting, target } = entry;
@@ -172,9 +175,9 @@ function observerOf(root: Element | null): IntersectionObserver {
     { root, rootMargin: AROUND }
   );
   if (root === null) {
-    ofPage = made;
+    pageObserver = observer;
   } else {
-    observers.set(root, made);
+    observers.set(root, observer);
   }
-  return made;
+  return observer;
 }

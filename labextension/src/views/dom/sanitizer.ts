@@ -59,17 +59,17 @@ export function sanitize(
   html: string,
   place: ISanitizeOptions = {}
 ): DocumentFragment {
-  now = { place, pictures: [] };
+  walk = { place, pictures: [] };
   try {
     // A page that begins with a line break has a body; one that begins with a frameset has none.
     const made = purifier().sanitize(`<br>${html}`, CONFIG);
     made.firstChild?.remove();
-    now.pictures.forEach(([image, address]) => {
-      name(image, address, place);
+    walk.pictures.forEach(([image, address]) => {
+      replaceByLink(image, address, place);
     });
     return made;
   } finally {
-    now = { place: {}, pictures: [] };
+    walk = { place: {}, pictures: [] };
   }
 }
 
@@ -78,16 +78,16 @@ export function sanitizeText(
   html: string,
   place: ISanitizeOptions = {}
 ): string {
-  let made = written(sanitize(html, place));
+  let made = htmlOf(sanitize(html, place));
   for (let round = 0; round < 3; round += 1) {
     // Parsed as the page will do; if this changes it, it is sanitized again.
-    const again = written(sanitize(made, place));
+    const again = htmlOf(sanitize(made, place));
     if (again === made) {
       return made;
     }
     made = again;
   }
-  const words = inert();
+  const words = inertElement();
   words.textContent = sanitize(html, place).textContent;
   return words.innerHTML;
 }
@@ -106,9 +106,9 @@ export function disallowedAttributes(
   element: Element,
   place: ISanitizeOptions = {}
 ): string[] {
-  return element.getAttributeNames().filter(name => {
-    const value = element.getAttribute(name) ?? '';
-    return keep(element, name, value, place) !== value;
+  return element.getAttributeNames().filter(replaceByLink => {
+    const value = element.getAttribute(replaceByLink) ?? '';
+    return allowedValue(element, replaceByLink, value, place) !== value;
   });
 }
 
@@ -117,7 +117,7 @@ const CONFIG = {
   ALLOWED_TAGS: allowed.tags,
   ALLOWED_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE],
   ADD_URI_SAFE_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE].filter(
-    name => name !== 'href' && name !== 'src'
+    replaceByLink => replaceByLink !== 'href' && replaceByLink !== 'src'
   ),
   ALLOWED_NAMESPACES: ['http://www.w3.org/1999/xhtml'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/|[^:]*$)/i,
@@ -126,7 +126,7 @@ const CONFIG = {
 };
 
 /** The options of the walk in progress; DOMPurify's hooks get only the element. */
-let now: { place: ISanitizeOptions; pictures: [Element, string][] } = {
+let walk: { place: ISanitizeOptions; pictures: [Element, string][] } = {
   place: {},
   pictures: []
 };
@@ -143,7 +143,7 @@ function purifier(): DOMPurify {
       }
     });
     made.addHook('uponSanitizeAttribute', keepAttribute);
-    made.addHook('afterSanitizeAttributes', leadOut);
+    made.addHook('afterSanitizeAttributes', openInNewPage);
   }
   return made;
 }
@@ -153,26 +153,26 @@ function keepAttribute(
   event: UponSanitizeAttributeHookEvent
 ): void {
   const { attrName, attrValue } = event;
-  const kept = keep(element, attrName, attrValue, now.place);
-  if (attrName === 'src' && kept === null && element.localName === 'img') {
-    now.pictures.push([element, attrValue]);
+  const keptValue = allowedValue(element, attrName, attrValue, walk.place);
+  if (attrName === 'src' && keptValue === null && element.localName === 'img') {
+    walk.pictures.push([element, attrValue]);
   }
-  if (kept === null) {
+  if (keptValue === null) {
     event.keepAttr = false;
   } else {
-    event.attrValue = kept;
+    event.attrValue = keptValue;
   }
 }
 
 /** Returns the allowed value of an attribute, or null if it must be removed. */
-function keep(
+function allowedValue(
   element: Element,
-  name: string,
+  replaceByLink: string,
   value: string,
   place: ISanitizeOptions
 ): string | null {
-  const allow = (right: boolean) => (right ? value : null);
-  switch (name) {
+  const allow = (isAllowedHere: boolean) => (isAllowedHere ? value : null);
+  switch (replaceByLink) {
     case FORMULA_ATTRIBUTE:
       return allow(place.mark !== undefined && value.startsWith(place.mark));
     case 'href':
@@ -183,8 +183,10 @@ function keep(
       return value.startsWith(PREFIX) ? value : PREFIX + value;
     case 'class': {
       const colour = COLOURS[element.localName];
-      const kept = value.split(/\s+/).filter(one => colour?.test(one) === true);
-      return kept.length > 0 ? kept.join(' ') : null;
+      const keptClasses = value
+        .split(/\s+/)
+        .filter(className => colour?.test(className) === true);
+      return keptClasses.length > 0 ? keptClasses.join(' ') : null;
     }
     case 'target':
     case 'rel':
@@ -194,12 +196,12 @@ function keep(
     case 'disabled':
       return allow(element.localName === 'input');
     default:
-      return allow(ATTRIBUTES.has(name));
+      return allow(ATTRIBUTES.has(replaceByLink));
   }
 }
 
 /** A link opens a new page, which gets no reference to this one. */
-function leadOut(element: Element): void {
+function openInNewPage(element: Element): void {
   if (element.localName !== 'a') {
     return;
   }
@@ -220,28 +222,32 @@ function isTask(element: Element): boolean {
 }
 
 /** Replaces an external image by a link to it, so that it is not loaded. */
-function name(image: Element, address: string, place: ISanitizeOptions): void {
+function replaceByLink(
+  image: Element,
+  address: string,
+  place: ISanitizeOptions
+): void {
   const alt = image.getAttribute('alt') ?? '';
-  const named = alt === '' || alt === 'Image' ? address : alt;
+  const text = alt === '' || alt === 'Image' ? address : alt;
   const isInLink = image.closest('a') !== null;
   if (isInLink || !isAllowedLink(address, place) || address.startsWith('#')) {
-    image.replaceWith(named);
+    image.replaceWith(text);
     return;
   }
   const link = image.ownerDocument.createElement('a');
-  link.textContent = named;
+  link.textContent = text;
   link.setAttribute('href', address);
-  leadOut(link);
+  openInNewPage(link);
   image.replaceWith(link);
 }
 
 /** Returns an element in a document that loads nothing. */
-function inert(): HTMLElement {
+function inertElement(): HTMLElement {
   return document.implementation.createHTMLDocument('').createElement('div');
 }
 
-function written(fragment: DocumentFragment): string {
-  const place = inert();
+function htmlOf(fragment: DocumentFragment): string {
+  const place = inertElement();
   place.append(fragment);
   return place.innerHTML;
 }

@@ -1,6 +1,4 @@
-/**
- * Keeps a scroll container at its end while output is printed in it.
- */
+/** Keeps a scroll container at its end while output is printed in it. */
 import { useEffect, useRef, type RefObject } from 'react';
 
 /** Within this distance from the end, in pixels, the user is assumed to look at the newest line. */
@@ -14,24 +12,24 @@ export function useTailScroll(live: boolean): RefObject<HTMLElement> {
     if (node === null || !live) {
       return;
     }
-    let sticks = true;
-    let moved = 0;
+    let staysAtEnd = true;
+    let scrolledTo = 0;
     const onScroll = () => {
-      const left = node.scrollHeight - node.scrollTop - node.clientHeight;
+      const distance = node.scrollHeight - node.scrollTop - node.clientHeight;
       // A different position means that the user scrolled, not this hook.
-      if (left <= NEAR || node.scrollTop !== moved) {
-        sticks = left <= NEAR;
+      if (distance <= NEAR || node.scrollTop !== scrolledTo) {
+        staysAtEnd = distance <= NEAR;
       }
     };
     const follow = () => {
-      if (sticks) {
+      if (staysAtEnd) {
         node.scrollTop = node.scrollHeight;
-        moved = node.scrollTop;
+        scrolledTo = node.scrollTop;
       }
     };
     // Printed text is drawn a moment after its update.
-    const grows = new MutationObserver(follow);
-    grows.observe(node, {
+    const observer = new MutationObserver(follow);
+    observer.observe(node, {
       childList: true,
       subtree: true,
       characterData: true
@@ -39,7 +37,7 @@ export function useTailScroll(live: boolean): RefObject<HTMLElement> {
     node.addEventListener('scroll', onScroll, { passive: true });
     follow();
     return () => {
-      grows.disconnect();
+      observer.disconnect();
       node.removeEventListener('scroll', onScroll);
     };
   }, [live]);

@@ -6,7 +6,7 @@
 /** The attribute of an element that is painted instead of a text in it. */
 const OUTLINED = 'data-plm-found';
 
-/** What is not part of the text: buttons of listings, and what only a screen reader is told. */
+/** Matches elements whose text is not searched: buttons of listings, and text for screen readers only. */
 const BESIDE = '.plm-CodeActions, .plm-Hidden, [hidden], mjx-assistive-mml';
 
 /** Returns the occurrences of a pattern in the text of an element, also across inline elements. */
@@ -24,10 +24,10 @@ export function textRanges(root: Element, pattern: RegExp): Range[] {
       text += node.data;
     }
   }
-  return [...text.matchAll(pattern)].map(({ 0: found, index }) => {
+  return [...text.matchAll(pattern)].map(({ 0: match, index }) => {
     const range = document.createRange();
     range.setStart(...placeOf(nodes, index));
-    range.setEnd(...placeOf(nodes, index + found.length - 1, 1));
+    range.setEnd(...placeOf(nodes, index + match.length - 1, 1));
     return range;
   });
 }
@@ -73,7 +73,7 @@ export function scrollToRange(range: Range, outermost: Element): void {
     const frame = box.getBoundingClientRect();
     if (
       box.scrollHeight > box.clientHeight &&
-      scrolls(box, box === outermost)
+      isScrollable(box, box === outermost)
     ) {
       const isSeen = place.top >= frame.top && place.bottom <= frame.bottom;
       if (!isSeen) {
@@ -91,6 +91,6 @@ export function scrollToRange(range: Range, outermost: Element): void {
   }
 }
 
-function scrolls(box: Element, isOutermost: boolean): boolean {
+function isScrollable(box: Element, isOutermost: boolean): boolean {
   return isOutermost || /auto|scroll/.test(getComputedStyle(box).overflowY);
 }

@@ -32,7 +32,7 @@ export function transferred(data: DataTransfer): ITransferred {
   const html = data.getData('text/html');
   const plain = data.getData('text/plain');
   // A spreadsheet offers a picture of its cells, too.
-  const table = html === '' ? separated(plain) : tableText(html);
+  const table = html === '' ? tabSeparated(plain) : tableText(html);
   if (table !== null) {
     return { files: [textFile('table.tsv', table)], paths: [] };
   }
@@ -50,7 +50,7 @@ export function isAttachable(data: IMimeData): boolean {
 }
 
 /** Returns what is attached of a drag in JupyterLab. */
-export function transferredHere(data: IMimeData): ITransferred {
+export function transferredInLab(data: IMimeData): ITransferred {
   const paths = data.hasData(PATHS) ? data.getData(PATHS) : [];
   const cells = data.hasData(CELLS) ? data.getData(CELLS) : [];
   const file = cellsFile(Array.isArray(cells) ? cells : []);
@@ -72,15 +72,15 @@ export function tableText(html: string): string | null {
   const rows = [...table.rows].map(row =>
     [...row.cells].map(cell => inOneLine(cell.textContent)).join('\t')
   );
-  for (const unseen of page.querySelectorAll('table, style, script')) {
-    unseen.remove();
+  for (const ignored of page.querySelectorAll('table, style, script')) {
+    ignored.remove();
   }
   const isAlone = page.body.textContent.trim() === '';
   return isAlone && rows.join('').trim() !== '' ? `${rows.join('\n')}\n` : null;
 }
 
 /** Returns text that is a table separated by tabs; null for other text, such as indented code. */
-function separated(text: string): string | null {
+function tabSeparated(text: string): string | null {
   const lines = text.replace(/\r\n?/g, '\n').replace(/\n$/, '').split('\n');
   const tabs = (lines[0] ?? '').split('\t').length - 1;
   const isTable =
@@ -97,7 +97,7 @@ function inOneLine(text: string): string {
 
 /** Returns the sources of dragged cells as one text; null where there are none. */
 function cellsFile(cells: readonly unknown[]): ITransferredFile | null {
-  const told = cells.flatMap(cell => {
+  const sources = cells.flatMap(cell => {
     const { cell_type, execution_count, source } = (cell ?? {}) as Partial<
       Record<string, unknown>
     >;
@@ -109,18 +109,18 @@ function cellsFile(cells: readonly unknown[]): ITransferredFile | null {
       typeof execution_count === 'number' ? String(execution_count) : '';
     return [{ number, text, isCode: cell_type === 'code' }];
   });
-  const [first] = told;
+  const [first] = sources;
   if (first === undefined) {
     return null;
   }
-  const text = told
+  const text = sources
     .map(({ number, isCode, text }) =>
       isCode ? `# In [${number || ' '}]:\n${text}` : text
     )
     .join('\n\n');
   const name =
-    told.length > 1
-      ? `${told.length} cells`
+    sources.length > 1
+      ? `${sources.length} cells`
       : first.number === ''
         ? 'cell'
         : `cell ${first.number}`;

@@ -1,13 +1,11 @@
-/**
- * The inspector: a session's context over all its requests, and what other policies would have sent.
- */
+/** The inspector: a session's context over all its requests, and what other policies would have sent. */
 import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { TimelineView } from '../../protocol/generated';
 import type {
   IInspectorPlace,
   IInspectorSource
 } from '../../state/inspector/source';
-import { count } from '../../state/display/numberFormat';
+import { count } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
 import { CardFocus } from './controls/cardFocus';
 import { CursorNews } from './timeline/cursorNews';
@@ -37,7 +35,7 @@ interface IInspectorProps {
   isPrinted?: boolean;
 }
 
-/** Draws a session; `place` restores what was shown, and `onPlace` is told what is. */
+/** Draws a session at `place`; `onPlace` is called when the shown place changes. */
 export function Inspector(props: IInspectorProps) {
   const { words } = useHost();
   const [price, setPrice] = useState<string | null>(null);
@@ -89,7 +87,7 @@ function Session(props: ISessionProps) {
   const { source, view, error, price, onPrice, openLink } = props;
   const { isPrinted = false } = props;
   const { words } = useHost();
-  const mark = useId();
+  const idPrefix = useId();
   const [place, go] = usePlace(props);
   const [isWhatIf, showWhatIf] = useState(false);
   const policy = place.policy ?? firstPolicy(source, view);
@@ -132,7 +130,7 @@ function Session(props: ISessionProps) {
   const root = useRef<HTMLDivElement>(null);
   useKeptFocus(root);
   const notice = noticeOf(view, error, place, words);
-  const tab: TabName = TABS.find(one => one === place.tab) ?? 'timeline';
+  const tab: TabName = TABS.find(name => name === place.tab) ?? 'timeline';
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -142,7 +140,7 @@ function Session(props: ISessionProps) {
           role="region"
           aria-label={words.__('Context of %1', view.title || view.session)}
         >
-          <InspectorHeader tab={tab} mark={mark} />
+          <InspectorHeader tab={tab} idPrefix={idPrefix} />
           <p
             className="plm-Inspector-notice"
             role="status"
@@ -154,8 +152,8 @@ function Session(props: ISessionProps) {
           <div
             className="plm-Inspector-panel"
             role="tabpanel"
-            id={`${mark}-panel`}
-            aria-labelledby={`${mark}-${tab}`}
+            id={`${idPrefix}-panel`}
+            aria-labelledby={`${idPrefix}-${tab}`}
             tabIndex={-1}
           >
             {isPrinted ? (
@@ -175,7 +173,7 @@ function Session(props: ISessionProps) {
   );
 }
 
-/** Returns what a person must know of what is shown: that it is older, or another place than was asked for. */
+/** Returns a remark where an older view, or another place than requested, is shown. */
 function noticeOf(
   view: TimelineView,
   error: string,
@@ -209,15 +207,15 @@ function usePlace({
   view
 }: ISessionProps): [IInspectorPlace, IInspectedSession['go']] {
   const [place, setPlace] = useState(given ?? NOWHERE);
-  const [known, setKnown] = useState(given);
-  const [seen, setSeen] = useState(view);
-  if (known !== given) {
-    setKnown(given);
+  const [lastGiven, setLastGiven] = useState(given);
+  const [lastView, setLastView] = useState(view);
+  if (lastGiven !== given) {
+    setLastGiven(given);
     setPlace(given ?? NOWHERE);
   }
-  if (seen !== view) {
-    setSeen(view);
-    const item = sameItem(seen, view, place.item);
+  if (lastView !== view) {
+    setLastView(view);
+    const item = sameItem(lastView, view, place.item);
     if (item !== place.item) {
       setPlace({ ...place, item });
     }
@@ -239,7 +237,7 @@ function usePlace({
     if (place !== given && place !== NOWHERE) {
       onPlace?.(place);
     }
-    // What is told is the place, not who listens.
+    // Only a change of the place is reported, not a new callback.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [place]);
   return [place, go];
@@ -255,8 +253,8 @@ function sameItem(
   if (id === undefined || item === null || after.items.id[item] === id) {
     return item;
   }
-  const found = after.items.id.indexOf(id);
-  return found < 0 ? null : found;
+  const index = after.items.id.indexOf(id);
+  return index < 0 ? null : index;
 }
 
 function firstPolicy(source: IInspectorSource, view: TimelineView): string {
@@ -264,7 +262,7 @@ function firstPolicy(source: IInspectorSource, view: TimelineView): string {
   if (first !== undefined) {
     return first.policy;
   }
-  return view.policies.some(one => one.name === FIRST_POLICY)
+  return view.policies.some(option => option.name === FIRST_POLICY)
     ? FIRST_POLICY
     : '';
 }

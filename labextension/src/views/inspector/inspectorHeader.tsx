@@ -1,7 +1,7 @@
-/** The head of an inspector: which session, by whom recorded, and its tabs. */
+/** The head of an inspector: its session, the recording agent, and the tabs. */
 import { useState } from 'react';
-import { count } from '../../state/display/numberFormat';
-import { oneLine } from '../../state/display/oneLine';
+import { count } from '../../state/text/numberFormat';
+import { oneLine } from '../../state/text/oneLine';
 import { linkTo } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
@@ -16,19 +16,19 @@ export const TABS = [
 ] as const;
 export type TabName = (typeof TABS)[number];
 
-/** Whether a key leads along a row of tabs; the others scroll. */
-function isAlong(key: string): boolean {
+/** Returns whether a key moves along a row of tabs; other keys scroll. */
+function movesAlongTabs(key: string): boolean {
   return ['ArrowLeft', 'ArrowRight', 'Home', 'End'].includes(key);
 }
 
 interface IInspectorHeaderProps {
   tab: TabName;
   /** The id of the tabs and of what they show. */
-  mark: string;
+  idPrefix: string;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
-export function InspectorHeader({ tab, mark }: IInspectorHeaderProps) {
+export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
   const [copied, setCopied] = useState('');
@@ -61,30 +61,30 @@ export function InspectorHeader({ tab, mark }: IInspectorHeaderProps) {
         role="tablist"
         aria-label={words.__('Views')}
         onKeyDown={event => {
-          const next = isAlong(event.key)
+          const next = movesAlongTabs(event.key)
             ? requestStep(event, TABS.indexOf(tab), TABS.length)
             : null;
           if (next !== null) {
             event.preventDefault();
             go({ tab: TABS[next] });
-            document.getElementById(`${mark}-${TABS[next] ?? ''}`)?.focus();
+            document.getElementById(`${idPrefix}-${TABS[next] ?? ''}`)?.focus();
           }
         }}
       >
-        {TABS.map(one => (
+        {TABS.map(name => (
           <button
-            key={one}
+            key={name}
             type="button"
             role="tab"
-            id={`${mark}-${one}`}
-            aria-selected={one === tab}
-            aria-controls={`${mark}-panel`}
-            tabIndex={one === tab ? 0 : -1}
+            id={`${idPrefix}-${name}`}
+            aria-selected={name === tab}
+            aria-controls={`${idPrefix}-panel`}
+            tabIndex={name === tab ? 0 : -1}
             onClick={() => {
-              go({ tab: one });
+              go({ tab: name });
             }}
           >
-            {names[one]}
+            {names[name]}
           </button>
         ))}
       </div>

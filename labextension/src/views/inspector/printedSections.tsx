@@ -73,14 +73,14 @@ export function PrintedSections() {
 function PolicyNumbers() {
   const { words } = useHost();
   const { view, whatIf } = useInspectedSession();
-  const option = view.policies.find(one => one.name === whatIf?.policy);
+  const option = view.policies.find(option => option.name === whatIf?.policy);
   if (whatIf === null || option === undefined) {
     return null;
   }
   const numbers = Object.fromEntries(
-    option.sliders.map(({ name, default: usual }) => [
+    option.sliders.map(({ name, default: preset }) => [
       name,
-      whatIf.numbers[name] ?? usual
+      whatIf.numbers[name] ?? preset
     ])
   );
   return (

@@ -19,7 +19,10 @@ export function useView(
   source: IInspectorSource,
   price: string | null
 ): IKnownView {
-  const [known, setKnown] = useState<IKnownView>({ view: null, error: '' });
+  const [knownView, setKnownView] = useState<IKnownView>({
+    view: null,
+    error: ''
+  });
   const [, setIsLate] = useState(false);
   useEffect(() => {
     // The sentence that the source waits is drawn.
@@ -33,41 +36,42 @@ export function useView(
   useEffect(() => {
     let isCurrent = true;
     let isAsking = false;
-    let isAgain = false;
-    let held: TimelineView | null = null;
+    let mustAskAgain = false;
+    let heldView: TimelineView | null = null;
     const priced = price === null ? {} : { price };
     const ask = () => {
       if (isAsking) {
-        isAgain = true;
+        mustAskAgain = true;
         return;
       }
       isAsking = true;
-      const after = held === null ? {} : { after: held.seq, epoch: held.epoch };
+      const after =
+        heldView === null ? {} : { after: heldView.seq, epoch: heldView.epoch };
       const query = { ask: 'view', epoch: '', ...priced, ...after } as const;
       void source.ask(query).then(answer => {
         isAsking = false;
         if (!isCurrent) {
           return;
         }
-        const isGrowth = held !== null;
-        const view = newest(held, answer);
+        const isGrowth = heldView !== null;
+        const view = viewFrom(heldView, answer);
         if (view === null && (answer.patch ?? null) !== null) {
-          // It is of another view than the one that is held: the whole one is asked for.
-          held = null;
-          isAgain = true;
+          // The patch belongs to another view than the held one, so that the whole view is requested.
+          heldView = null;
+          mustAskAgain = true;
         }
-        held = view ?? held;
-        const show = () => {
-          setKnown(before => next(before, view, answer.error));
+        heldView = view ?? heldView;
+        const update = () => {
+          setKnownView(before => knownAfter(before, view, answer.error));
         };
         if (isGrowth) {
           // It is drawn in pieces, between which the cursor moves.
-          startTransition(show);
+          startTransition(update);
         } else {
-          show();
+          update();
         }
-        if (isAgain) {
-          isAgain = false;
+        if (mustAskAgain) {
+          mustAskAgain = false;
           ask();
         }
       });
@@ -79,20 +83,20 @@ export function useView(
       end?.();
     };
   }, [source, price]);
-  return known;
+  return knownView;
 }
 
 /** Returns the view in an answer, or the one that a patch makes of the one that is held. */
-function newest(
-  held: TimelineView | null,
+function viewFrom(
+  heldView: TimelineView | null,
   { view, patch }: ViewAnswer
 ): TimelineView | null {
-  return patch !== undefined && held !== null
-    ? patchedView(held, patch)
+  return patch !== undefined && heldView !== null
+    ? patchedView(heldView, patch)
     : (view ?? null);
 }
 
-function next(
+function knownAfter(
   before: IKnownView,
   view: TimelineView | null,
   error: string

@@ -1,4 +1,4 @@
-/** Whether grid, window, difference and request show the recording or the policy. */
+/** The choice whether grid, window, difference and request show the recording or the policy. */
 import { memo } from 'react';
 import { useHost } from '../host';
 import { useInspectedSession } from './controls/inspection';

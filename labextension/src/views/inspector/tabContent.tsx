@@ -1,4 +1,4 @@
-/** What each tab of the inspector shows, under the tracks that move the cursor. */
+/** The content of each inspector tab, below the tracks that move the cursor. */
 import { useDeferredValue, type ReactNode } from 'react';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';

@@ -1,10 +1,8 @@
-/**
- * A compaction in the transcript: a dashed strip that opens to the summary.
- */
+/** A compaction in the transcript: a dashed strip that opens to the summary. */
 import type { CompactionPart, Decision } from '../../protocol/generated';
-import type { CompactionState } from '../../state/display/lines';
-import { keptBeside } from '../../state/display/summaryGrade';
-import { count, short } from '../../state/display/numberFormat';
+import type { CompactionState } from '../../state/lines/lines';
+import { keptBeside } from '../../state/lines/summaryGrade';
+import { count, short } from '../../state/text/numberFormat';
 import { isUndone } from '../../state/session/contextEdits';
 import { Disclosure } from '../controls/disclosure';
 import { useCoveredTurns } from '../actions/contextEdits';
@@ -19,7 +17,7 @@ export function Compaction({
   summary,
   state,
   mark,
-  written,
+  summaryId,
   decisions
 }: {
   summary: string;
@@ -27,37 +25,40 @@ export function Compaction({
   /** The compaction's marker. */
   mark: CompactionPart;
   /** The id of the summary's message. */
-  written: string;
+  summaryId: string;
   decisions: readonly Decision[];
 }) {
   const { Markdown, words } = useHost();
-  const undone = isUndone(decisions, written);
-  const [what, more] = undone
+  const isCompactionUndone = isUndone(decisions, summaryId);
+  const [what, more] = isCompactionUndone
     ? [
         words.__('Undone'),
         words.__('the model sees again what this summary stood for')
       ]
     : compactionText(state, mark, words);
-  const lost = decisions.findLast(
+  const summaryDecision = decisions.findLast(
     decision =>
       decision.action === 'summarise' &&
-      decision.message_id === written &&
+      decision.message_id === summaryId &&
       (decision.words ?? '') !== ''
   );
   const covered = useCoveredTurns();
-  const told =
-    lost === undefined || undone
+  const keptAndGrade =
+    summaryDecision === undefined || isCompactionUndone
       ? []
-      : [keptText(lost, words), gradeText(lost, words)].filter(
-          one => one !== ''
-        );
+      : [
+          keptText(summaryDecision, words),
+          gradeText(summaryDecision, words)
+        ].filter(text => text !== '');
   const head = (
     <span className="plm-Reduced-text">
       <strong>{what}</strong>{' '}
-      {lost !== undefined && !undone && sizeText(lost, words)}
+      {summaryDecision !== undefined &&
+        !isCompactionUndone &&
+        sizeText(summaryDecision, words)}
       {more}
-      {told.length > 0 && (
-        <span className="plm-Compaction-kept"> {told.join('; ')}</span>
+      {keptAndGrade.length > 0 && (
+        <span className="plm-Compaction-kept"> {keptAndGrade.join('; ')}</span>
       )}
     </span>
   );
@@ -78,8 +79,12 @@ export function Compaction({
         }
       >
         <Markdown text={summary} />
-        {lost !== undefined && <ReductionNote decision={lost} />}
-        {lost !== undefined && <SummaryGrade decision={lost} />}
+        {summaryDecision !== undefined && (
+          <ReductionNote decision={summaryDecision} />
+        )}
+        {summaryDecision !== undefined && (
+          <SummaryGrade decision={summaryDecision} />
+        )}
       </Disclosure>
       {state === 'done' && (
         <p className="plm-ContextEdit">
@@ -97,9 +102,9 @@ export function Compaction({
               {words.__('Look underneath')}
             </button>
           )}
-          {!undone && (
+          {!isCompactionUndone && (
             <ContextEditButtons
-              target={written}
+              target={summaryId}
               offered={[
                 [
                   'restore',
@@ -109,7 +114,7 @@ export function Compaction({
               ]}
             />
           )}
-          <InspectButton target={{ item: written }} />
+          <InspectButton target={{ item: summaryId }} />
         </p>
       )}
     </div>
@@ -157,7 +162,7 @@ function sizeText(
 /** Returns what stays as it is beside the summary; empty where the log does not tell. */
 function keptText(decision: Decision, words: IWords): string {
   const { turns, tokens, pinned } = keptBeside(decision);
-  const kept = [
+  const phrases = [
     tokens === 0
       ? ''
       : turns === 0
@@ -168,10 +173,10 @@ function keptText(decision: Decision, words: IWords): string {
     pinned === 0
       ? ''
       : words._n('%1 pinned part', '%1 pinned parts', pinned, pinned)
-  ].filter(one => one !== '');
-  return kept.length === 0
+  ].filter(text => text !== '');
+  return phrases.length === 0
     ? ''
-    : words.__('word for word: %1', kept.join(', '));
+    : words.__('word for word: %1', phrases.join(', '));
 }
 
 function why({ auto, overflow }: CompactionPart, words: IWords): string {

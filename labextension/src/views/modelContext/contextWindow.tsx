@@ -1,8 +1,6 @@
-/**
- * The usage of the context window by kind: a bar, and a table on demand.
- */
+/** The usage of the context window by kind: a bar, and a table on demand. */
 import { useId, useState, type ReactNode } from 'react';
-import { count, dollars, short } from '../../state/display/numberFormat';
+import { count, dollars, short } from '../../state/text/numberFormat';
 import {
   canCompact,
   windowUsage,
@@ -28,43 +26,43 @@ export function ContextWindow({
   onPin: (pinned: boolean) => void;
 }) {
   const { words } = useHost();
-  const [near, setNear] = useState(false);
+  const [isHovered, setHovered] = useState(false);
   const table = useId();
   const compaction = useCompactionActions();
   const inspector = useInspectorOpener();
-  const now = windowUsage(transcript);
-  if (now === null) {
+  const usage = windowUsage(transcript);
+  if (usage === null) {
     return null;
   }
-  const price = spent(transcript.session, words);
-  const { used, window } = now;
+  const price = costText(transcript.session, words);
+  const { used, window } = usage;
   const share =
     window > 0
       ? words.__('%1 / %2', short(used), short(window))
       : words.__('%1 tokens', short(used));
-  const open = near || pinned;
+  const open = isHovered || pinned;
   return (
     <div
       className="plm-ContextWindow"
       onMouseEnter={() => {
-        setNear(true);
+        setHovered(true);
       }}
       onMouseLeave={() => {
-        setNear(false);
+        setHovered(false);
       }}
       onFocus={event => {
-        setNear(event.target.matches(':focus-visible'));
+        setHovered(event.target.matches(':focus-visible'));
       }}
       onBlur={({ currentTarget, relatedTarget }) => {
         if (!currentTarget.contains(relatedTarget)) {
-          setNear(false);
+          setHovered(false);
           onPin(false);
         }
       }}
       onKeyDown={event => {
         if (event.key === 'Escape' && open) {
           event.stopPropagation();
-          setNear(false);
+          setHovered(false);
           onPin(false);
         }
       }}
@@ -92,16 +90,16 @@ export function ContextWindow({
           onPin(!pinned);
         }}
       >
-        <Gauge {...now} label={`${share} · ${price}`} silent />
+        <Gauge {...usage} label={`${share} · ${price}`} silent />
       </button>
       {open && (
-        <Holdings now={now} id={table}>
+        <UsageTable usage={usage} id={table}>
           {compaction !== null && canCompact(transcript) && (
             <button
               type="button"
               className="plm-Button"
               onClick={() => {
-                setNear(false);
+                setHovered(false);
                 onPin(false);
                 compaction.compact();
               }}
@@ -117,7 +115,7 @@ export function ContextWindow({
                 'Show what the model saw in each request, and what that cost'
               )}
               onClick={() => {
-                setNear(false);
+                setHovered(false);
                 onPin(false);
                 inspector.inspect();
               }}
@@ -125,16 +123,16 @@ export function ContextWindow({
               {words.__('Inspect the context')}
             </button>
           )}
-        </Holdings>
+        </UsageTable>
       )}
     </div>
   );
 }
 
 /** Returns the text about the cost and, if there is one, the spending limit. */
-function spent(session: SessionInfo | undefined, words: IWords): string {
+function costText(session: SessionInfo | undefined, words: IWords): string {
   const { cost, limit, tokens, unpriced, usd } = spending(session);
-  const known =
+  const knownCost =
     cost === undefined
       ? usd !== undefined && unpriced === 0
         ? dollars(0)
@@ -142,31 +140,33 @@ function spent(session: SessionInfo | undefined, words: IWords): string {
       : unpriced > 0
         ? words.__('%1 and more', dollars(cost))
         : dollars(cost);
-  const said =
-    usd === undefined ? known : words.__('%1 of %2', known, dollars(usd));
+  const withLimit =
+    usd === undefined
+      ? knownCost
+      : words.__('%1 of %2', knownCost, dollars(usd));
   return limit === undefined
-    ? said
-    : words.__('%1 · %2 of %3 tokens', said, short(tokens), short(limit));
+    ? withLimit
+    : words.__('%1 · %2 of %3 tokens', withLimit, short(tokens), short(limit));
 }
 
-function Holdings({
-  now,
+function UsageTable({
+  usage,
   id,
   children
 }: {
-  now: IWindowUsage;
+  usage: IWindowUsage;
   id: string;
   children: ReactNode;
 }) {
   const { words } = useHost();
-  const { compacted = false, kinds, reserve, used, window } = now;
-  const held = KINDS.flatMap(kind => {
+  const { compacted = false, kinds, reserve, used, window } = usage;
+  const kindRows = KINDS.flatMap(kind => {
     const tokens = kinds[kind] ?? 0;
-    return tokens > 0 ? [[kind, named(kind, words), tokens] as const] : [];
+    return tokens > 0 ? [[kind, kindName(kind, words), tokens] as const] : [];
   });
   const rows = [
-    ...(held.length > 0
-      ? held
+    ...(kindRows.length > 0
+      ? kindRows
       : [['all' as const, words.__('Used'), used] as const]),
     ...(window > 0
       ? [
@@ -222,7 +222,7 @@ function percent(share: number): string {
   return value > 0 && value < 0.1 ? '<0.1' : value.toFixed(value < 10 ? 1 : 0);
 }
 
-function named(kind: Kind, words: IWords): string {
+function kindName(kind: Kind, words: IWords): string {
   switch (kind) {
     case 'system':
       return words.__('System prompt');

@@ -1,6 +1,4 @@
-/**
- * The user's context edits of a part, and the buttons to change them.
- */
+/** The user's context edits of a part, and the buttons to change them. */
 import { useState } from 'react';
 import type { Decision } from '../../protocol/generated';
 import {
@@ -24,11 +22,11 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   const editor = useContextEditor();
   const { edit, decision, byRule, editedId, reduction } =
     effectiveDecisions(decisions);
-  const said = decision === null ? '' : decisionText(decision, words);
+  const text = decision === null ? '' : decisionText(decision, words);
   if (edit === 'pin') {
     return (
       <p className="plm-ContextEdit" data-edit="pin">
-        <span>{said}</span>
+        <span>{text}</span>
         <ContextEditButtons
           target={editedId ?? target}
           offered={[['unpin', words.__('Unpin'), '']]}
@@ -40,7 +38,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   if (edit === 'drop') {
     return (
       <p className="plm-ContextEdit plm-Reduced" data-edit="drop">
-        <span>{said}</span>
+        <span>{text}</span>
         <ContextEditButtons
           target={editedId ?? target}
           offered={[['restore', words.__('Restore'), '']]}
@@ -52,7 +50,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   if (byRule) {
     return (
       <p className="plm-ContextEdit plm-Reduced" data-edit="rule">
-        <span>{said}</span>
+        <span>{text}</span>
         <InspectButton target={{ item: target }} />
       </p>
     );
@@ -114,18 +112,18 @@ export function ContextEditButtons({
   offered: readonly OfferedEdit[];
 }) {
   const editor = useContextEditor();
-  const [waits, setWaits] = useState(false);
-  const [hindered, setHindered] = useState('');
+  const [isWaiting, setWaiting] = useState(false);
+  const [failure, setFailure] = useState('');
   if (editor === null) {
     return null;
   }
   const onChoose = async (action: ContextEditAction) => {
-    setWaits(true);
+    setWaiting(true);
     const problem = await editor
       .edit(action, target)
       .catch((error: unknown) => String(error));
-    setHindered(problem);
-    setWaits(false);
+    setFailure(problem);
+    setWaiting(false);
   };
   return (
     <span className="plm-ContextEdit-buttons">
@@ -135,7 +133,7 @@ export function ContextEditButtons({
           type="button"
           className="plm-Button plm-Button-small"
           title={title === '' ? undefined : title}
-          disabled={waits}
+          disabled={isWaiting}
           onClick={() => {
             void onChoose(action);
           }}
@@ -143,9 +141,9 @@ export function ContextEditButtons({
           {name}
         </button>
       ))}
-      {hindered !== '' && (
+      {failure !== '' && (
         <span className="plm-ContextEdit-hindered" role="alert">
-          {hindered}
+          {failure}
         </span>
       )}
     </span>

@@ -1,7 +1,5 @@
-/**
- * The usage of the context window as one stacked bar, always in the same order and colours.
- */
-import { short } from '../../state/display/numberFormat';
+/** The usage of the context window as one stacked bar, always in the same order and colours. */
+import { short } from '../../state/text/numberFormat';
 import { useHost } from '../host';
 
 /** The kinds of content, in the order in which they are drawn. */

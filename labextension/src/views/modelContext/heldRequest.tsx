@@ -4,7 +4,7 @@
  */
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { ProposedRequest, RequestItem } from '../../protocol/generated';
-import { count } from '../../state/display/numberFormat';
+import { count } from '../../state/text/numberFormat';
 import { useContextEditor } from '../actions/contextEdits';
 import {
   useHeldRequestActions,
@@ -36,7 +36,7 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
       <p className="plm-HeldRequest-cost">
         <HeldRequestCost held={held} />
       </p>
-      <p className="plm-Muted">{difference(held, words)}</p>
+      <p className="plm-Muted">{differenceText(held, words)}</p>
       {notes(held, words).map(note => (
         <p key={note} className="plm-HeldRequest-note">
           {note}
@@ -58,7 +58,7 @@ export function HeldRequest({ held }: { held: ProposedRequest }) {
       )}
       {held.items.length > fresh.length && (
         <Items
-          title={words.__('All it holds: %1', count(allOf(held)))}
+          title={words.__('All it holds: %1', count(itemCount(held)))}
           hold={held.id}
           items={held.items}
         />
@@ -93,11 +93,11 @@ export function heldTitle(
     : words.__('Request %1 is held: %2 tokens', number, size);
 }
 
-function allOf({ items, items_left_out }: ProposedRequest): number {
+function itemCount({ items, items_left_out }: ProposedRequest): number {
   return items.length + items_left_out;
 }
 
-function difference(held: ProposedRequest, words: IWords): string {
+function differenceText(held: ProposedRequest, words: IWords): string {
   const before = held.tokens_before;
   if (before === undefined) {
     return words.__('The first request to %1', held.model);
@@ -110,13 +110,13 @@ function difference(held: ProposedRequest, words: IWords): string {
 
 /** Returns what else is to be known before it is let go. */
 function notes(held: ProposedRequest, words: IWords): string[] {
-  const found: string[] = [];
+  const sentences: string[] = [];
   if (held.summary_first) {
-    found.push(
+    sentences.push(
       words.__('A summary is requested first; that request is held, too.')
     );
   } else if (!held.fits) {
-    found.push(
+    sentences.push(
       words.__(
         'It does not fit: %1 tokens do, so it is not sent.',
         count(held.budget)
@@ -124,32 +124,32 @@ function notes(held: ProposedRequest, words: IWords): string[] {
     );
   }
   if (held.again) {
-    found.push(
+    sentences.push(
       words.__(
         'The provider refused the request before as too long, or no summary came of it: results are cut first.'
       )
     );
   }
   if (held.policy_problem !== '') {
-    found.push(held.policy_problem);
+    sentences.push(held.policy_problem);
   }
   if (held.last) {
-    found.push(words.__('The last step of its turn: no tool is offered.'));
+    sentences.push(words.__('The last step of its turn: no tool is offered.'));
   }
   if (held.hooked) {
-    found.push(words.__('A hook may change its messages when it is sent.'));
+    sentences.push(words.__('A hook may change its messages when it is sent.'));
   }
   if (held.beside) {
-    found.push(words.__('A title or turn summary is requested with it.'));
+    sentences.push(words.__('A title or turn summary is requested with it.'));
   }
   if (held.prunes_after) {
-    found.push(
+    sentences.push(
       words.__(
         'Its policy prunes when the turn has ended; in step mode, with the next request that is let go.'
       )
     );
   }
-  return found;
+  return sentences;
 }
 
 function Decisions({ held }: { held: ProposedRequest }) {
@@ -161,8 +161,10 @@ function Decisions({ held }: { held: ProposedRequest }) {
       head={words.__('Decided before it is sent: %1', held.decisions.length)}
     >
       <ul>
-        {held.decisions.map(({ id, rule, words: said }) => (
-          <li key={id}>{said === undefined || said === '' ? rule : said}</li>
+        {held.decisions.map(({ id, rule, words: reason }) => (
+          <li key={id}>
+            {reason === undefined || reason === '' ? rule : reason}
+          </li>
         ))}
       </ul>
     </Disclosure>
@@ -250,7 +252,7 @@ function Controls({
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   const [isDone, setDone] = useState(false);
-  const press = {
+  const actionOfKey = {
     '1': () => {
       setDone(true);
       actions.release(held.id);
@@ -269,7 +271,7 @@ function Controls({
     ) {
       event.preventDefault();
       event.stopPropagation();
-      press[key]();
+      actionOfKey[key]();
     }
   };
   return (
@@ -283,7 +285,7 @@ function Controls({
           data-answer="once"
           aria-keyshortcuts="1"
           disabled={isDone}
-          onClick={press['1']}
+          onClick={actionOfKey['1']}
         >
           {words.__('Send')}
           <kbd aria-hidden="true">1</kbd>
@@ -294,7 +296,7 @@ function Controls({
           data-answer="reject"
           aria-keyshortcuts="3"
           disabled={isDone || turn === null}
-          onClick={press['3']}
+          onClick={actionOfKey['3']}
         >
           {words.__('Stop')}
           <kbd aria-hidden="true">3</kbd>

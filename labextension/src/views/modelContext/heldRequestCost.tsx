@@ -1,9 +1,7 @@
-/**
- * What the prompt of a held request would cost, while the provider's cache cools.
- */
+/** The cost of a held request's prompt, while the provider's cache expires. */
 import { useState } from 'react';
 import type { CacheForecast, ProposedRequest } from '../../protocol/generated';
-import { count, dollars } from '../../state/display/numberFormat';
+import { count, dollars } from '../../state/text/numberFormat';
 import { useNow } from '../controls/elapsedTime';
 import { useHost } from '../host';
 
@@ -26,8 +24,8 @@ export function HeldRequestCost({ held }: { held: ProposedRequest }) {
     return <>{words.__('%1, nothing of it from the cache', price)}</>;
   }
   if (coldAt !== undefined && passed >= coldAt) {
-    const dear = cold === undefined ? price : dollars(cold);
-    return <>{words.__('%1: the cache is cold by now', dear)}</>;
+    const coldPrice = cold === undefined ? price : dollars(cold);
+    return <>{words.__('%1: the cache is cold by now', coldPrice)}</>;
   }
   return (
     <>
@@ -51,30 +49,30 @@ function Cooling({ cache, now }: { cache: CacheForecast; now: number }) {
     return (
       <>
         {`, ${words.__('which may be cold, and is in')} `}
-        <Clock left={coldAt - now} />
+        <Clock milliseconds={coldAt - now} />
       </>
     );
   }
   return (
     <>
       {`, ${words.__('which cools in')} `}
-      <Clock left={coolsAt - now} />
+      <Clock milliseconds={coolsAt - now} />
       {coldAt > coolsAt && (
         <>
           {` ${words.__('to')} `}
-          <Clock left={coldAt - now} />
+          <Clock milliseconds={coldAt - now} />
         </>
       )}
     </>
   );
 }
 
-function Clock({ left }: { left: number }) {
-  return <span className="plm-HeldRequest-clock">{clock(left)}</span>;
+function Clock({ milliseconds }: { milliseconds: number }) {
+  return <span className="plm-HeldRequest-clock">{clock(milliseconds)}</span>;
 }
 
 /** Formats milliseconds as minutes and seconds: "3:12". */
-function clock(left: number): string {
-  const seconds = Math.max(0, Math.ceil(left / SECOND_MS));
+function clock(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / SECOND_MS));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }

@@ -1,6 +1,4 @@
-/**
- * What may be changed before a held request is sent: the policy's numbers and the spending limit.
- */
+/** The fields that can be changed before a held request is sent: policy numbers and the spending limit. */
 import { useId, useState } from 'react';
 import type { ProposedRequest } from '../../protocol/generated';
 import type { IHeldRequestActions } from '../actions/heldRequests';
@@ -40,12 +38,12 @@ export function HeldRequestFields({
         value={usd === undefined ? '' : String(usd)}
         empty={words.__('none')}
         onChange={async typed => {
-          const wanted = Number(typed);
-          if (typed !== '' && !(Number.isFinite(wanted) && wanted > 0)) {
+          const amount = Number(typed);
+          if (typed !== '' && !(Number.isFinite(amount) && amount > 0)) {
             return words.__('Write an amount such as 2.50, or nothing.');
           }
           return actions.changeLimit(
-            typed === '' ? undefined : wanted,
+            typed === '' ? undefined : amount,
             tokens ?? undefined
           );
         }}
@@ -61,7 +59,7 @@ function ValueField({
   onChange,
   value
 }: {
-  /** What an empty field means; where it means nothing, the value comes back. */
+  /** The meaning of an empty field; without one, an emptied field gets its value back. */
   empty?: string;
   label: string;
   meaning: string;
@@ -73,12 +71,12 @@ function ValueField({
   const [failure, setFailure] = useState('');
   const field = useId();
   const change = () => {
-    const wanted = typed.trim();
-    if (wanted === value || (wanted === '' && empty === undefined)) {
+    const trimmed = typed.trim();
+    if (trimmed === value || (trimmed === '' && empty === undefined)) {
       setTyped(value);
       setFailure('');
     } else {
-      void onChange(wanted).then(setFailure);
+      void onChange(trimmed).then(setFailure);
     }
   };
   return (

@@ -1,6 +1,4 @@
-/**
- * A button that opens the inspector where a step, a reduction or a compaction is.
- */
+/** A button that opens the inspector where a step, a reduction or a compaction is. */
 import {
   useInspectorOpener,
   type IInspectorTarget

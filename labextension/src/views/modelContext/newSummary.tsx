@@ -78,7 +78,7 @@ interface IHeldSummaryProps {
   report: Decision;
 }
 
-/** What can be done about a summary, by a button. */
+/** An action on a summary, offered by a button. */
 interface ISummaryWay {
   name: string;
   about: string;
@@ -106,10 +106,10 @@ function GradedSummary({ name, note, report, ways }: IGradedSummaryProps) {
       <SummaryGrade decision={report} />
       <p className="plm-HeldRequest-ways">
         {ways.map(
-          ({ about, choose, name: way }) =>
+          ({ about, choose, name: label }) =>
             choose !== null && (
               <button
-                key={way}
+                key={label}
                 type="button"
                 className="plm-Link"
                 disabled={isChosen}
@@ -122,7 +122,7 @@ function GradedSummary({ name, note, report, ways }: IGradedSummaryProps) {
                   });
                 }}
               >
-                {way}
+                {label}
               </button>
             )
         )}

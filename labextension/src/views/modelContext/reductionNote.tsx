@@ -7,7 +7,7 @@
  */
 import type { Decision } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
-import { count } from '../../state/display/numberFormat';
+import { count } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
 
 /** Draws the strip under an output. */
@@ -22,10 +22,10 @@ export function ReductionNote({ decision }: { decision: Decision }) {
 
 /** Returns the text about a decision. */
 export function decisionText(decision: Decision, words: IWords): string {
-  return decision.words ?? done(decision, words);
+  return decision.words ?? decisionTextOfOldLog(decision, words);
 }
 
-function done(decision: Decision, words: IWords): string {
+function decisionTextOfOldLog(decision: Decision, words: IWords): string {
   const { action, rule } = decision;
   const before = count(decision.tokens_before);
   const after = count(decision.tokens_after);

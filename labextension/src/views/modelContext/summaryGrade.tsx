@@ -3,15 +3,15 @@
  * not. What is needed later nobody knows yet, so what is likely is marked as an estimate.
  */
 import type { Decision } from '../../protocol/generated';
-import { gradeOf, type IGradedKind } from '../../state/display/summaryGrade';
-import { count } from '../../state/display/numberFormat';
+import { gradeOf, type IGradedKind } from '../../state/lines/summaryGrade';
+import { count } from '../../state/text/numberFormat';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 
 /** Draws the list by kind; nothing where the log holds no grade, or nothing was lost. */
 export function SummaryGrade({ decision }: { decision: Decision }) {
   const { words } = useHost();
-  const lost = gradeOf(decision).filter(one => one.lost > 0);
+  const lost = gradeOf(decision).filter(graded => graded.lost > 0);
   if (lost.length === 0) {
     return null;
   }
@@ -20,15 +20,15 @@ export function SummaryGrade({ decision }: { decision: Decision }) {
       className="plm-SummaryGrade"
       head={words.__(
         'What it does not keep: %1 names',
-        count(lost.reduce((sum, one) => sum + one.lost, 0))
+        count(lost.reduce((sum, graded) => sum + graded.lost, 0))
       )}
     >
       <dl>
-        {lost.map(one => (
-          <div key={one.kind}>
-            <dt>{kindText(one, words)}</dt>
+        {lost.map(graded => (
+          <div key={graded.kind}>
+            <dt>{kindText(graded, words)}</dt>
             <dd>
-              <GradedNames kind={one} />
+              <GradedNames kind={graded} />
             </dd>
           </div>
         ))}
@@ -39,17 +39,17 @@ export function SummaryGrade({ decision }: { decision: Decision }) {
 
 /** Returns what a summary keeps, such as "keeps 41 of 52 paths, 3 of 9 errors"; empty without a grade. */
 export function gradeText(decision: Decision, words: IWords): string {
-  const kept = gradeOf(decision)
-    .map(one =>
+  const counts = gradeOf(decision)
+    .map(graded =>
       words.__(
         '%1 of %2 %3',
-        count(one.found - one.lost),
-        count(one.found),
-        one.kind
+        count(graded.found - graded.lost),
+        count(graded.found),
+        graded.kind
       )
     )
     .join(', ');
-  return kept === '' ? '' : words.__('keeps %1', kept);
+  return counts === '' ? '' : words.__('keeps %1', counts);
 }
 
 function kindText({ kind, lost, found }: IGradedKind, words: IWords): string {

@@ -1,6 +1,4 @@
-/**
- * The keys that answer the agent's questions: 1 to 4 for a permission, 1 to 9 for an option.
- */
+/** The keys that answer the agent's questions: 1 to 4 for a permission, 1 to 9 for an option. */
 import type { ReplyAnswer } from '../actions/answers';
 
 /** The possible answers; the last is an “always” for the project. */
@@ -38,10 +36,7 @@ export function answerOfKey(event: IKey): Answer | null {
   return ANSWERS[(digitOf(event) ?? 0) - 1] ?? null;
 }
 
-/**
- * Returns the button that a key presses, among those in an element or of one question in it; null if
- * there is none.
- */
+/** Returns the button that a key presses, among those in an element or of one question in it; null if there is none. */
 export function buttonOfKey(
   event: IKey,
   place: ParentNode | null
@@ -56,7 +51,7 @@ export function buttonOfKey(
       ? [place]
       : [...place.querySelectorAll('.plm-Answers')];
   const question = questions.find(
-    one => one.querySelector('button[data-answer]:enabled') !== null
+    element => element.querySelector('button[data-answer]:enabled') !== null
   );
   const answer = answerOfKey(event);
   return (

@@ -1,6 +1,4 @@
-/**
- * Files in an answer: images are drawn, others listed by name.
- */
+/** Files in an answer: images are drawn, others listed by name. */
 import { useEffect, useState } from 'react';
 import type { Attachment, FilePart } from '../../protocol/generated';
 import { usePictureLoader } from '../actions/pictures';
@@ -10,7 +8,7 @@ import { useHost } from '../host';
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 
 /** A large image is stored as a blob; the kernel sends a smaller version. */
-const KEPT = /^blob:[0-9a-f]{64}$/;
+const BLOB_URL = /^blob:[0-9a-f]{64}$/;
 
 /** Draws the files of a tool's output. */
 export function Attachments({ files }: { files: readonly Attachment[] }) {
@@ -56,7 +54,7 @@ export function Thumbnails({
 export function AttachmentView({ file }: { file: Attachment | FilePart }) {
   const { words } = useHost();
   const name = file.filename ?? file.mime;
-  const url = useKept(file);
+  const url = useLoadedUrl(file);
   if (PICTURE.test(url)) {
     return (
       <img
@@ -77,22 +75,22 @@ export function AttachmentView({ file }: { file: Attachment | FilePart }) {
 }
 
 /** Returns a file's URL; for a blob, once the kernel has sent it. */
-function useKept({ mime, url }: Attachment | FilePart): string {
+function useLoadedUrl({ mime, url }: Attachment | FilePart): string {
   const loader = usePictureLoader();
-  const [shown, setShown] = useState({ of: '', url: '' });
-  const isKept = mime.startsWith('image/') && KEPT.test(url);
+  const [loadedUrl, setLoadedUrl] = useState({ of: '', url: '' });
+  const isBlob = mime.startsWith('image/') && BLOB_URL.test(url);
   useEffect(() => {
     let isOver = false;
-    if (isKept && loader !== null) {
-      void loader.load(url).then(found => {
+    if (isBlob && loader !== null) {
+      void loader.load(url).then(loaded => {
         if (!isOver) {
-          setShown({ of: url, url: found });
+          setLoadedUrl({ of: url, url: loaded });
         }
       });
     }
     return () => {
       isOver = true;
     };
-  }, [isKept, loader, url]);
-  return isKept && shown.of === url ? shown.url : url;
+  }, [isBlob, loader, url]);
+  return isBlob && loadedUrl.of === url ? loadedUrl.url : url;
 }

@@ -1,9 +1,7 @@
-/**
- * Buttons below a listing in an answer: put it into a cell, or in the place of the cell that failed.
- */
+/** Buttons below a listing in an answer: put it into a cell, or in the place of the cell that failed. */
 import { createContext, useContext, useMemo, useState } from 'react';
-import { lineDiff } from '../../state/display/lineDiff';
-import type { IProposedFix } from '../../state/display/proposedFix';
+import { lineDiff } from '../../state/text/lineDiff';
+import type { IProposedFix } from '../../state/lines/proposedFix';
 import { useCellActions } from '../actions/cells';
 import { Diff } from '../controls/diff';
 import { Disclosure } from '../controls/disclosure';
@@ -20,13 +18,13 @@ interface ICodeActionsProps {
   part: string;
 }
 
-/** Draws what can be done with a listing; nothing where nothing can. */
+/** Draws the buttons for a listing; nothing where no action is offered. */
 export function CodeActions({ code, part }: ICodeActionsProps) {
   const { copy, words } = useHost();
   const cells = useCellActions();
   const proposed = useContext(ProposedFixContext);
-  const [told, setTold] = useState('');
-  const [waits, setWaits] = useState(false);
+  const [result, setResult] = useState('');
+  const [isWaiting, setWaiting] = useState(false);
   const [isReplaced, setReplaced] = useState(false);
   if (cells === null && copy === undefined) {
     return null;
@@ -35,18 +33,18 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
     cells !== null && proposed?.part === part && proposed.code === code
       ? proposed
       : null;
-  /** Performs one action at a time, and tells its error or its success. */
+  /** Performs one action at a time, and shows its error or its success. */
   const perform = (action: () => Promise<string>, success: string) => {
-    if (waits) {
+    if (isWaiting) {
       return;
     }
-    setWaits(true);
-    setTold('');
+    setWaiting(true);
+    setResult('');
     void action()
       .catch((error: unknown) => String(error))
       .then(problem => {
-        setTold(problem === '' ? success : problem);
-        setWaits(false);
+        setResult(problem === '' ? success : problem);
+        setWaiting(false);
       });
   };
   const button = (
@@ -59,7 +57,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
       type="button"
       className="plm-Button plm-Button-small"
       data-main={isMain || undefined}
-      aria-disabled={waits}
+      aria-disabled={isWaiting}
       title={title}
       onClick={press}
     >
@@ -159,7 +157,7 @@ export function CodeActions({ code, part }: ICodeActionsProps) {
             }
           )}
         <span className="plm-CodeActions-told" role="status">
-          {told}
+          {result}
         </span>
       </div>
     </div>

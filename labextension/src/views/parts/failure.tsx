@@ -1,11 +1,9 @@
-/**
- * Errors in one sentence, with a remedy.
- */
+/** Errors in one sentence, with a remedy. */
 import { useState } from 'react';
 import type { ErrorValue, RetryPart } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
-import { errorWords, namesOtherModel } from '../../state/display/errorWords';
-import { retryWords, type IRetryRun } from '../../state/display/retryRuns';
+import { errorWords, namesOtherModel } from '../../state/text/errorWords';
+import { retryWords, type IRetryRun } from '../../state/lines/retryRuns';
 import { isRetryable } from '../../state/session/status';
 import { useTurnActionsIfOffered, type ITurnActions } from '../actions/turn';
 import { useHost, type IWords } from '../host';
@@ -25,8 +23,9 @@ export function Failure({ error, attempts = 1, again = false }: IFailureProps) {
   const turn = useTurnActionsIfOffered();
   const stopped = error.type === 'aborted';
   const offered = again && turn !== null && isRetryable(error);
-  const said = errorWords(error.message, offered);
-  const advice = offered || namesOtherModel(said) ? '' : whatToDo(error, words);
+  const text = errorWords(error.message, offered);
+  const advice =
+    offered || namesOtherModel(text) ? '' : adviceFor(error, words);
   return (
     <div
       className="plm-Failure"
@@ -35,7 +34,7 @@ export function Failure({ error, attempts = 1, again = false }: IFailureProps) {
     >
       <StatusIcon state={stopped ? 'stopped' : 'error'} />
       <span>
-        {said}
+        {text}
         {attempts > 1 && (
           <span className="plm-Failure-advice">
             {' '}
@@ -66,9 +65,9 @@ function RetryButton({ turn }: { turn: ITurnActions }) {
         onClick={() => {
           setSent(true);
           setProblem('');
-          void turn.retry().then(found => {
+          void turn.retry().then(failureText => {
             setSent(false);
-            setProblem(found);
+            setProblem(failureText);
           });
         }}
       >
@@ -84,11 +83,11 @@ function RetryButton({ turn }: { turn: ITurnActions }) {
 }
 
 /** Draws a note that the answer above was stopped. */
-export function StoppedNotice({ words: said }: { words: string }) {
+export function StoppedNotice({ words: text }: { words: string }) {
   return (
     <div className="plm-Failure" role="note" data-state="stopped">
       <StatusIcon state="stopped" />
-      <span>{said}</span>
+      <span>{text}</span>
     </div>
   );
 }
@@ -114,7 +113,7 @@ export function RetryNote({
   );
 }
 
-function whatToDo(error: ErrorValue, words: IWords): string {
+function adviceFor(error: ErrorValue, words: IWords): string {
   switch (error.type) {
     case 'auth':
       return error.message.includes('environment variable')

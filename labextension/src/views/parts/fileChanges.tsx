@@ -1,6 +1,4 @@
-/**
- * A turn's changes to files: a line with totals, and each file's diff below it.
- */
+/** A turn's changes to files: a line with totals, and each file's diff below it. */
 import type { FileDiff } from '../../protocol/generated';
 import { Diff } from '../controls/diff';
 import { Disclosure } from '../controls/disclosure';
@@ -20,7 +18,7 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
             changes.length,
             changes.length
           )}{' '}
-          <Numbers {...summed(changes)} />
+          <Numbers {...totals(changes)} />
         </span>
       }
     >
@@ -41,15 +39,15 @@ export function FileChange({
   says
 }: {
   change: FileDiff;
-  /** What happened to the file, or would. */
+  /** A remark on the change of the file. */
   says?: string;
 }) {
   const { words } = useHost();
-  const become = says ?? named(change, words);
+  const statusNote = says ?? statusText(change, words);
   const head = (
     <>
       <code className="plm-FileChanges-file">{change.file}</code>
-      {become !== '' && <span className="plm-Muted">{become}</span>}
+      {statusNote !== '' && <span className="plm-Muted">{statusNote}</span>}
       {change.additions + change.deletions > 0 && <Numbers {...change} />}
     </>
   );
@@ -96,14 +94,14 @@ function Numbers({
   );
 }
 
-function summed(changes: readonly FileDiff[]) {
+function totals(changes: readonly FileDiff[]) {
   return {
-    additions: changes.reduce((sum, one) => sum + one.additions, 0),
-    deletions: changes.reduce((sum, one) => sum + one.deletions, 0)
+    additions: changes.reduce((sum, change) => sum + change.additions, 0),
+    deletions: changes.reduce((sum, change) => sum + change.deletions, 0)
   };
 }
 
-function named({ status }: FileDiff, words: IWords): string {
+function statusText({ status }: FileDiff, words: IWords): string {
   switch (status) {
     case 'added':
       return words.__('new');

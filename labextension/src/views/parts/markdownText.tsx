@@ -6,7 +6,7 @@ import {
   blocks,
   NO_BLOCKS,
   type IBlocks
-} from '../../state/display/markdownBlocks';
+} from '../../state/text/markdownBlocks';
 import {
   withoutOpenSurrogate,
   withoutLoneSurrogates
@@ -16,8 +16,8 @@ import {
   mayBePython,
   splitAtListings,
   wholeListing
-} from '../../state/display/codeListing';
-import { tableIn } from '../../state/display/markdownTable';
+} from '../../state/text/codeListing';
+import { tableIn } from '../../state/text/markdownTable';
 import { Copyable } from '../controls/copyButton';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';

@@ -1,9 +1,7 @@
-/**
- * A permission question: what a tool wants to do, and the user's reply by button or key.
- */
+/** A permission question: what a tool wants to do, and the user's reply by button or key. */
 import { useId, useRef, useState, type KeyboardEvent } from 'react';
 import type { Ask } from '../../protocol/generated';
-import { visible } from '../../state/display/visibleText';
+import { visible } from '../../state/text/visibleText';
 import { useEndsSeen } from '../dom/endSeen';
 import { useAnswerActions, type IAnswerActions } from '../actions/answers';
 import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
@@ -11,10 +9,10 @@ import { Diff } from '../controls/diff';
 import { useHost, type IWords } from '../host';
 
 /** Questions about the session or the project as a whole, for which a rejection needs no reason. */
-const WHOLE: readonly string[] = ['budget', 'doom_loop', 'moved'];
+const ABOUT_ALL: readonly string[] = ['budget', 'doom_loop', 'moved'];
 
 /** Returns the replies that a question offers: no “always” for a limit, no project for a repeated call. */
-function offered(ask: Ask): readonly Answer[] {
+function offeredReplies(ask: Ask): readonly Answer[] {
   if (ask.always.length === 0) {
     return ['once', 'reject'];
   }
@@ -37,7 +35,7 @@ export function PermissionPrompt({
   const diff = ask.diff ?? '';
   const changed = ask.changed ?? '';
   const warnings = ask.warnings ?? [];
-  const title = above ? asked(ask, words) : ask.title;
+  const title = above ? promptTitle(ask, words) : ask.title;
   return (
     <div className="plm-Question" role="group" aria-label={title}>
       <p className="plm-Question-title">{visible(title)}</p>
@@ -65,7 +63,7 @@ export function PermissionPrompt({
 }
 
 /** Returns the question's title; code shown above it is not repeated. */
-function asked({ permission, title }: Ask, words: IWords): string {
+function promptTitle({ permission, title }: Ask, words: IWords): string {
   switch (permission) {
     case 'python':
       return words.__('Run this in the notebook’s kernel?');
@@ -84,21 +82,21 @@ function PermissionButtons({
   actions: IAnswerActions;
 }) {
   const { words } = useHost();
-  const [given, setGiven] = useState<Answer | null>(null);
+  const [reply, setReply] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);
 
   const place = useRef<HTMLDivElement>(null);
   const [isSeen, showEnd] = useEndsSeen(place);
-  const closed = useId();
+  const hintId = useId();
 
-  const short = WHOLE.includes(ask.permission);
+  const isAboutAll = ABOUT_ALL.includes(ask.permission);
   const isOpen = (answer: Answer) => isSeen || answer === 'reject';
   const choose = (answer: Answer, feedback?: string) => {
-    if (answer === 'reject' && feedback === undefined && !short) {
+    if (answer === 'reject' && feedback === undefined && !isAboutAll) {
       setRejecting(true);
       return;
     }
-    setGiven(answer);
+    setReply(answer);
     const words = feedback === '' ? undefined : feedback;
     if (answer === 'project') {
       actions.reply(ask.id, 'always', words, 'project');
@@ -108,7 +106,11 @@ function PermissionButtons({
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const answer = rejecting ? null : answerOfKey(event);
-    if (answer !== null && given === null && offered(ask).includes(answer)) {
+    if (
+      answer !== null &&
+      reply === null &&
+      offeredReplies(ask).includes(answer)
+    ) {
       event.preventDefault();
       event.stopPropagation();
       if (isOpen(answer)) {
@@ -123,8 +125,8 @@ function PermissionButtons({
       onKeyDown={onKeyDown}
       data-ask={ask.id}
     >
-      {!isSeen && given === null && !rejecting && (
-        <p className="plm-Question-closed" id={closed} role="status">
+      {!isSeen && reply === null && !rejecting && (
+        <p className="plm-Question-closed" id={hintId} role="status">
           {words.__('Scroll to the end to allow it.')}{' '}
           <button type="button" className="plm-Link" onClick={showEnd}>
             {words.__('Show the end')}
@@ -142,7 +144,7 @@ function PermissionButtons({
           }}
         />
       ) : (
-        offered(ask).map(answer => (
+        offeredReplies(ask).map(answer => (
           <button
             key={answer}
             type="button"
@@ -154,15 +156,15 @@ function PermissionButtons({
                 ? ask.always.join('\n')
                 : undefined
             }
-            disabled={given !== null || !isOpen(answer)}
-            aria-describedby={isOpen(answer) ? undefined : closed}
+            disabled={reply !== null || !isOpen(answer)}
+            aria-describedby={isOpen(answer) ? undefined : hintId}
             onClick={() => {
               choose(answer);
             }}
           >
-            {short
-              ? namedOfWhole(ask.permission, answer, words)
-              : named(answer, words)}
+            {isAboutAll
+              ? replyNameForAll(ask.permission, answer, words)
+              : replyName(answer, words)}
             <kbd aria-hidden="true">{keyOf(answer)}</kbd>
           </button>
         ))
@@ -224,7 +226,7 @@ function keyOf(answer: Answer): string {
   return String(ANSWERS.indexOf(answer) + 1);
 }
 
-function namedOfWhole(about: string, answer: Answer, words: IWords): string {
+function replyNameForAll(about: string, answer: Answer, words: IWords): string {
   if (about === 'moved') {
     return answer === 'reject' ? words.__('Leave it') : words.__('Keep it');
   }
@@ -238,7 +240,7 @@ function namedOfWhole(about: string, answer: Answer, words: IWords): string {
   }
 }
 
-function named(answer: Answer, words: IWords): string {
+function replyName(answer: Answer, words: IWords): string {
   switch (answer) {
     case 'once':
       return words.__('Allow once');

@@ -1,6 +1,4 @@
-/**
- * The model's questions to the user: options to choose, a field for free text, and the answers.
- */
+/** The model's questions to the user: options to choose, a field for free text, and the answers. */
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Question, QuestionAsked } from '../../protocol/generated';
 import { useAnswerActions } from '../actions/answers';
@@ -10,10 +8,10 @@ import { digitOf } from './answerKeys';
 /** The options and the text given for one question. */
 interface IGivenAnswer {
   labels: readonly string[];
-  own: string;
+  ownText: string;
 }
 
-const NOTHING: IGivenAnswer = { labels: [], own: '' };
+const NOTHING: IGivenAnswer = { labels: [], ownText: '' };
 
 /** Draws open questions; in a read-only view it says where to answer. */
 export function QuestionForm({ asked }: { asked: QuestionAsked }) {
@@ -29,7 +27,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
     setSent(true);
     actions?.answer(
       id,
-      questions.map((question, index) => inWords(question, all[index]))
+      questions.map((question, index) => answerTexts(question, all[index]))
     );
   };
   const change = (index: number, changed: IGivenAnswer) => {
@@ -40,7 +38,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
     return all;
   };
   const isEmpty = !questions.some(
-    (question, index) => inWords(question, given[index]).length > 0
+    (question, index) => answerTexts(question, given[index]).length > 0
   );
   return (
     <form
@@ -55,7 +53,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
       }}
     >
       {questions.map((question, index) => (
-        <One
+        <QuestionField
           key={index}
           question={question}
           given={given[index] ?? NOTHING}
@@ -65,17 +63,17 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
           onChoose={label => {
             const all = change(
               index,
-              chosen(question, given[index] ?? NOTHING, label)
+              withChoice(question, given[index] ?? NOTHING, label)
             );
             if (atOnce) {
               send(all);
             }
           }}
-          onWrite={own => {
+          onWrite={ownText => {
             const labels = question.multiple
               ? (given[index]?.labels ?? [])
               : [];
-            change(index, { labels, own });
+            change(index, { labels, ownText });
           }}
         />
       ))}
@@ -111,7 +109,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
   );
 }
 
-interface IOneProps {
+interface IQuestionFieldProps {
   question: Question;
   given: IGivenAnswer;
   isOff: boolean;
@@ -120,10 +118,10 @@ interface IOneProps {
   /** Whether it is the only question, so that number keys anywhere near it choose. */
   hasKeys: boolean;
   onChoose: (label: string) => void;
-  onWrite: (own: string) => void;
+  onWrite: (ownText: string) => void;
 }
 
-function One({
+function QuestionField({
   question: { header, multiple, options, question },
   given,
   isOff,
@@ -131,7 +129,7 @@ function One({
   hasKeys,
   onChoose,
   onWrite
-}: IOneProps) {
+}: IQuestionFieldProps) {
   const { words } = useHost();
   const title = useId();
   const onKeyDown = (event: KeyboardEvent) => {
@@ -191,7 +189,7 @@ function One({
               : words.__('Your answer')
           }
           disabled={isOff}
-          value={given.own}
+          value={given.ownText}
           onChange={event => {
             onWrite(event.target.value);
           }}
@@ -217,14 +215,14 @@ export function QuestionAnswers({
   return (
     <dl className="plm-QuestionAnswers">
       {questions.map(({ question }, index) => {
-        const said = answers?.[index] ?? [];
+        const texts = answers?.[index] ?? [];
         return (
           <div key={index}>
             <dt>{question}</dt>
-            {said.length === 0 ? (
+            {texts.length === 0 ? (
               <dd className="plm-Muted">{words.__('No answer')}</dd>
             ) : (
-              said.map((word, at) => <dd key={at}>{word}</dd>)
+              texts.map((word, at) => <dd key={at}>{word}</dd>)
             )}
           </div>
         );
@@ -233,29 +231,31 @@ export function QuestionAnswers({
   );
 }
 
-function chosen(
+function withChoice(
   question: Question,
   given: IGivenAnswer,
   label: string
 ): IGivenAnswer {
-  const had = given.labels.includes(label);
+  const wasChosen = given.labels.includes(label);
   if (question.multiple) {
-    const labels = had
-      ? given.labels.filter(one => one !== label)
+    const labels = wasChosen
+      ? given.labels.filter(other => other !== label)
       : [...given.labels, label];
     return { ...given, labels };
   }
-  return { labels: had ? [] : [label], own: '' };
+  return { labels: wasChosen ? [] : [label], ownText: '' };
 }
 
 /** Returns the labels in the order of the question, followed by free text. */
-function inWords(
+function answerTexts(
   question: Question,
   given: IGivenAnswer | undefined
 ): string[] {
-  const { labels, own } = given ?? NOTHING;
-  const pressed = question.options
+  const { labels, ownText } = given ?? NOTHING;
+  const chosenLabels = question.options
     .map(({ label }) => label)
     .filter(label => labels.includes(label));
-  return own.trim() === '' ? pressed : [...pressed, own.trim()];
+  return ownText.trim() === ''
+    ? chosenLabels
+    : [...chosenLabels, ownText.trim()];
 }

@@ -1,8 +1,6 @@
-/**
- * The model's reasoning, collapsed until the user opens it.
- */
+/** The model's reasoning, collapsed until the user opens it. */
 import type { Decision, ReasoningPart } from '../../protocol/generated';
-import { seconds } from '../../state/display/numberFormat';
+import { seconds } from '../../state/text/numberFormat';
 import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { ContextEditNote } from '../modelContext/editButtons';

@@ -1,8 +1,6 @@
-/**
- * What the agent's Python displayed and no cell shows: tables, Markdown, and what works only in a cell, by name.
- */
-import type { IShownResult } from '../../state/display/toolCalls';
-import { visible } from '../../state/display/visibleText';
+/** What the agent's Python displayed and no cell shows: tables, Markdown, and what works only in a cell, by name. */
+import type { IShownResult } from '../../state/lines/toolCalls';
+import { visible } from '../../state/text/visibleText';
 import { useHost, type IWords } from '../host';
 
 /** Draws the results; HTML is sanitised by the host. */
@@ -21,7 +19,7 @@ export function ShownResults({
           ) : kind === 'markdown' ? (
             <Markdown text={text} />
           ) : (
-            <p className="plm-Muted">{named(kind, text, words)}</p>
+            <p className="plm-Muted">{unshownText(kind, text, words)}</p>
           )}
         </div>
       ))}
@@ -29,7 +27,7 @@ export function ShownResults({
   );
 }
 
-function named(kind: string, text: string, words: IWords): string {
+function unshownText(kind: string, text: string, words: IWords): string {
   const name = visible(text);
   if (kind !== 'widget') {
     return words.__(

@@ -4,9 +4,9 @@
  * A new type of part needs a row here; without it this does not compile.
  */
 import type { ComponentType } from 'react';
-import type { StandalonePart } from '../../state/display/lines';
+import type { StandalonePart } from '../../state/lines/lines';
 import { AttachmentView } from './attachments';
-import { ToldCells, toldCells } from './toldCells';
+import { SentCells, sentCellsText } from './toldCells';
 import { useHost, type IWords } from '../host';
 
 interface IStandaloneKind<T extends StandalonePart> {
@@ -28,14 +28,14 @@ const KINDS: StandaloneKinds = {
     View: ({ part }) => <AttachmentView file={part} />
   },
   patch: {
-    text: (part, words) => words.__('Changed: %1', listed(part.files, words))
+    text: (part, words) => words.__('Changed: %1', fileNames(part.files, words))
   },
   agent: { text: (part, words) => words.__('Agent: %1', part.name) },
   subtask: {
     text: (part, words) =>
       words.__('Subagent %1: %2', part.agent, part.description)
   },
-  notebook: { text: toldCells, View: ToldCells }
+  notebook: { text: sentCellsText, View: SentCells }
 };
 
 /** Returns the row of a part; none for a type of a newer kernel. */
@@ -52,8 +52,8 @@ export function StandalonePartView({ part }: { part: StandalonePart }) {
   if (View !== undefined) {
     return <View part={part} />;
   }
-  const told = standalonePartText(part, words);
-  return told === '' ? null : <p className="plm-Muted">{told}</p>;
+  const partText = standalonePartText(part, words);
+  return partText === '' ? null : <p className="plm-Muted">{partText}</p>;
 }
 
 /** Returns the text of one part. */
@@ -67,7 +67,7 @@ export function standalonePartText(
 /** The maximum number of named files; the rest is counted. */
 const MOST_FILES = 6;
 
-function listed(files: readonly string[], words: IWords): string {
+function fileNames(files: readonly string[], words: IWords): string {
   const names = files.slice(0, MOST_FILES).join(', ');
   return files.length > MOST_FILES
     ? words.__('%1 and %2 more', names, files.length - MOST_FILES)

@@ -1,8 +1,6 @@
-/**
- * The line under a step: tokens, cost, seconds, and context usage.
- */
+/** The line under a step: tokens, cost, seconds, and context usage. */
 import type { StepFinishPart } from '../../protocol/generated';
-import { count, seconds } from '../../state/display/numberFormat';
+import { count, seconds } from '../../state/text/numberFormat';
 import { costWords, sentTokens } from '../../state/display/turnFigures';
 import { Gauge } from '../modelContext/gauge';
 import { InspectButton } from '../modelContext/inspectButton';

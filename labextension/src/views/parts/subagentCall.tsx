@@ -1,9 +1,7 @@
-/**
- * A subagent's work in the card of its task call: its calls, its usage, and a link to its session.
- */
+/** A subagent's work in the card of its task call: its calls, its usage, and a link to its session. */
 import type { ToolPart } from '../../protocol/generated';
-import { count, dollars } from '../../state/display/numberFormat';
-import { toolKind } from '../../state/display/toolCalls';
+import { count, dollars } from '../../state/text/numberFormat';
+import { toolKind } from '../../state/lines/toolCalls';
 import { useSessionOpenerIfOffered } from '../actions/sessions';
 import { useHost } from '../host';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
@@ -26,10 +24,10 @@ export function subagentSession(part: ToolPart): string {
 /** Draws a subagent's work in the card of its task call. */
 export function SubagentCall({
   part,
-  over
+  isOver
 }: {
   part: ToolPart;
-  over: boolean;
+  isOver: boolean;
 }) {
   const { words } = useHost();
   const opener = useSessionOpenerIfOffered();
@@ -56,7 +54,7 @@ export function SubagentCall({
         <ol className="plm-SubagentCall-calls">
           {calls.map((call, at) => (
             <li key={earlier + at}>
-              <StatusIcon state={signOf(call, over)} />{' '}
+              <StatusIcon state={stateOf(call, isOver)} />{' '}
               <span className="plm-Tool-name">{call.tool}</span>{' '}
               <span className="plm-SubagentCall-title">{call.title}</span>
             </li>
@@ -66,7 +64,7 @@ export function SubagentCall({
       <p className="plm-SubagentCall-foot plm-Muted">
         <span>
           {words.__('agent %1', agent)}
-          {took(metadata)}
+          {usageText(metadata)}
         </span>
         {opener !== null && (
           <button
@@ -88,7 +86,7 @@ function metadataOf(part: ToolPart): Record<string, unknown> {
   return 'metadata' in part.state ? part.state.metadata : {};
 }
 
-function took(metadata: Record<string, unknown>): string {
+function usageText(metadata: Record<string, unknown>): string {
   const spent =
     typeof metadata.tokens === 'number'
       ? ` · ${count(metadata.tokens)} tokens`
@@ -98,7 +96,7 @@ function took(metadata: Record<string, unknown>): string {
   return spent + cost;
 }
 
-function signOf(call: ICall, over: boolean): CallState {
+function stateOf(call: ICall, isOver: boolean): CallState {
   switch (call.state) {
     case 'completed':
       return 'completed';
@@ -107,18 +105,18 @@ function signOf(call: ICall, over: boolean): CallState {
     case 'stopped':
       return call.state;
     default:
-      return over ? 'stopped' : 'running';
+      return isOver ? 'stopped' : 'running';
   }
 }
 
-function callsOf(given: unknown): ICall[] {
-  return Array.isArray(given)
-    ? given.filter(
-        (one): one is ICall =>
-          typeof one === 'object' &&
-          one !== null &&
-          typeof (one as ICall).tool === 'string' &&
-          typeof (one as ICall).title === 'string'
+function callsOf(value: unknown): ICall[] {
+  return Array.isArray(value)
+    ? value.filter(
+        (call): call is ICall =>
+          typeof call === 'object' &&
+          call !== null &&
+          typeof (call as ICall).tool === 'string' &&
+          typeof (call as ICall).title === 'string'
       )
     : [];
 }

@@ -1,13 +1,11 @@
-/**
- * Which of the user's cells the agent was told of with a prompt, and what it was told, word for word.
- */
+/** The user's cells that were sent to the agent with a prompt, and the exact text that was sent. */
 import type { NotebookPart, NotedEdit } from '../../protocol/generated';
-import { count } from '../../state/display/numberFormat';
+import { count } from '../../state/text/numberFormat';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 
-/** Says in a sentence which cells went along, and how many tokens they took. */
-export function toldCells(part: NotebookPart, words: IWords): string {
+/** Returns a sentence that names the sent cells and their tokens. */
+export function sentCellsText(part: NotebookPart, words: IWords): string {
   const numbers = part.cells.flatMap(cell => cell.number ?? []);
   const failed = part.cells.filter(cell => cell.status === 'error').length;
   // Logs of older versions have none.
@@ -19,8 +17,8 @@ export function toldCells(part: NotebookPart, words: IWords): string {
     numbers.length === 0
       ? ''
       : numbers.length === 1
-        ? words.__('cell %1', spans(numbers))
-        : words.__('cells %1', spans(numbers)),
+        ? words.__('cell %1', rangesText(numbers))
+        : words.__('cells %1', rangesText(numbers)),
     failed > 0 ? words.__('%1 with an error', failed) : '',
     part.omitted.length > 0
       ? words.__('%1 only named', part.omitted.length)
@@ -35,17 +33,17 @@ export function toldCells(part: NotebookPart, words: IWords): string {
   if (part.about !== 'runs') {
     facts.unshift(part.names.map(name => `@${name}`).join(', '));
   }
-  const told = facts.filter(fact => fact !== '').join(', ');
+  const sentence = facts.filter(fact => fact !== '').join(', ');
   return part.about === 'runs'
-    ? words.__('What you ran was told: %1', told)
-    : words.__('Goes along: %1', told);
+    ? words.__('What you ran was told: %1', sentence)
+    : words.__('Goes along: %1', sentence);
 }
 
 /** Draws the sentence, which opens to the text as the model is sent it. */
-export function ToldCells({ part }: { part: NotebookPart }) {
+export function SentCells({ part }: { part: NotebookPart }) {
   const { words } = useHost();
   return (
-    <Disclosure className="plm-ToldCells" head={toldCells(part, words)}>
+    <Disclosure className="plm-ToldCells" head={sentCellsText(part, words)}>
       <pre className="plm-ToldCells-text" tabIndex={0}>
         {part.text}
       </pre>
@@ -54,17 +52,17 @@ export function ToldCells({ part }: { part: NotebookPart }) {
 }
 
 /** Joins numbers that follow each other: "1, 2, 4 to 9". */
-export function spans(numbers: readonly number[], to = ' to '): string {
-  const found: [number, number][] = [];
+export function rangesText(numbers: readonly number[], to = ' to '): string {
+  const ranges: [number, number][] = [];
   for (const number of [...new Set(numbers)].sort((a, b) => a - b)) {
-    const last = found.at(-1);
+    const last = ranges.at(-1);
     if (last?.[1] === number - 1) {
       last[1] = number;
     } else {
-      found.push([number, number]);
+      ranges.push([number, number]);
     }
   }
-  return found
+  return ranges
     .map(([first, last]) =>
       last === first
         ? String(first)

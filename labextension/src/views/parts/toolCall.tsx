@@ -1,6 +1,4 @@
-/**
- * A tool call: one row that opens to its input and output, with its permission question.
- */
+/** A tool call: one row that opens to its input and output, with its permission question. */
 import type { ReactNode } from 'react';
 import type {
   Ask,
@@ -12,10 +10,10 @@ import type {
 } from '../../protocol/generated';
 import {
   callOutcome,
-  isTold,
+  isErrorRedundant,
   type ICallOutcome
-} from '../../state/display/callOutcomes';
-import { seconds } from '../../state/display/numberFormat';
+} from '../../state/lines/callOutcomes';
+import { seconds } from '../../state/text/numberFormat';
 import {
   askedInput,
   attachments,
@@ -26,9 +24,9 @@ import {
   shownResults,
   subject,
   toolKind
-} from '../../state/display/toolCalls';
+} from '../../state/lines/toolCalls';
 import { effectiveDecisions } from '../../state/session/contextEdits';
-import { visible } from '../../state/display/visibleText';
+import { visible } from '../../state/text/visibleText';
 import { TextEnd } from '../controls/textEnd';
 import { ASKED_TEXT } from '../dom/endSeen';
 import { showsAll } from '../controls/diff';
@@ -60,7 +58,7 @@ interface IToolCallProps {
   /** Decisions that reduced the output for the model. */
   decisions?: readonly Decision[];
   /** Whether the turn is over: a call that still seems to run was interrupted. */
-  over: boolean;
+  isOver: boolean;
   /** Whether it is the newest call, which is open while it runs. */
   newest: boolean;
   /** Whether elapsed time is shown and updated. */
@@ -80,7 +78,7 @@ export function ToolCall({
   asked,
   reply,
   decisions = [],
-  over,
+  isOver,
   newest,
   live = false,
   ended = '',
@@ -90,17 +88,17 @@ export function ToolCall({
   const { words } = useHost();
   const notebook = useNotebookActionsIfOffered();
   const outcome = callOutcome(part, reply);
-  const state = stateOf(outcome, ask ?? asked, over);
-  const why = whyOf(outcome, ended, words);
+  const state = stateOf(outcome, ask ?? asked, isOver);
+  const endReason = endReasonOf(outcome, ended, words);
   const { edit, reduction } = effectiveDecisions(decisions);
   const head = (
     <>
       <StatusIcon state={state} />{' '}
       <span className="plm-Tool-name">{part.tool}</span>{' '}
       <span className="plm-Tool-subject">{subject(part)}</span>{' '}
-      {why !== '' ? (
-        <span className="plm-Tool-reason" data-state={state} title={why}>
-          <bdi>{visible(why)}</bdi>
+      {endReason !== '' ? (
+        <span className="plm-Tool-reason" data-state={state} title={endReason}>
+          <bdi>{visible(endReason)}</bdi>
         </span>
       ) : (
         <span className="plm-Tool-note">
@@ -116,18 +114,18 @@ export function ToolCall({
   // A diff shows the whole input, and what was there before.
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
   const isOwnAsk =
-    state === 'waiting' && ask !== undefined && !isOthers(ask, part);
-  const own = ownView(part, asked, state);
+    state === 'waiting' && ask !== undefined && !isFromSubagent(ask, part);
+  const replacingView = replacingViewOf(part, asked, state);
   const isThumbnail = !figures && cell !== undefined && notebook !== null;
-  const shown =
-    (figures || isThumbnail) && toolKind(part.tool).looks !== true
+  const shownPictures =
+    (figures || isThumbnail) && toolKind(part.tool).readsImages !== true
       ? pictures(part)
       : [];
   const results = shownResults(part);
   const open =
     state === 'waiting' ||
     (state === 'running' && newest) ||
-    (own !== null && newest && !over);
+    (replacingView !== null && newest && !isOver);
   const card = (
     <Disclosure
       className="plm-Tool"
@@ -138,25 +136,31 @@ export function ToolCall({
     >
       <div className="plm-Tool-card" data-state={state}>
         {!asksByDiff &&
-          (own ?? (isOwnAsk ? <AskInput ask={ask} /> : <Input part={part} />))}
-        <SubagentCall part={part} over={over} />
-        {state === 'waiting' && isOthers(ask, part) && <AskInput ask={ask} />}
+          (replacingView ??
+            (isOwnAsk ? <AskInput ask={ask} /> : <Input part={part} />))}
+        <SubagentCall part={part} isOver={isOver} />
+        {state === 'waiting' && isFromSubagent(ask, part) && (
+          <AskInput ask={ask} />
+        )}
         {ask !== undefined && state === 'waiting' && (
           <PermissionPrompt ask={ask} above={!asksByDiff} />
         )}
-        {(own === null || state === 'error') && !shows(part) && (
-          <Output
-            part={part}
-            files={attachments(part).filter(one => !shown.includes(one))}
-            state={state}
-            said={
-              isTold(outcome) && part.state.status === 'error'
-                ? part.state.error
-                : why
-            }
-            ended={ended}
-          />
-        )}
+        {(replacingView === null || state === 'error') &&
+          !isListEnough(part) && (
+            <Output
+              part={part}
+              files={attachments(part).filter(
+                file => !shownPictures.includes(file)
+              )}
+              state={state}
+              rowReason={
+                isErrorRedundant(outcome) && part.state.status === 'error'
+                  ? part.state.error
+                  : endReason
+              }
+              ended={ended}
+            />
+          )}
         <CallFacts part={part} reply={reply} />
         {reduction !== null && <ReductionNote decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
@@ -165,7 +169,7 @@ export function ToolCall({
       </div>
     </Disclosure>
   );
-  return shown.length + results.length === 0 ? (
+  return shownPictures.length + results.length === 0 ? (
     card
   ) : (
     <>
@@ -173,13 +177,13 @@ export function ToolCall({
       <div className="plm-Figures">
         {isThumbnail ? (
           <Thumbnails
-            files={shown}
+            files={shownPictures}
             onChoose={() => {
               notebook.showCell(cell);
             }}
           />
         ) : (
-          <Attachments files={shown} />
+          <Attachments files={shownPictures} />
         )}
         <ShownResults results={results} />
       </div>
@@ -192,7 +196,7 @@ function pictures(part: ToolPart) {
 }
 
 /** Draws a view that replaces input and output; null if there is none. */
-function ownView(
+function replacingViewOf(
   part: ToolPart,
   asked: QuestionAsked | undefined,
   state: CallState
@@ -228,12 +232,12 @@ export function AskInput({ ask }: { ask: Ask }) {
 }
 
 /** Returns whether the question comes from the subagent that works for this call. */
-function isOthers(ask: Ask | undefined, part: ToolPart): ask is Ask {
+function isFromSubagent(ask: Ask | undefined, part: ToolPart): ask is Ask {
   return ask?.tool !== undefined && ask.tool !== part.tool;
 }
 
 /** Returns whether a task's card needs only the list of its subagent's calls. */
-function shows(part: ToolPart): boolean {
+function isListEnough(part: ToolPart): boolean {
   return subagentSession(part) !== '' && part.state.status === 'running';
 }
 
@@ -267,21 +271,21 @@ function Output({
   part,
   files,
   state,
-  said,
+  rowReason,
   ended
 }: {
   part: ToolPart;
   files: readonly Attachment[];
   state: CallState;
-  /** The error that the call's row has told. */
-  said: string;
+  /** The error that the call's row already shows. */
+  rowReason: string;
   ended: string;
 }) {
   const { Printed, words } = useHost();
   const text = output(part);
   const error = part.state.status === 'error' ? part.state.error : '';
   // Told in the row, or at the end of the turn.
-  const isKnown = error === ended || error === said || state === 'stopped';
+  const isKnown = error === ended || error === rowReason || state === 'stopped';
   const failed = isKnown ? '' : error;
   const isEmpty = text === '' && failed === '' && files.length === 0;
   const place = useTailScroll(state === 'running' && !isEmpty);
@@ -311,19 +315,19 @@ function Output({
 function stateOf(
   { status }: ICallOutcome,
   ask: Ask | QuestionAsked | undefined,
-  over: boolean
+  isOver: boolean
 ): CallState {
   if (status !== 'pending' && status !== 'running') {
     return status;
   }
-  if (over) {
+  if (isOver) {
     return 'stopped';
   }
   return ask === undefined ? status : 'waiting';
 }
 
-/** Returns what a call's row says of its end: the error's line, who refused it, or why it was stopped. */
-function whyOf(
+/** Returns the end of a call for its row: the error's line, who refused it, or why it was stopped. */
+function endReasonOf(
   { reason, refusal, status }: ICallOutcome,
   ended: string,
   words: IWords
@@ -336,12 +340,12 @@ function whyOf(
 
 /** Returns the names of the hooks that changed a call's input or output. */
 function changedBy(part: ToolPart): string[] {
-  const told = 'metadata' in part.state ? part.state.metadata : {};
-  const names = [told.changed_by, told.output_changed_by];
+  const metadata = 'metadata' in part.state ? part.state.metadata : {};
+  const names = [metadata.changed_by, metadata.output_changed_by];
   return [...new Set(names.filter(name => typeof name === 'string'))];
 }
 
-/** Returns the one thing that a row says behind its subject, where no reason stands there. */
+/** Returns the note behind a row's subject, where no reason is shown. */
 function noteOf(
   part: ToolPart,
   state: CallState,
@@ -373,7 +377,7 @@ function noteOf(
     : changedLines(part);
 }
 
-/** Draws what else is known of a call: how long it took, who allowed it, who changed it. */
+/** Draws further facts about a call: its duration, who allowed it, and which hooks changed it. */
 function CallFacts({
   part,
   reply
@@ -385,10 +389,10 @@ function CallFacts({
   const spent = duration(part);
   const facts = [
     spent === null ? '' : seconds(spent),
-    // A refusal is told with its reason; what was stopped while it waited was refused by nobody.
+    // A refusal is shown with its reason; a call that was stopped while it waited was refused by nobody.
     reply === undefined || reply.answer === 'reject'
       ? ''
-      : answered(reply, words),
+      : replyText(reply, words),
     ...changedBy(part).map(by => words.__('changed by %1', by))
   ].filter(fact => fact !== '');
   return facts.length === 0 ? null : (
@@ -396,7 +400,7 @@ function CallFacts({
   );
 }
 
-function answered(reply: Reply, words: IWords): string {
+function replyText(reply: Reply, words: IWords): string {
   switch (reply.answer) {
     case 'once':
       return reply.by === '--yes'

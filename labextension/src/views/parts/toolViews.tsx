@@ -1,6 +1,4 @@
-/**
- * Views that replace input and output in a call's card, by the tool's name.
- */
+/** Views that replace input and output in a call's card, by the tool's name. */
 import type { ReactNode } from 'react';
 import type { ToolPart } from '../../protocol/generated';
 import {
@@ -9,7 +7,7 @@ import {
   questionsOf,
   TODOWRITE,
   todosOf
-} from '../../state/display/questionsAndTodos';
+} from '../../state/lines/questionsAndTodos';
 import { TodoItems } from '../controls/todoList';
 import { QuestionAnswers } from './questionForm';
 

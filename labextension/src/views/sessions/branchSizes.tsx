@@ -1,8 +1,6 @@
-/**
- * The size of each request of a branch, as bars under the model's limit.
- */
+/** The size of each request of a branch, as bars under the model's limit. */
 import type { Branch } from '../../protocol/generated';
-import { short } from '../../state/display/numberFormat';
+import { short } from '../../state/text/numberFormat';
 import { useHost } from '../host';
 
 const WIDTH = 120;

@@ -1,6 +1,4 @@
-/**
- * Which branch was forked from which, and where, as a nested list.
- */
+/** Which branch was forked from which, and where, as a nested list. */
 import type { Branch } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
 import { sessionTitle } from './sessionLabels';
@@ -14,44 +12,44 @@ interface IBranchTreeProps {
 /** Draws the branches below each other, each within the one that it was forked from. */
 export function BranchTree({ branches, session }: IBranchTreeProps) {
   const { words } = useHost();
-  const shown = new Set(branches.map(one => one.session));
-  const first = branches.filter(one => !shown.has(one.parent));
+  const shown = new Set(branches.map(branch => branch.session));
+  const first = branches.filter(branch => !shown.has(branch.parent));
   return (
     <div
       className="plm-Branches-tree"
       role="group"
       aria-label={words.__('Which was forked from which')}
     >
-      <Level among={branches} level={first} session={session} />
+      <Level branches={branches} level={first} session={session} />
     </div>
   );
 }
 
 function Level({
-  among,
+  branches,
   level,
   session
 }: {
-  among: readonly Branch[];
+  branches: readonly Branch[];
   level: readonly Branch[];
   session: string;
 }) {
   const { words } = useHost();
   return (
     <ul>
-      {level.map(one => {
-        const below = among.filter(other => other.parent === one.session);
+      {level.map(branch => {
+        const forks = branches.filter(other => other.parent === branch.session);
         return (
-          <li key={one.session}>
+          <li key={branch.session}>
             <span
               dir="auto"
-              aria-current={one.session === session ? 'true' : undefined}
+              aria-current={branch.session === session ? 'true' : undefined}
             >
-              {sessionTitle(one.title, words)}
+              {sessionTitle(branch.title, words)}
             </span>{' '}
-            <span className="plm-Muted">{forkedAfter(one, words)}</span>
-            {below.length > 0 && (
-              <Level among={among} level={below} session={session} />
+            <span className="plm-Muted">{forkedAfter(branch, words)}</span>
+            {forks.length > 0 && (
+              <Level branches={branches} level={forks} session={session} />
             )}
           </li>
         );

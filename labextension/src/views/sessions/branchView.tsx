@@ -1,9 +1,7 @@
-/**
- * The branches of a session side by side, from the point where they part.
- */
-import { useEffect, useRef, useState } from 'react';
+/** The branches of a session side by side, from the point where they part. */
+import { useEffect, useState } from 'react';
 import type { Branch, BranchTable } from '../../protocol/generated';
-import { lineDiff } from '../../state/display/lineDiff';
+import { lineDiff } from '../../state/text/lineDiff';
 import { useInspectorOpener } from '../actions/inspector';
 import { useSessionActions, useSessionOpener } from '../actions/sessions';
 import { Diff } from '../controls/diff';
@@ -12,6 +10,7 @@ import { useHost, type IWords } from '../host';
 import { BranchSizes } from './branchSizes';
 import { BranchTree } from './branchTree';
 import { sessionTitle } from './sessionLabels';
+import { unlessGone, useFirstFocus } from '../dom/effects';
 
 /** Asks for the branches of a session, and draws them. */
 export function BranchView({
@@ -23,36 +22,26 @@ export function BranchView({
 }) {
   const { words } = useHost();
   const sessions = useSessionActions();
-  const [found, setFound] = useState<BranchTable | string | null>(null);
-  const close = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    close.current?.focus();
-  }, []);
-  useEffect(() => {
-    let wanted = true;
-    void sessions.branches(session).then(table => {
-      if (wanted) {
-        setFound(table);
-      }
-    });
-    return () => {
-      wanted = false;
-    };
-  }, [sessions, session]);
+  const [table, setTable] = useState<BranchTable | string | null>(null);
+  const close = useFirstFocus<HTMLButtonElement>();
+  useEffect(
+    () => unlessGone(sessions.branches(session), setTable),
+    [sessions, session]
+  );
   return (
     <section className="plm-Branches" aria-label={words.__('Branches')}>
-      {found === null && (
+      {table === null && (
         <p className="plm-Muted" role="status">
           {words.__('Reading the branches…')}
         </p>
       )}
-      {typeof found === 'string' && (
+      {typeof table === 'string' && (
         <p className="plm-Muted" role="alert">
-          {found}
+          {table}
         </p>
       )}
-      {found !== null && typeof found !== 'string' && (
-        <Branches table={found} session={session} />
+      {table !== null && typeof table !== 'string' && (
+        <Branches table={table} session={session} />
       )}
       <button type="button" ref={close} className="plm-Button" onClick={onBack}>
         {words.__('Close')}
@@ -64,12 +53,12 @@ export function BranchView({
 function Branches({ table, session }: { table: BranchTable; session: string }) {
   const { words } = useHost();
   const { branches, left_out: leftOut, parted_at: partedAt } = table;
-  const names = branches.map(one => sessionTitle(one.title, words));
-  const most = Math.max(1, ...branches.flatMap(one => one.sizes));
+  const names = branches.map(branch => sessionTitle(branch.title, words));
+  const most = Math.max(1, ...branches.flatMap(branch => branch.sizes));
   const [first, ...others] = branches;
-  const compared = others.map(one => ({
-    one,
-    before: branches.find(other => other.session === one.parent) ?? first
+  const compared = others.map(branch => ({
+    branch,
+    before: branches.find(other => other.session === branch.parent) ?? first
   }));
   return (
     <>
@@ -92,13 +81,13 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
           <thead>
             <tr>
               <td />
-              {branches.map((one, index) => (
+              {branches.map((branch, index) => (
                 <BranchHead
-                  key={one.session}
-                  branch={one}
+                  key={branch.session}
+                  branch={branch}
                   name={names[index] ?? ''}
-                  asked={one.session === session}
-                  with={one === first ? undefined : first}
+                  isAskedAbout={branch.session === session}
+                  with={branch === first ? undefined : first}
                 />
               ))}
             </tr>
@@ -106,16 +95,16 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
           <tbody>
             <tr>
               <th scope="row">{words.__('newest answer')}</th>
-              {branches.map(one => (
-                <td key={one.session}>
+              {branches.map(branch => (
+                <td key={branch.session}>
                   <div className="plm-Branches-answer" dir="auto">
-                    {one.text === '' ? words.__('none yet') : one.text}
+                    {branch.text === '' ? words.__('none yet') : branch.text}
                   </div>
                 </td>
               ))}
             </tr>
             {table.figures
-              .filter(({ values }) => values.some(one => one !== ''))
+              .filter(({ values }) => values.some(value => value !== ''))
               .map(({ name, values, differ }) => (
                 <tr key={name} data-differ={differ || undefined}>
                   <th scope="row">
@@ -133,9 +122,9 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
               ))}
             <tr>
               <th scope="row">{words.__('context by request')}</th>
-              {branches.map(one => (
-                <td key={one.session}>
-                  <BranchSizes branch={one} most={most} />
+              {branches.map(branch => (
+                <td key={branch.session}>
+                  <BranchSizes branch={branch} most={most} />
                 </td>
               ))}
             </tr>
@@ -148,17 +137,17 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
         </p>
       )}
       {compared.map(
-        ({ before, one }) =>
+        ({ before, branch }) =>
           before !== undefined && (
             <AnswerDifference
-              key={one.session}
+              key={branch.session}
               head={words.__(
                 'How the answer of %1 differs from that of %2',
-                sessionTitle(one.title, words),
+                sessionTitle(branch.title, words),
                 sessionTitle(before.title, words)
               )}
               before={before}
-              now={one}
+              now={branch}
             />
           )
       )}
@@ -168,7 +157,7 @@ function Branches({ table, session }: { table: BranchTable; session: string }) {
 
 /** Draws a branch's name, and the buttons that open it. */
 function BranchHead({
-  asked,
+  isAskedAbout,
   branch,
   name,
   with: first
@@ -176,7 +165,7 @@ function BranchHead({
   branch: Branch;
   name: string;
   /** Whether it is the session that was asked about. */
-  asked: boolean;
+  isAskedAbout: boolean;
   /** The branch that it is compared with in the inspector. */
   with: Branch | undefined;
 }) {
@@ -188,7 +177,7 @@ function BranchHead({
       <span className="plm-Branches-name" dir="auto">
         {name}
       </span>
-      {asked ? (
+      {isAskedAbout ? (
         <span className="plm-Muted">{words.__('this session')}</span>
       ) : (
         <button

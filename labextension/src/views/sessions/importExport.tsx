@@ -1,9 +1,7 @@
-/**
- * Dialogs that export a session to a file, and import sessions from files.
- */
-import { useEffect, useRef, useState } from 'react';
+/** Dialogs that export a session to a file, and import sessions from files. */
+import { useState } from 'react';
 import type { ExportedFile, Imported } from '../../protocol/generated';
-import { size } from '../../state/display/numberFormat';
+import { size } from '../../state/text/numberFormat';
 import {
   useSharingActions,
   type ExportFormat,
@@ -11,6 +9,7 @@ import {
   type IImportResult
 } from '../actions/sharing';
 import { useHost, type IWords } from '../host';
+import { useFirstFocus } from '../dom/effects';
 
 interface IExportDialogProps {
   session: string;
@@ -21,12 +20,9 @@ interface IExportDialogProps {
 export function ExportDialog({ session, onBack }: IExportDialogProps) {
   const { words } = useHost();
   const sharing = useSharingActions();
-  const [said, setSaid] = useState('');
+  const [result, setResult] = useState('');
   const [busy, setBusy] = useState(false);
-  const first = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    first.current?.focus();
-  }, []);
+  const first = useFirstFocus<HTMLButtonElement>();
   const forms: readonly [ExportFormat, string][] = [
     ['ipynb', words.__('Notebook')],
     ['md', words.__('Markdown')],
@@ -37,7 +33,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
     setBusy(true);
     const { error, file } = await sharing.export(session, form);
     setBusy(false);
-    setSaid(error ?? (file === undefined ? '' : written(file, words)));
+    setResult(error ?? (file === undefined ? '' : writtenText(file, words)));
   };
   return (
     <div
@@ -70,13 +66,13 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
         {words.__('Close')}
       </button>
       <p className="plm-Sessions-said" role="status">
-        {busy ? words.__('A moment…') : said}
+        {busy ? words.__('A moment…') : result}
       </p>
     </div>
   );
 }
 
-function written({ shown, bytes }: ExportedFile, words: IWords): string {
+function writtenText({ shown, bytes }: ExportedFile, words: IWords): string {
   return words.__('Written to %1 (%2).', shown, size(bytes));
 }
 
@@ -91,20 +87,17 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const { words } = useHost();
   const sharing = useSharingActions();
   const [path, setPath] = useState('');
-  const [brought, setBrought] = useState<IImportResult | null>(null);
+  const [importResult, setImportResult] = useState<IImportResult | null>(null);
   const [busy, setBusy] = useState(false);
   const [progress, setProgress] = useState<IImportProgress | null>(null);
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    field.current?.focus();
-  }, []);
+  const field = useFirstFocus<HTMLInputElement>();
   const run = async () => {
     setBusy(true);
-    setBrought(null);
-    const found = await sharing.import(path.trim(), setProgress);
+    setImportResult(null);
+    const outcome = await sharing.import(path.trim(), setProgress);
     setBusy(false);
     setProgress(null);
-    setBrought(found);
+    setImportResult(outcome);
     onChanged();
   };
   return (
@@ -163,7 +156,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
       <div className="plm-Sessions-said" role="status">
         {busy
           ? words.__('A moment…')
-          : brought && <ImportResult brought={brought} />}
+          : importResult && <ImportResult importResult={importResult} />}
       </div>
     </form>
   );
@@ -206,26 +199,26 @@ function ImportProgress({
 /** The maximum number of unreadable items shown; the magic shows all. */
 const MOST = 3;
 
-function ImportResult({ brought }: { brought: IImportResult }) {
+function ImportResult({ importResult }: { importResult: IImportResult }) {
   const { words } = useHost();
-  const { error, imported = [], unreadable = [] } = brought;
+  const { error, imported = [], unreadable = [] } = importResult;
   if (error !== undefined) {
     return <p>{error}</p>;
   }
-  const left = unreadable.length - MOST;
+  const unshown = unreadable.length - MOST;
   return (
     <>
-      <p>{counted(imported, words)}</p>
+      <p>{importedText(imported, words)}</p>
       {unreadable.slice(0, MOST).map(({ where, what }) => (
         <p key={where}>{words.__('Not read: %1. %2', where, what)}</p>
       ))}
-      {left > 0 && (
+      {unshown > 0 && (
         <p>
           {words._n(
             '%1 more could not be read.',
             '%1 more could not be read.',
-            left,
-            left
+            unshown,
+            unshown
           )}
         </p>
       )}
@@ -234,20 +227,20 @@ function ImportResult({ brought }: { brought: IImportResult }) {
 }
 
 /** Returns the text about how many sessions were imported in which way. */
-function counted(imported: readonly Imported[], words: IWords): string {
+function importedText(imported: readonly Imported[], words: IWords): string {
   if (imported.length === 0) {
     return words.__('No session was found there.');
   }
-  const many = (wanted: Imported['outcome']) =>
-    imported.filter(({ outcome }) => outcome === wanted).length;
+  const countOf = (kind: Imported['outcome']) =>
+    imported.filter(({ outcome }) => outcome === kind).length;
   const ways: readonly [number, string][] = [
-    [many('new'), words.__('new')],
-    [many('updated'), words.__('updated')],
-    [many('copy'), words.__('as a copy, since the one here is another')],
-    [many('same'), words.__('here already')]
+    [countOf('new'), words.__('new')],
+    [countOf('updated'), words.__('updated')],
+    [countOf('copy'), words.__('as a copy, since the one here is another')],
+    [countOf('same'), words.__('here already')]
   ];
-  const told = ways
+  const parts = ways
     .filter(([number]) => number > 0)
     .map(([number, way]) => `${number} ${way}`);
-  return words.__('Imported: %1.', told.join(', '));
+  return words.__('Imported: %1.', parts.join(', '));
 }

@@ -1,6 +1,4 @@
-/**
- * One session in the list, with its actions.
- */
+/** One session in the list, with its actions. */
 import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionSummary } from '../../protocol/generated';
 import { useHost } from '../host';
@@ -11,6 +9,7 @@ import { useSessionActions, useSessionOpener } from '../actions/sessions';
 import { useSharingActionsIfOffered } from '../actions/sharing';
 import { sessionSummary, sessionTitle } from './sessionLabels';
 import { SharePage } from './sharePage';
+import { useFirstFocus } from '../dom/effects';
 
 interface ISessionItemProps {
   row: SessionSummary;
@@ -42,7 +41,7 @@ export function SessionItem({
   const opener = useSessionOpener();
   const sharing = useSharingActionsIfOffered();
   const inspector = useInspectorOpener();
-  const [doing, setDoing] = useState<Doing>('nothing');
+  const [openAction, setOpenAction] = useState<Doing>('nothing');
   const more = useRef<HTMLButtonElement>(null);
   const line = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -52,16 +51,16 @@ export function SessionItem({
   }, [isCurrent]);
   const id = useId();
   const title = sessionTitle(row.title, words);
-  const away = row.archived !== undefined;
-  const back = () => {
-    setDoing('nothing');
+  const isArchived = row.archived !== undefined;
+  const closeActions = () => {
+    setOpenAction('nothing');
     more.current?.focus();
   };
   /** Waits for an action; the list is requested again when it succeeded. */
-  const done = (work: Promise<string>) => {
-    back();
-    void work.then(hindered => {
-      if (hindered === '') {
+  const closeAndWait = (work: Promise<string>) => {
+    closeActions();
+    void work.then(problem => {
+      if (problem === '') {
         onChanged();
       }
     });
@@ -71,9 +70,9 @@ export function SessionItem({
       ref={line}
       className="plm-Sessions-item"
       onKeyDown={event => {
-        if (event.key === 'Escape' && doing !== 'nothing') {
+        if (event.key === 'Escape' && openAction !== 'nothing') {
           event.stopPropagation();
-          back();
+          closeActions();
         }
       }}
     >
@@ -102,29 +101,29 @@ export function SessionItem({
           type="button"
           ref={more}
           className="plm-Sessions-more"
-          aria-expanded={doing !== 'nothing'}
+          aria-expanded={openAction !== 'nothing'}
           aria-controls={id}
           aria-label={words.__('What to do with %1', title)}
           title={words.__(
             'Rename, fork, compare branches, inspect, share, export, archive, delete'
           )}
           onClick={() => {
-            setDoing(doing === 'nothing' ? 'choosing' : 'nothing');
+            setOpenAction(openAction === 'nothing' ? 'choosing' : 'nothing');
           }}
         >
-          <Icon name={doing === 'nothing' ? 'fold' : 'unfold'} />
+          <Icon name={openAction === 'nothing' ? 'fold' : 'unfold'} />
         </button>
       </div>
       <div
         id={id}
         className="plm-Sessions-actions"
-        hidden={doing === 'nothing'}
+        hidden={openAction === 'nothing'}
       >
-        {doing === 'choosing' && (
+        {openAction === 'choosing' && (
           <>
             <ActionButton
               onDo={() => {
-                setDoing('naming');
+                setOpenAction('naming');
               }}
             >
               {words.__('Rename')}
@@ -139,7 +138,7 @@ export function SessionItem({
             </ActionButton>
             <ActionButton
               onDo={() => {
-                setDoing('branches');
+                setOpenAction('branches');
               }}
             >
               {words.__('Compare branches')}
@@ -148,7 +147,7 @@ export function SessionItem({
               <ActionButton
                 onDo={() => {
                   inspector.inspect({ session: row.id });
-                  back();
+                  closeActions();
                 }}
               >
                 {words.__('Inspect the context')}
@@ -157,7 +156,7 @@ export function SessionItem({
             {sharing !== null && (
               <ActionButton
                 onDo={() => {
-                  setDoing('sharing');
+                  setOpenAction('sharing');
                 }}
               >
                 {words.__('Share')}
@@ -166,7 +165,7 @@ export function SessionItem({
             {sharing !== null && (
               <ActionButton
                 onDo={() => {
-                  setDoing('exporting');
+                  setOpenAction('exporting');
                 }}
               >
                 {words.__('Export')}
@@ -174,48 +173,50 @@ export function SessionItem({
             )}
             <ActionButton
               onDo={() => {
-                done(sessions.archive(row.id, !away));
+                closeAndWait(sessions.archive(row.id, !isArchived));
               }}
             >
-              {away ? words.__('Unarchive') : words.__('Archive')}
+              {isArchived ? words.__('Unarchive') : words.__('Archive')}
             </ActionButton>
             <ActionButton
               onDo={() => {
-                setDoing('deleting');
+                setOpenAction('deleting');
               }}
             >
               {words.__('Delete')}
             </ActionButton>
           </>
         )}
-        {doing === 'branches' && <BranchView session={row.id} onBack={back} />}
-        {doing === 'naming' && (
+        {openAction === 'branches' && (
+          <BranchView session={row.id} onBack={closeActions} />
+        )}
+        {openAction === 'naming' && (
           <RenameForm
             title={title}
             onName={name => {
-              done(sessions.rename(row.id, name));
+              closeAndWait(sessions.rename(row.id, name));
             }}
-            onBack={back}
+            onBack={closeActions}
           />
         )}
-        {doing === 'sharing' && sharing !== null && (
+        {openAction === 'sharing' && sharing !== null && (
           <SharePage
             session={row.id}
             shared={row.shared}
-            onBack={back}
+            onBack={closeActions}
             onChanged={onChanged}
           />
         )}
-        {doing === 'exporting' && sharing !== null && (
-          <ExportDialog session={row.id} onBack={back} />
+        {openAction === 'exporting' && sharing !== null && (
+          <ExportDialog session={row.id} onBack={closeActions} />
         )}
-        {doing === 'deleting' && (
+        {openAction === 'deleting' && (
           <DeleteConfirmation
             title={title}
             onDelete={() => {
-              done(sessions.delete(row.id));
+              closeAndWait(sessions.delete(row.id));
             }}
-            onBack={back}
+            onBack={closeActions}
           />
         )}
       </div>
@@ -295,10 +296,7 @@ interface IDeletingProps {
 
 function DeleteConfirmation({ title, onDelete, onBack }: IDeletingProps) {
   const { words } = useHost();
-  const keep = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    keep.current?.focus();
-  }, []);
+  const keep = useFirstFocus<HTMLButtonElement>();
   return (
     <div
       role="group"

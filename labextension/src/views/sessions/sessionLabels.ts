@@ -1,6 +1,4 @@
-/**
- * Titles and summaries of sessions.
- */
+/** Titles and summaries of sessions. */
 import type { SessionSummary } from '../../protocol/generated';
 import type { IWords } from '../host';
 
@@ -17,7 +15,7 @@ export function sessionSummary(row: SessionSummary, words: IWords): string {
       : undefined,
     row.notebook
   ]
-    .filter(one => one !== undefined)
+    .filter(detail => detail !== undefined)
     .join(' · ');
 }
 

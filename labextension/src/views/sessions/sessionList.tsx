@@ -1,12 +1,11 @@
-/**
- * The project's sessions: create, search, open, rename and archive them.
- */
+/** The project's sessions: create, search, open, rename and archive them. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHost, type IWords } from '../host';
 import { ImportDialog } from './importExport';
 import { useSessionActions, type ISessionPage } from '../actions/sessions';
 import { useSharingActionsIfOffered } from '../actions/sharing';
 import { SessionItem } from './sessionItem';
+import { useFirstFocus } from '../dom/effects';
 
 interface ISessionListProps {
   /** Id of the session that is shown. */
@@ -21,15 +20,12 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
   const { words } = useHost();
   const sessions = useSessionActions();
   const sharing = useSharingActionsIfOffered();
-  const first = useRef<HTMLButtonElement>(null);
-  const [wanted, setWanted] = useState('');
-  const [away, setAway] = useState(false);
-  const [bringing, setBringing] = useState(false);
-  const brings = useRef<HTMLButtonElement>(null);
-  const { page, more, again } = useList(wanted, away, current);
-  useEffect(() => {
-    first.current?.focus();
-  }, []);
+  const first = useFirstFocus<HTMLButtonElement>();
+  const [searched, setSearched] = useState('');
+  const [isArchived, setArchived] = useState(false);
+  const [isImporting, setImporting] = useState(false);
+  const importButton = useRef<HTMLButtonElement>(null);
+  const { page, more, again } = useList(searched, isArchived, current);
   return (
     <section
       className="plm-Sessions"
@@ -56,11 +52,11 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         {sharing !== null && (
           <button
             type="button"
-            ref={brings}
+            ref={importButton}
             className="plm-Button"
-            aria-expanded={bringing}
+            aria-expanded={isImporting}
             onClick={() => {
-              setBringing(!bringing);
+              setImporting(!isImporting);
             }}
           >
             {words.__('Import')}
@@ -69,19 +65,19 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         <label className="plm-Sessions-archived">
           <input
             type="checkbox"
-            checked={away}
+            checked={isArchived}
             onChange={event => {
-              setAway(event.target.checked);
+              setArchived(event.target.checked);
             }}
           />
           {words.__('Archived')}
         </label>
       </div>
-      {bringing && sharing !== null && (
+      {isImporting && sharing !== null && (
         <ImportDialog
           onBack={() => {
-            setBringing(false);
-            brings.current?.focus();
+            setImporting(false);
+            importButton.current?.focus();
           }}
           onChanged={again}
         />
@@ -91,13 +87,13 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
         className="plm-Field"
         aria-label={words.__('Find sessions by title and prompts')}
         placeholder={words.__('Find by title and prompts')}
-        value={wanted}
+        value={searched}
         onChange={event => {
-          setWanted(event.target.value);
+          setSearched(event.target.value);
         }}
       />
       <p className="plm-Sessions-count plm-Muted" role="status">
-        {counted(page, wanted, away, words)}
+        {countText(page, searched, isArchived, words)}
       </p>
       <ul>
         {(page?.rows ?? []).map(row => (
@@ -131,44 +127,50 @@ interface IList {
 }
 
 /** Returns the sessions; they are requested again when another one is shown, which may be new, such as a fork. */
-function useList(wanted: string, away: boolean, current: string): IList {
+function useList(
+  searched: string,
+  isArchived: boolean,
+  current: string
+): IList {
   const sessions = useSessionActions();
   const [page, setPage] = useState<ISessionPage | null>(null);
-  const [turn, setTurn] = useState(0);
-  const asked = useRef(0);
+  const [requests, setRequests] = useState(0);
+  const queryNumber = useRef(0);
   useEffect(() => {
-    const mine = ++asked.current;
-    const take = (found: ISessionPage) => {
-      if (mine === asked.current) {
-        setPage(found);
+    const number = ++queryNumber.current;
+    const take = (nextPage: ISessionPage) => {
+      if (number === queryNumber.current) {
+        setPage(nextPage);
       }
     };
     const timer = setTimeout(
       () => {
-        sessions.list({ words: wanted, archived: away }).then(take, () => {
-          take({ rows: [], total: 0 });
-        });
+        sessions
+          .list({ words: searched, archived: isArchived })
+          .then(take, () => {
+            take({ rows: [], total: 0 });
+          });
       },
-      wanted === '' ? 0 : PAUSE
+      searched === '' ? 0 : PAUSE
     );
     return () => {
       clearTimeout(timer);
     };
-  }, [sessions, wanted, away, current, turn]);
+  }, [sessions, searched, isArchived, current, requests]);
   const again = useCallback(() => {
-    setTurn(before => before + 1);
+    setRequests(before => before + 1);
   }, []);
   const cursor = page?.cursor;
   if (page === null || cursor === undefined) {
     return { page, more: null, again };
   }
   const more = () => {
-    const mine = asked.current;
+    const number = queryNumber.current;
     void sessions
-      .list({ words: wanted, archived: away, cursor })
-      .then(found => {
-        if (mine === asked.current) {
-          setPage({ ...found, rows: [...page.rows, ...found.rows] });
+      .list({ words: searched, archived: isArchived, cursor })
+      .then(nextPage => {
+        if (number === queryNumber.current) {
+          setPage({ ...nextPage, rows: [...page.rows, ...nextPage.rows] });
         }
       });
   };
@@ -176,10 +178,10 @@ function useList(wanted: string, away: boolean, current: string): IList {
 }
 
 /** Returns the number of results, announced to screen readers during a search. */
-function counted(
+function countText(
   page: ISessionPage | null,
-  wanted: string,
-  away: boolean,
+  searched: string,
+  isArchived: boolean,
   words: IWords
 ): string {
   if (page === null) {
@@ -188,10 +190,10 @@ function counted(
   if (page.total > 0) {
     return words._n('%1 session', '%1 sessions', page.total, page.total);
   }
-  if (wanted.trim() !== '') {
+  if (searched.trim() !== '') {
     return words.__('No session holds these words.');
   }
-  return away
+  return isArchived
     ? words.__('No session is archived.')
     : words.__('There is no session yet.');
 }

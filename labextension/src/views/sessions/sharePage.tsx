@@ -1,10 +1,9 @@
-/**
- * Creates and deletes a session's share page.
- */
-import { useEffect, useRef, useState } from 'react';
+/** Creates and deletes a session's share page. */
+import { useState } from 'react';
 import type { ExportedFile } from '../../protocol/generated';
 import { useSharingActions } from '../actions/sharing';
 import { useHost } from '../host';
+import { useFirstFocus } from '../dom/effects';
 
 interface ISharePageProps {
   session: string;
@@ -24,18 +23,15 @@ export function SharePage({
   const { words } = useHost();
   const sharing = useSharingActions();
   const [file, setFile] = useState<ExportedFile | null>(null);
-  const [said, setSaid] = useState('');
+  const [result, setResult] = useState('');
   const [busy, setBusy] = useState(false);
-  const first = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    first.current?.focus();
-  }, []);
+  const first = useFirstFocus<HTMLButtonElement>();
   const make = async () => {
     setBusy(true);
-    const made = await sharing.share(session);
+    const outcome = await sharing.share(session);
     setBusy(false);
-    setFile(made.file ?? null);
-    setSaid(made.error ?? '');
+    setFile(outcome.file ?? null);
+    setResult(outcome.error ?? '');
     onChanged();
   };
   const unshare = async () => {
@@ -43,7 +39,7 @@ export function SharePage({
     const { error, late } = await sharing.unshare(session);
     setBusy(false);
     setFile(null);
-    setSaid(
+    setResult(
       error ??
         (late
           ? words.__('There was no page.')
@@ -73,7 +69,7 @@ export function SharePage({
         </p>
       )}
       <p className="plm-Muted" role="status">
-        {busy ? words.__('A moment…') : said}
+        {busy ? words.__('A moment…') : result}
       </p>
       {file === null ? (
         <button
@@ -112,10 +108,7 @@ export function SharePage({
  */
 function SaveButton({ file }: { file: ExportedFile }) {
   const { words } = useHost();
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    button.current?.focus();
-  }, []);
+  const button = useFirstFocus<HTMLButtonElement>();
   const { content } = file;
   return content === undefined ? null : (
     <button
@@ -133,7 +126,7 @@ function SaveButton({ file }: { file: ExportedFile }) {
 }
 
 /** Milliseconds after which the browser has read the data it saves. */
-const TAKEN = 10_000;
+const SAVE_MS = 10_000;
 
 function save(content: string): void {
   const blob = new Blob([content], { type: 'application/octet-stream' });
@@ -145,5 +138,5 @@ function save(content: string): void {
   link.click();
   setTimeout(() => {
     URL.revokeObjectURL(url);
-  }, TAKEN);
+  }, SAVE_MS);
 }

@@ -1,6 +1,4 @@
-/**
- * A button on each prompt that forks the session before it.
- */
+/** A button on each prompt that forks the session before it. */
 import { useHost } from '../host';
 import { useSessionActionsIfOffered } from '../actions/sessions';
 

@@ -1,6 +1,4 @@
-/**
- * A live region that announces events to screen readers: politely, in whole sentences.
- */
+/** A live region that announces events to screen readers: politely, in whole sentences. */
 import { useEffect, useRef, useState } from 'react';
 import {
   newAnnouncements,
@@ -8,7 +6,7 @@ import {
   type Announcement
 } from '../../state/display/announcements';
 import type { ITranscript } from '../../state/store/transcript';
-import { count } from '../../state/display/numberFormat';
+import { count } from '../../state/text/numberFormat';
 import { workText } from '../../state/display/workWords';
 import { refusalText } from '../controls/refusalText';
 import { useHost, type IWords } from '../host';
@@ -29,35 +27,35 @@ export function Announcements({
   isQuiet?: (() => boolean) | undefined;
 }) {
   const { words } = useHost();
-  const heard = useRef<IAnnounced | null>(null);
+  const announced = useRef<IAnnounced | null>(null);
   const newest = useRef(transcript);
   const timer = useRef<number | null>(null);
-  const [said, setSaid] = useState<readonly [number, string][]>([]);
+  const [shownTexts, setShownTexts] = useState<readonly [number, string][]>([]);
   const session = transcript.session?.id;
   const [shown, setShown] = useState(session);
   if (shown !== session) {
     // Announcements of another session do not belong to this one.
     setShown(session);
-    setSaid([]);
+    setShownTexts([]);
   }
   useEffect(() => {
     newest.current = transcript;
-    // What a turn said last is told before another begins.
+    // The last announcements of a turn come before another turn begins.
     const isOver =
-      heard.current?.busy === true && transcript.status.type === 'idle';
+      announced.current?.busy === true && transcript.status.type === 'idle';
     if (timer.current !== null) {
       if (!isOver) {
         return;
       }
       window.clearTimeout(timer.current);
     }
-    const tell = () => {
+    const announce = () => {
       timer.current = null;
-      const [found, now] = newAnnouncements(newest.current, heard.current);
-      heard.current = now;
-      if (found.length > 0 && !isQuiet()) {
-        const text = found.map(one => worded(one, words)).join(' ');
-        setSaid(before => {
+      const [news, now] = newAnnouncements(newest.current, announced.current);
+      announced.current = now;
+      if (news.length > 0 && !isQuiet()) {
+        const text = news.map(item => announcementText(item, words)).join(' ');
+        setShownTexts(before => {
           const number = (before.at(-1)?.[0] ?? 0) + 1;
           return [...before, [number, text] as [number, string]].slice(-KEPT);
         });
@@ -65,8 +63,8 @@ export function Announcements({
     };
     // The first look is taken at once, so that later content counts as new.
     timer.current = window.setTimeout(
-      tell,
-      heard.current === null || isOver ? 0 : PAUSE_MS
+      announce,
+      announced.current === null || isOver ? 0 : PAUSE_MS
     );
   }, [transcript, words, isQuiet]);
   useEffect(
@@ -85,7 +83,7 @@ export function Announcements({
       aria-live="polite"
       aria-label={words.__('What the agent does')}
     >
-      {said.map(([number, text]) => (
+      {shownTexts.map(([number, text]) => (
         <p key={number}>{text}</p>
       ))}
     </div>
@@ -102,15 +100,17 @@ function callWords(
   const { reason, refusal, status } = outcome;
   switch (status) {
     case 'error':
-      return ended(
+      return asSentence(
         reason === ''
           ? words.__('%1 failed', name)
           : words.__('%1 failed: %2', name, reason)
       );
     case 'refused':
-      return ended(words.__('%1 was %2', name, refusalText(refusal, words)));
+      return asSentence(
+        words.__('%1 was %2', name, refusalText(refusal, words))
+      );
     case 'stopped':
-      return ended(
+      return asSentence(
         reason === ''
           ? words.__('%1 was stopped', name)
           : words.__('%1 was stopped: %2', name, reason)
@@ -121,21 +121,21 @@ function callWords(
 }
 
 /** Returns a sentence with its end, at which a screen reader pauses. */
-function ended(sentence: string): string {
+function asSentence(sentence: string): string {
   return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
-function worded(said: Announcement, words: IWords): string {
-  switch (said.kind) {
+function announcementText(announcement: Announcement, words: IWords): string {
+  switch (announcement.kind) {
     case 'words':
-      return said.text;
+      return announcement.text;
     case 'call':
-      return callWords(said, words);
+      return callWords(announcement, words);
     case 'looks':
-      return ended(
+      return asSentence(
         workText(
           {
-            lines: said.calls.map(part => ({
+            lines: announcement.calls.map(part => ({
               kind: 'tool',
               key: part.id,
               part
@@ -145,28 +145,28 @@ function worded(said: Announcement, words: IWords): string {
         )
       );
     case 'retry':
-      return words.__('%1 It is sent again.', ended(said.reason));
+      return words.__('%1 It is sent again.', asSentence(announcement.reason));
     case 'asks':
-      return words.__('The agent waits for you: %1', said.title);
+      return words.__('The agent waits for you: %1', announcement.title);
     case 'held':
       return words.__(
         'Request %1 is held: %2 tokens. Send it, stop, or change it first.',
-        said.number,
-        count(said.tokens)
+        announcement.number,
+        count(announcement.tokens)
       );
     case 'queued':
       return words._n(
         'One prompt waits for this turn to end.',
         '%1 prompts wait for this turn to end.',
-        said.waiting,
-        said.waiting
+        announcement.waiting,
+        announcement.waiting
       );
     case 'back':
       return words._n(
         'The prompt that waited is back in the text field.',
         'The %1 prompts that waited are back in the text field.',
-        said.prompts,
-        said.prompts
+        announcement.prompts,
+        announcement.prompts
       );
     case 'begun':
       return words.__('The agent is working.');

@@ -1,6 +1,4 @@
-/**
- * A button on each prompt that inserts its answer into a notebook that does not show it.
- */
+/** A button on each prompt that inserts its answer into a notebook that does not show it. */
 import { createContext, useContext, useState } from 'react';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
 import { useHost } from '../host';
@@ -15,36 +13,36 @@ export function MissingAnswerButton({ target }: { target: string }) {
   const { words } = useHost();
   const turns = useContext(MissingAnswersContext);
   const notebook = useNotebookActionsIfOffered();
-  const [told, setTold] = useState<string | null>(null);
-  const [waits, setWaits] = useState(false);
-  const isLost = turns?.has(target) === true;
-  if (turns === null || notebook === null || (!isLost && told === null)) {
+  const [result, setResult] = useState<string | null>(null);
+  const [isWaiting, setWaiting] = useState(false);
+  const isMissing = turns?.has(target) === true;
+  if (turns === null || notebook === null || (!isMissing && result === null)) {
     return null;
   }
-  const put = async () => {
-    setWaits(true);
-    setTold('');
+  const insert = async () => {
+    setWaiting(true);
+    setResult('');
     const problem = await notebook.insertAnswer(target);
-    setTold(
+    setResult(
       problem === '' ? words.__('The answer is in the notebook.') : problem
     );
-    setWaits(false);
+    setWaiting(false);
   };
   return (
     <div className="plm-MissingAnswer">
-      {isLost && (
+      {isMissing && (
         <>
           <span>{words.__('The notebook does not show the answer.')}</span>
           <button
             type="button"
             className="plm-Link"
-            aria-disabled={waits}
+            aria-disabled={isWaiting}
             title={words.__(
               'It was not saved, or its output was cleared. Writes it into its cell, or into a new one; nothing is run.'
             )}
             onClick={() => {
-              if (!waits) {
-                void put();
+              if (!isWaiting) {
+                void insert();
               }
             }}
           >
@@ -52,7 +50,7 @@ export function MissingAnswerButton({ target }: { target: string }) {
           </button>
         </>
       )}
-      <span role="status">{told}</span>
+      <span role="status">{result}</span>
     </div>
   );
 }

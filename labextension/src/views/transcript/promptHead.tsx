@@ -1,15 +1,13 @@
-/**
- * The line above a prompt: where it was asked, and one chip for all that went along.
- */
+/** The line above a prompt: where it was asked, and one chip for all that went along. */
 import { useId, useState, type ReactNode } from 'react';
 import type { Origin } from '../../protocol/generated';
-import { count } from '../../state/display/numberFormat';
-import type { StandalonePart } from '../../state/display/lines';
-import { visible } from '../../state/display/visibleText';
+import { count } from '../../state/text/numberFormat';
+import type { StandalonePart } from '../../state/lines/lines';
+import { visible } from '../../state/text/visibleText';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
 import { useHost, type IWords } from '../host';
 import { StandalonePartView } from '../parts/standaloneParts';
-import { spans } from '../parts/toldCells';
+import { rangesText } from '../parts/toldCells';
 
 interface IPromptHeadProps {
   origin: Origin | undefined;
@@ -114,30 +112,33 @@ export function attachedWords(
   attached: readonly StandalonePart[],
   words: IWords
 ): string {
-  const noted = attached.filter(part => part.type === 'notebook');
-  const cells = noted.flatMap(part =>
+  const notebookParts = attached.filter(part => part.type === 'notebook');
+  const cells = notebookParts.flatMap(part =>
     part.cells.flatMap(cell => cell.number ?? [])
   );
-  const names = [...new Set(noted.flatMap(part => part.names))];
+  const names = [...new Set(notebookParts.flatMap(part => part.names))];
   const others = attached.filter(part => part.type !== 'notebook');
   const [other] = others;
-  const tokens = noted.reduce((sum, part) => sum + (part.tokens ?? 0), 0);
-  const what = [
+  const tokens = notebookParts.reduce(
+    (sum, part) => sum + (part.tokens ?? 0),
+    0
+  );
+  const phrases = [
     cells.length === 0
       ? ''
       : cells.length === 1
-        ? words.__('cell %1', spans(cells, '–'))
-        : words.__('cells %1', spans(cells, '–')),
+        ? words.__('cell %1', rangesText(cells, '–'))
+        : words.__('cells %1', rangesText(cells, '–')),
     ...names.map(name => `@${name}`),
     other?.type === 'file' && others.length === 1
       ? (other.filename ?? other.mime)
       : others.length > 0
         ? words._n('%1 part', '%1 parts', others.length, others.length)
         : ''
-  ].filter(one => one !== '');
-  const told =
-    what.length === 0 && noted.length > 0
+  ].filter(phrase => phrase !== '');
+  const listed =
+    phrases.length === 0 && notebookParts.length > 0
       ? words.__('notebook')
-      : what.join(', ');
-  return visible(tokens > 0 ? `${told} · ${count(tokens)}` : told);
+      : phrases.join(', ');
+  return visible(tokens > 0 ? `${listed} · ${count(tokens)}` : listed);
 }

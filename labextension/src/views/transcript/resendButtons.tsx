@@ -1,6 +1,4 @@
-/**
- * Buttons below a turn that send its prompt again: as it was, otherwise answered, or changed.
- */
+/** Buttons below a turn that send its prompt again: as it was, otherwise answered, or changed. */
 import { useEffect, useState } from 'react';
 import type { Choices, Message } from '../../protocol/generated';
 import {
@@ -13,6 +11,7 @@ import { modeName } from '../controls/modeNames';
 import { useHost } from '../host';
 import { RevertDialog } from './revertControls';
 import { changedFiles, laterTurns } from './revertPreview';
+import { unlessGone } from '../dom/effects';
 
 interface IResendButtonsProps {
   /** The id of the turn's prompt. */
@@ -55,14 +54,14 @@ function RetryControl({
   const { Icon, words } = useHost();
   const reverts = useRevertActions();
   const [open, setOpen] = useState(false);
-  const [waits, setWaits] = useState(false);
+  const [isWaiting, setWaiting] = useState(false);
   const [problem, setProblem] = useState('');
   const [choice, setChoice] = useState<IRetryChoice>({});
   if (reverts === null) {
     return null;
   }
-  const show = (hindered = '') => {
-    setProblem(hindered);
+  const openDialog = (failure = '') => {
+    setProblem(failure);
     setChoice({});
     setOpen(true);
   };
@@ -73,12 +72,12 @@ function RetryControl({
       laterTurns(revert) > 0 ||
       changedFiles(revert).length > 0
     ) {
-      show();
+      openDialog();
       return;
     }
-    const hindered = await resends.resend(turn, [], {});
-    if (hindered !== '') {
-      show(hindered);
+    const failure = await resends.resend(turn, [], {});
+    if (failure !== '') {
+      openDialog(failure);
     }
   };
   return (
@@ -87,15 +86,15 @@ function RetryControl({
         type="button"
         className="plm-Link"
         aria-label={words.__('Retry this turn')}
-        aria-disabled={waits}
+        aria-disabled={isWaiting}
         title={words.__(
           'Send the same prompt again, in the place of this turn'
         )}
         onClick={() => {
-          if (!waits) {
-            setWaits(true);
+          if (!isWaiting) {
+            setWaiting(true);
             void retry().then(() => {
-              setWaits(false);
+              setWaiting(false);
             });
           }
         }}
@@ -110,7 +109,7 @@ function RetryControl({
           aria-label={words.__('Retry with another model or mode…')}
           title={words.__('Retry with another model or mode…')}
           onClick={() => {
-            show();
+            openDialog();
           }}
         >
           <Icon name="unfold" />
@@ -123,7 +122,7 @@ function RetryControl({
           title={words.__('Retry this turn?')}
           verb={words.__('Retry')}
           isFinal
-          hindered={problem}
+          failure={problem}
           take={overwrite => resends.resend(turn, overwrite, choice)}
           onClose={() => {
             setOpen(false);
@@ -131,7 +130,7 @@ function RetryControl({
         >
           {resends.choices !== undefined && (
             <RetryChoices
-              look={resends.choices}
+              loadChoices={resends.choices}
               choice={choice}
               onChoose={setChoice}
             />
@@ -144,31 +143,21 @@ function RetryControl({
 
 /** Lets the user choose another model and another permission mode. */
 function RetryChoices({
-  look,
+  loadChoices,
   choice,
   onChoose
 }: {
-  look: NonNullable<IResendActions['choices']>;
+  loadChoices: NonNullable<IResendActions['choices']>;
   choice: IRetryChoice;
   onChoose: (choice: IRetryChoice) => void;
 }) {
   const { words } = useHost();
   const [choices, setChoices] = useState<Choices | null>(null);
-  useEffect(() => {
-    let isWanted = true;
-    void look().then(found => {
-      if (isWanted) {
-        setChoices(found);
-      }
-    });
-    return () => {
-      isWanted = false;
-    };
-  }, [look]);
+  useEffect(() => unlessGone(loadChoices(), setChoices), [loadChoices]);
   const field = (
     name: keyof IRetryChoice,
     label: string,
-    same: string,
+    unchangedLabel: string,
     options: readonly (readonly [string, string])[]
   ) => (
     <label className="plm-Retry-choice">
@@ -180,10 +169,10 @@ function RetryChoices({
           onChoose({ ...choice, [name]: target.value || undefined });
         }}
       >
-        <option value="">{same}</option>
-        {options.map(([value, shown]) => (
+        <option value="">{unchangedLabel}</option>
+        {options.map(([value, optionLabel]) => (
           <option key={value} value={value}>
-            {shown}
+            {optionLabel}
           </option>
         ))}
       </select>

@@ -1,12 +1,11 @@
-/**
- * Reverts: a button on each prompt, a preview, and a way to undo it.
- */
+/** Reverts: a button on each prompt, a preview, and a way to undo it. */
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import type { RevertPreview } from '../../protocol/generated';
 import type { IRevertedMessages } from '../../state/session/reverts';
 import { useRevertActions, type IRevertActions } from '../actions/reverts';
 import { useHost } from '../host';
 import { Preview } from './revertPreview';
+import { unlessGone } from '../dom/effects';
 
 /** Draws the button of a prompt; nothing in a read-only view. */
 export function RevertButton({ target }: { target: string }) {
@@ -57,12 +56,12 @@ interface IRevertDialogProps {
   verb: string;
   /** Whether a prompt follows at once. */
   isFinal?: boolean;
-  /** What hindered it before, if anything. */
-  hindered?: string;
+  /** The error of the attempt before, if any. */
+  failure?: string;
   /** Does it, with the files to overwrite; resolves to the error, or to an empty string. */
   take: (overwrite: readonly string[]) => Promise<string>;
   onClose: () => void;
-  /** What can be chosen. */
+  /** Fields with further choices. */
   children?: ReactNode;
 }
 
@@ -70,10 +69,10 @@ interface IRevertDialogProps {
 export function RevertDialog({
   target,
   actions,
-  title: said,
+  title: heading,
   verb,
   isFinal = false,
-  hindered = '',
+  failure = '',
   take: carryOut,
   onClose,
   children
@@ -82,9 +81,9 @@ export function RevertDialog({
   const place = useRef<HTMLDialogElement>(null);
   const title = useId();
   const [preview, setPreview] = useState<RevertPreview | null>(null);
-  const [problem, setProblem] = useState(hindered);
+  const [problem, setProblem] = useState(failure);
   const [overwrite, setOverwrite] = useState<readonly string[]>([]);
-  const [waits, setWaits] = useState(false);
+  const [isWaiting, setWaiting] = useState(false);
   useEffect(() => {
     const node = place.current;
     // An older browser draws it in place; elsewhere it is a modal dialog.
@@ -95,21 +94,15 @@ export function RevertDialog({
     }
   }, []);
   useEffect(() => {
-    let gone = false;
-    void actions.preview(target).then(outcome => {
-      if (!gone) {
-        setPreview(outcome.revert ?? null);
-        setProblem(before => outcome.error ?? before);
-      }
+    return unlessGone(actions.preview(target), outcome => {
+      setPreview(outcome.revert ?? null);
+      setProblem(before => outcome.error ?? before);
     });
-    return () => {
-      gone = true;
-    };
   }, [actions, target]);
   const take = async () => {
-    setWaits(true);
+    setWaiting(true);
     const error = await carryOut(overwrite);
-    setWaits(false);
+    setWaiting(false);
     setProblem(error);
     if (error === '') {
       onClose();
@@ -126,7 +119,7 @@ export function RevertDialog({
         event.stopPropagation();
       }}
     >
-      <h2 id={title}>{said}</h2>
+      <h2 id={title}>{heading}</h2>
       {children}
       {preview === null && problem === '' && (
         <p className="plm-Muted">{words.__('Looking at the files…')}</p>
@@ -149,7 +142,7 @@ export function RevertDialog({
           type="button"
           className="plm-Button"
           data-main=""
-          disabled={preview === null || waits}
+          disabled={preview === null || isWaiting}
           onClick={() => {
             void take();
           }}
@@ -176,7 +169,7 @@ export function RevertDialog({
 }
 
 /** Draws a banner about reverted messages, with the possible actions. */
-export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
+export function RevertBanner({ reverted }: { reverted: IRevertedMessages }) {
   const { words } = useHost();
   const actions = useRevertActions();
   const [problem, setProblem] = useState('');
@@ -185,7 +178,7 @@ export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
       setProblem(error ?? '');
     });
   };
-  const { kept, messages } = taken;
+  const { kept, messages } = reverted;
   return (
     <div className="plm-RevertBanner" role="status">
       <p>

@@ -1,6 +1,4 @@
-/**
- * What a revert would do: the messages that it hides and the files that it changes.
- */
+/** What a revert would do: the messages that it hides and the files that it changes. */
 import type { RevertedFile, RevertPreview } from '../../protocol/generated';
 import { FileChange } from '../parts/fileChanges';
 import { useHost, type IWords } from '../host';
@@ -67,7 +65,7 @@ export function Preview({
                       deletions: 0
                     }
                   }
-                  says={becomes(file, words)}
+                  says={outcomeText(file, words)}
                 />
                 {file.action === 'conflict' && (
                   <label className="plm-Revert-overwrite">
@@ -76,7 +74,7 @@ export function Preview({
                       checked={overwrite.includes(file.file)}
                       onChange={({ target }) => {
                         const others = overwrite.filter(
-                          one => one !== file.file
+                          name => name !== file.file
                         );
                         onOverwrite(
                           target.checked ? [...others, file.file] : others
@@ -114,7 +112,7 @@ export function laterTurns({ messages }: RevertPreview): number {
   return Math.max(0, messages.filter(({ role }) => role === 'user').length - 1);
 }
 
-function becomes({ action, reason }: RevertedFile, words: IWords): string {
+function outcomeText({ action, reason }: RevertedFile, words: IWords): string {
   switch (action) {
     case 'restore':
       return words.__('is brought back');

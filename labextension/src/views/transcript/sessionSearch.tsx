@@ -1,6 +1,4 @@
-/**
- * The field that searches all turns of a session, also those that are not rendered.
- */
+/** The field that searches all turns of a session, also those that are not rendered. */
 import {
   useEffect,
   useMemo,
@@ -15,6 +13,7 @@ import { shownPlace } from '../../state/display/shownPlace';
 import type { ITurn } from '../../state/display/turns';
 import { paint, scrollToRange, textRanges } from '../dom/textRanges';
 import { useHost, type IWords } from '../host';
+import { useLatest } from '../dom/effects';
 
 interface ISessionSearchProps {
   turns: readonly ITurn[];
@@ -36,9 +35,9 @@ export function SessionSearch({
   onClose
 }: ISessionSearchProps) {
   const { Icon, words } = useHost();
-  const [wanted, setWanted] = useState('');
+  const [searched, setSearched] = useState('');
   const field = useRef<HTMLInputElement>(null);
-  const hits = useHits(turns, wanted);
+  const hits = useHits(turns, searched);
   /** The occurrence that was gone to; null while it is the first from where the reader was. */
   const [chosen, setChosen] = useState<number | null>(null);
   const [origin, setOrigin] = useState(0);
@@ -51,7 +50,7 @@ export function SessionSearch({
     field.current?.focus();
     field.current?.select();
   }, [request]);
-  useShownHit(hit, wanted, place, onLeave);
+  useShownHit(hit, searched, place, onLeave);
   const go = (by: number) => {
     if (hits.length > 0) {
       setChosen((at + by + hits.length) % hits.length);
@@ -78,17 +77,17 @@ export function SessionSearch({
         className="plm-Field"
         aria-label={words.__('Find in this session')}
         placeholder={words.__('Find in this session')}
-        value={wanted}
+        value={searched}
         onChange={event => {
-          if (wanted === '') {
+          if (searched === '') {
             setOrigin(firstInView(place.current));
           }
           setChosen(null);
-          setWanted(event.target.value);
+          setSearched(event.target.value);
         }}
       />
       <span className="plm-SessionSearch-count" role="status">
-        {counted(at, hits.length, wanted, words)}
+        {countText(at, hits.length, searched, words)}
       </span>
       {(
         [
@@ -123,13 +122,13 @@ export function SessionSearch({
   );
 }
 
-function counted(
+function countText(
   at: number,
   all: number,
-  wanted: string,
+  searched: string,
   words: IWords
 ): string {
-  if (wanted.trim() === '') {
+  if (searched.trim() === '') {
     return '';
   }
   return all === 0 ? words.__('nothing') : words.__('%1 of %2', at + 1, all);
@@ -162,10 +161,7 @@ function onKey(
 
 /** Listens to the keys in the transcript, too. */
 function useKeys(place: RefObject<HTMLElement>, keys: ISearchKeys): void {
-  const newest = useRef(keys);
-  useEffect(() => {
-    newest.current = keys;
-  });
+  const newest = useLatest(keys);
   useEffect(() => {
     const node = place.current;
     const listen = (event: globalThis.KeyboardEvent) => {
@@ -175,26 +171,26 @@ function useKeys(place: RefObject<HTMLElement>, keys: ISearchKeys): void {
     return () => {
       node?.removeEventListener('keydown', listen);
     };
-  }, [place]);
+  }, [place, newest]);
 }
 
 /** Returns the occurrences in all turns; only turns that changed are searched again. */
-function useHits(turns: readonly ITurn[], wanted: string): readonly IHit[] {
+function useHits(turns: readonly ITurn[], searched: string): readonly IHit[] {
   const { pattern, known } = useMemo(
     () => ({
-      pattern: wordPattern(wanted),
+      pattern: wordPattern(searched),
       known: new WeakMap<ITurn, readonly IHit[]>()
     }),
-    [wanted]
+    [searched]
   );
   return useMemo(
     () =>
       pattern === null
         ? []
         : turns.flatMap(turn => {
-            const found = known.get(turn) ?? hitsOf(turn, pattern);
-            known.set(turn, found);
-            return found;
+            const turnHits = known.get(turn) ?? hitsOf(turn, pattern);
+            known.set(turn, turnHits);
+            return turnHits;
           }),
     [turns, pattern, known]
   );
@@ -217,7 +213,7 @@ function firstFrom(
 function firstInView(place: HTMLElement | null): number {
   const top = place?.getBoundingClientRect().top ?? 0;
   const row = [...(place?.querySelectorAll('.plm-Turn') ?? [])].find(
-    one => one.getBoundingClientRect().bottom > top
+    turnRow => turnRow.getBoundingClientRect().bottom > top
   );
   return Number(row?.getAttribute('aria-posinset') ?? 1) - 1;
 }
@@ -232,14 +228,11 @@ const SETTLE_MS = 3000;
 /** Opens what is folded around an occurrence, paints it with the others in view, and scrolls to it. */
 function useShownHit(
   hit: IHit | undefined,
-  wanted: string,
+  searched: string,
   place: RefObject<HTMLElement>,
   onLeave: () => void
 ): void {
-  const leave = useRef(onLeave);
-  useEffect(() => {
-    leave.current = onLeave;
-  });
+  const leave = useLatest(onLeave);
   useEffect(
     () => () => {
       shownPlace.show(null);
@@ -249,14 +242,14 @@ function useShownHit(
   const { turn, line, number, isInside, kind } = hit ?? NO_HIT;
   useEffect(() => {
     const node = place.current;
-    const pattern = wordPattern(wanted);
+    const pattern = wordPattern(searched);
     if (node === null || pattern === null || turn === '') {
       shownPlace.show(null);
       return;
     }
     leave.current();
     shownPlace.show({ turn, line });
-    const begun = performance.now();
+    const startedAt = performance.now();
     let frame = 0;
     const paintAll = () => {
       frame = 0;
@@ -270,7 +263,7 @@ function useShownHit(
       const current = inLine[Math.min(number, inLine.length - 1)];
       paint(ALL, inView(node, pattern));
       paint(CURRENT, current === undefined ? [] : [current]);
-      if (performance.now() - begun > SETTLE_MS) {
+      if (performance.now() - startedAt > SETTLE_MS) {
         return; // from here on the reader scrolls
       }
       if (current !== undefined) {
@@ -279,24 +272,24 @@ function useShownHit(
         (root ?? row)?.scrollIntoView({ block: 'nearest' });
       }
     };
-    const plan = () => {
+    const paintSoon = () => {
       frame = frame === 0 ? requestAnimationFrame(paintAll) : frame;
     };
-    const drawn = new MutationObserver(plan);
+    const drawn = new MutationObserver(paintSoon);
     drawn.observe(node, {
       childList: true,
       characterData: true,
       subtree: true
     });
     paintAll();
-    plan();
+    paintSoon();
     return () => {
       drawn.disconnect();
       cancelAnimationFrame(frame);
       paint(ALL, []);
       paint(CURRENT, []);
     };
-  }, [turn, line, number, isInside, kind, wanted, place]);
+  }, [turn, line, number, isInside, kind, searched, place, leave]);
 }
 
 const NO_HIT: IHit = {
@@ -317,9 +310,11 @@ function lineOf(
   line: string,
   isInside: boolean
 ): Element | null {
-  const found = row?.querySelector(`[data-line="${CSS.escape(line)}"]`) ?? null;
-  const inside = found?.querySelector(':scope > .plm-Disclosure-body') ?? null;
-  return isInside && inside !== null ? inside : found;
+  const element =
+    row?.querySelector(`[data-line="${CSS.escape(line)}"]`) ?? null;
+  const inside =
+    element?.querySelector(':scope > .plm-Disclosure-body') ?? null;
+  return isInside && inside !== null ? inside : element;
 }
 
 /** Returns the occurrences in the turns that are rendered. */

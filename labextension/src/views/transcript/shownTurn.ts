@@ -1,9 +1,8 @@
-/**
- * Scrolls the transcript to a turn that a reader asked for from elsewhere.
- */
-import { useEffect, useRef, useSyncExternalStore, type RefObject } from 'react';
+/** Scrolls the transcript to a turn that a reader asked for from elsewhere. */
+import { useEffect, useSyncExternalStore, type RefObject } from 'react';
 import { shownPlace } from '../../state/display/shownPlace';
 import type { ITurn } from '../../state/display/turns';
+import { useLatest } from '../dom/effects';
 
 /** Milliseconds in which a turn that was just rendered gets its height. */
 const SETTLE_MS = 1500;
@@ -25,10 +24,7 @@ export function useShownTurn(
   );
   const isHere =
     shown?.isScrolledTo === true && turns.some(({ key }) => key === shown.turn);
-  const leave = useRef(onLeave);
-  useEffect(() => {
-    leave.current = onLeave;
-  });
+  const leave = useLatest(onLeave);
   useEffect(() => {
     const node = place.current;
     if (node === null || shown === null || !isHere) {
@@ -36,16 +32,16 @@ export function useShownTurn(
     }
     const { turn } = shown;
     leave.current();
-    let found: HTMLElement | null = null;
+    let turnElement: HTMLElement | null = null;
     const scroll = () => {
-      found ??= node.querySelector<HTMLElement>(
+      turnElement ??= node.querySelector<HTMLElement>(
         `.plm-Turn[data-turn="${CSS.escape(turn)}"][data-far="false"]`
       );
-      if (found !== null && document.activeElement !== found) {
-        found.tabIndex = -1;
-        found.focus({ preventScroll: true });
+      if (turnElement !== null && document.activeElement !== turnElement) {
+        turnElement.tabIndex = -1;
+        turnElement.focus({ preventScroll: true });
       }
-      found?.scrollIntoView({ block: 'start' });
+      turnElement?.scrollIntoView({ block: 'start' });
     };
     const drawn = new MutationObserver(scroll);
     drawn.observe(node, {
@@ -58,7 +54,7 @@ export function useShownTurn(
       clearTimeout(timer);
       drawn.disconnect();
       document.removeEventListener('focusin', scroll);
-      for (const act of ACTS) {
+      for (const act of READER_EVENTS) {
         document.removeEventListener(act, end, true);
       }
     };
@@ -68,14 +64,14 @@ export function useShownTurn(
     };
     // From then on, or from the first act of the reader, the place is theirs.
     const timer = setTimeout(end, SETTLE_MS);
-    for (const act of ACTS) {
+    for (const act of READER_EVENTS) {
       document.addEventListener(act, end, { capture: true, passive: true });
     }
     // A panel that is being opened focuses its composer.
     document.addEventListener('focusin', scroll);
     scroll();
     return stop;
-  }, [shown, isHere, place]);
+  }, [shown, isHere, place, leave]);
 }
 
-const ACTS = ['wheel', 'keydown', 'pointerdown', 'touchmove'] as const;
+const READER_EVENTS = ['wheel', 'keydown', 'pointerdown', 'touchmove'] as const;

@@ -1,6 +1,4 @@
-/**
- * The transcript of a session, from its first prompt to its newest text.
- */
+/** The transcript of a session, from its first prompt to its newest text. */
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { pages, type ITurnPage } from '../../state/display/turnPages';
 import { revertedMessages } from '../../state/session/reverts';
@@ -45,23 +43,23 @@ export function Transcript({
   onSearchEnd
 }: ITranscriptProps) {
   const { words } = useHost();
-  const { pages: shown, turns: all } = usePages(transcript);
+  const { pages: shown, turns: allTurns } = usePages(transcript);
   const last = shown.at(-1);
   const count = last === undefined ? 0 : last.first + last.turns.length;
   const busy = isBusy(transcript);
   const { entries, session } = transcript;
-  const taken = useMemo(
+  const reverted = useMemo(
     () => revertedMessages({ entries, session }),
     [entries, session]
   );
   const { place, atEnd, toEnd, leaveEnd } = useEndScroll();
-  useShownTurn(place, all, leaveEnd);
-  const covered = useCovered(all);
+  useShownTurn(place, allTurns, leaveEnd);
+  const covered = useCovered(allTurns);
   return (
     <div className="plm-Transcript-frame">
       {search > 0 && (
         <SessionSearch
-          turns={all}
+          turns={allTurns}
           place={place}
           request={search}
           onLeave={leaveEnd}
@@ -100,7 +98,7 @@ export function Transcript({
                         again={
                           !busy && !readOnly && number === shown.length - 1
                         }
-                        taken={taken}
+                        reverted={reverted}
                       />
                     ))}
                   </div>
@@ -113,9 +111,9 @@ export function Transcript({
               <PermissionPrompt ask={ask} />
             </div>
           ))}
-          {(busy && shown.length > 0 ? [] : transcript.held).map(one => (
-            <div key={one.id} className="plm-UnattachedAsk">
-              <HeldRequest held={one} />
+          {(busy && shown.length > 0 ? [] : transcript.held).map(request => (
+            <div key={request.id} className="plm-UnattachedAsk">
+              <HeldRequest held={request} />
             </div>
           ))}
           {children}
@@ -131,10 +129,10 @@ export function Transcript({
 }
 
 /** Returns the action that shows what a compaction covers; it stays the same while turns are added. */
-function useCovered(all: readonly ITurn[]): ICoveredTurns {
-  const newest = useRef(all);
+function useCovered(allTurns: readonly ITurn[]): ICoveredTurns {
+  const newest = useRef(allTurns);
   useEffect(() => {
-    newest.current = all;
+    newest.current = allTurns;
   });
   return useMemo(
     () => ({

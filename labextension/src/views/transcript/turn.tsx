@@ -1,6 +1,4 @@
-/**
- * One turn: the user's prompt and the agent's messages.
- */
+/** One turn: the user's prompt and the agent's messages. */
 import { memo, useMemo } from 'react';
 import type {
   Ask,
@@ -13,10 +11,10 @@ import type {
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
 import { changesOf, type RevertedExtent } from '../../state/session/reverts';
 import type { ITranscript } from '../../state/store/transcript';
-import { proposedFix } from '../../state/display/proposedFix';
+import { proposedFix } from '../../state/lines/proposedFix';
 import type { ITurn } from '../../state/display/turns';
 import { ProposedFixProvider } from '../parts/codeActions';
-import { SegmentView } from './segmentView';
+import { SegmentView } from '../segment/segmentView';
 import { PromptText } from '../controls/promptText';
 import { ContextEditState } from '../modelContext/editButtons';
 import { ForkButton } from './forkButton';
@@ -36,13 +34,13 @@ interface ITurnProps {
   /** Requests that step mode holds. */
   held: readonly ProposedRequest[];
   decisions: readonly Decision[];
-  /** What is shown of it, unless its reader chose otherwise. */
+  /** The density that applies unless the reader chose another. */
   density: ITranscript['density'];
   replies: ITranscript['replies'];
   session: string;
   /** Whether the session is a subagent's: its prompts come from the calling agent. */
   isTask: boolean;
-  taken: RevertedExtent;
+  reverted: RevertedExtent;
 }
 
 /** Draws one turn. */
@@ -61,7 +59,7 @@ export const Turn = memo(
       replies,
       session,
       isTask,
-      taken
+      reverted
     } = props;
     const segment = useMemo(
       (): ISegment => ({
@@ -94,11 +92,11 @@ export const Turn = memo(
               origin={turn.origin}
               isTask={isTask}
               attached={turn.attached}
-              reverted={taken === 'whole'}
+              reverted={reverted === 'whole'}
             >
               <PromptText text={turn.prompt} line={turn.key} />
             </PromptHead>
-            {taken !== 'whole' && !live && (
+            {reverted !== 'whole' && !live && (
               <MissingAnswerButton target={turn.key} />
             )}
             <ContextEditState
@@ -110,7 +108,7 @@ export const Turn = memo(
           </div>
         )}
         {(turn.messages.length > 0 || live || turn.prompt !== null) && (
-          <ProposedFixProvider value={taken === undefined ? fix : null}>
+          <ProposedFixProvider value={reverted === undefined ? fix : null}>
             <SegmentView
               segment={segment}
               live={live}
@@ -122,7 +120,7 @@ export const Turn = memo(
               gauge={false}
               buttons={
                 turn.prompt !== null &&
-                taken !== 'whole' && (
+                reverted !== 'whole' && (
                   <>
                     <ResendButtons
                       turn={turn.key}
@@ -146,7 +144,7 @@ export const Turn = memo(
     before.again === now.again &&
     before.session === now.session &&
     before.isTask === now.isTask &&
-    before.taken === now.taken &&
+    before.reverted === now.reverted &&
     (!now.live || before.status === now.status) &&
     (!now.live || before.asks === now.asks) &&
     (!now.live || before.questions === now.questions) &&

@@ -28,7 +28,7 @@ import type { ITurn } from '../../state/display/turns';
 import { useHost } from '../host';
 import { useIsShown } from '../controls/shownLine';
 import { runWhenIdle } from '../dom/idleQueue';
-import { turnText } from './lineText';
+import { turnText } from '../segment/lineText';
 import { heightOfFar, useNearViewport } from '../dom/nearViewport';
 import { Turn } from './turn';
 
@@ -66,7 +66,7 @@ interface ITurnPageProps {
   live: boolean;
   /** Whether its last turn can be retried. */
   again: boolean;
-  taken: IRevertedMessages | null;
+  reverted: IRevertedMessages | null;
 }
 
 /** Draws a page of turns; until it is rendered, an empty element of its height. */
@@ -75,7 +75,7 @@ export const TurnPage = memo(function Page({
   newest,
   live,
   again,
-  taken
+  reverted
 }: ITurnPageProps) {
   const { place, near } = useNearViewport<HTMLDivElement>(() => newest);
   const [filled, setFilled] = useState(near);
@@ -123,8 +123,8 @@ export const TurnPage = memo(function Page({
             newest={newest && index >= turns.length - NEWEST}
             live={live && index === turns.length - 1}
             again={again && index === turns.length - 1}
-            taken={revertedExtent(
-              taken,
+            reverted={revertedExtent(
+              reverted,
               turn.entries.map(({ id }) => id)
             )}
           />
@@ -142,11 +142,11 @@ interface IRowProps {
   newest: boolean;
   live: boolean;
   again: boolean;
-  taken: RevertedExtent;
+  reverted: RevertedExtent;
 }
 
 const TurnRow = memo(function Row(props: IRowProps) {
-  const { turn, place: number, watched, newest, live, taken } = props;
+  const { turn, place: number, watched, newest, live, reverted } = props;
   const isAskedFor = useIsShown(place => place.turn === turn.key);
   const { place, near } = useNearViewport<HTMLElement>(
     () => newest,
@@ -158,7 +158,7 @@ const TurnRow = memo(function Row(props: IRowProps) {
       className="plm-Turn"
       ref={place}
       data-turn={turn.key}
-      data-reverted={taken}
+      data-reverted={reverted}
       data-far={!near}
       dir={near ? undefined : 'auto'}
       aria-posinset={number}
@@ -184,7 +184,7 @@ function FullTurn({
   turn,
   live,
   again,
-  taken,
+  reverted,
   row
 }: IRowProps & { row: RefObject<HTMLElement> }) {
   const story = useContext(StoryContext);
@@ -219,7 +219,7 @@ function FullTurn({
       replies={replies}
       session={session?.id ?? ''}
       isTask={session?.parent_id !== undefined}
-      taken={taken}
+      reverted={reverted}
     />
   );
 }

@@ -5,7 +5,7 @@ import {
   newAnnouncements,
   type IAnnounced
 } from '../../../src/state/display/announcements';
-import { sentenceEnd } from '../../../src/state/display/spokenText';
+import { sentenceEnd } from '../../../src/state/text/spokenText';
 import {
   EMPTY_TRANSCRIPT,
   type ITranscript
@@ -76,7 +76,7 @@ describe('what is announced', () => {
     const [said, then] = newAnnouncements(stands, {
       ...heardNothing(),
       busy: true,
-      begun: true
+      isTurnAnnounced: true
     });
 
     expect(said).toEqual([
@@ -172,7 +172,7 @@ describe('what is announced', () => {
       { kind: 'begun' },
       { kind: 'words', text: 'Two.' }
     ]);
-    expect(after.begun).toBe(true);
+    expect(after.isTurnAnnounced).toBe(true);
   });
 
   it('says a text to its end once a call follows it', () => {

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import type { FileDiff } from '../../../src/protocol/generated';
 import {
   changedLines,
-  isToldByCall
-} from '../../../src/state/display/toolCalls';
+  isCoveredByCall
+} from '../../../src/state/lines/toolCalls';
 import { assistant, ran } from '../../builders';
 
 const ONE =
@@ -51,5 +51,5 @@ it.each([
   ['what has a note of its own', [{ ...CHANGE, note: 'cut' }], [ONE], false]
 ])('%s', (_name, changes, diffs, told) => {
   const messages = [assistant(diffs.map(wrote))];
-  expect(isToldByCall(changes, messages)).toBe(told);
+  expect(isCoveredByCall(changes, messages)).toBe(told);
 });

@@ -4,8 +4,8 @@ import {
   listingsInside,
   splitAtListings,
   wholeListing
-} from '../../../src/state/display/codeListing';
-import { tableIn } from '../../../src/state/display/markdownTable';
+} from '../../../src/state/text/codeListing';
+import { tableIn } from '../../../src/state/text/markdownTable';
 
 describe('the code of a block', () => {
   it('is a piece of its own, though a paragraph stands right before and after it', () => {
@@ -30,9 +30,9 @@ describe('the code of a block', () => {
     const pieces = splitAtListings(text);
 
     expect(pieces.join('')).toBe(text);
-    expect(pieces.every(one => wholeListing(one)?.code !== 'select 1')).toBe(
-      true
-    );
+    expect(
+      pieces.every(value => wholeListing(value)?.code !== 'select 1')
+    ).toBe(true);
   });
 
   it('is found inside of a list, without the indentation of its item', () => {

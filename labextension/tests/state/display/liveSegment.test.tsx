@@ -19,7 +19,7 @@ import {
 import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
 import { TurnActionsProvider } from '../../../src/views/actions/turn';
 import { HostProvider } from '../../../src/views/host';
-import { SegmentView } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/segment/segmentView';
 import {
   assistant,
   ran,
@@ -27,7 +27,8 @@ import {
   step,
   text,
   tool,
-  user
+  user,
+  sessionHead
 } from '../../builders';
 import { turn } from '../../panelActions';
 import { HOST } from '../../plainHost';
@@ -50,21 +51,7 @@ function view(
     id: message.info.id,
     message
   }));
-  const head = {
-    session: 'ses_1',
-    title: '',
-    read_only: false,
-    seq: 9,
-    status,
-    asks: [],
-    questions: [],
-    waiting: 0,
-    partial: false,
-    stepping: false,
-    density: 'quiet' as const,
-    held: [],
-    order: 0
-  };
+  const head = sessionHead({ seq: 9, status });
   const transcript = {
     ...EMPTY_TRANSCRIPT,
     seq: 9,

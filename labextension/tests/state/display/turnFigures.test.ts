@@ -24,7 +24,7 @@ const CASES = JSON.parse(
   readFileSync('../tests/fixtures/turn_figures.json', 'utf8')
 ) as ICase[];
 
-it.each(CASES.map(one => [one.name, one] as const))(
+it.each(CASES.map(entry => [entry.name, entry] as const))(
   '%s',
   (_name, { messages, told }) => {
     const figures = turnFigures(

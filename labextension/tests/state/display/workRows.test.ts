@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../../src/protocol/generated';
-import { lines, type Line } from '../../../src/state/display/lines';
-import { seconds } from '../../../src/state/display/numberFormat';
-import { retryWords } from '../../../src/state/display/retryRuns';
-import { subject } from '../../../src/state/display/toolCalls';
+import { lines, type Line } from '../../../src/state/lines/lines';
+import { seconds } from '../../../src/state/text/numberFormat';
+import { retryWords } from '../../../src/state/lines/retryRuns';
+import { subject } from '../../../src/state/lines/toolCalls';
 import { foldWork, thoughtSeconds } from '../../../src/state/display/workRows';
 import { workText } from '../../../src/state/display/workWords';
 import { assistant } from '../../builders';
@@ -44,7 +44,7 @@ function told(line: Line): string {
 }
 
 describe('the rows of a turn', () => {
-  it.each(CASES.map(one => [one.name, one] as const))(
+  it.each(CASES.map(entry => [entry.name, entry] as const))(
     '%s',
     (_name, { live, parts, rows }) => {
       const all = lines([assistant(parts)]);
@@ -53,7 +53,7 @@ describe('the rows of a turn', () => {
     }
   );
 
-  it.each(CASES.map(one => [one.name, one] as const))(
+  it.each(CASES.map(entry => [entry.name, entry] as const))(
     'lose nothing but lone steps and short thoughts: %s',
     (_name, { live, parts }) => {
       const all = lines([assistant(parts)]);

@@ -1,12 +1,12 @@
 /** The layers of a track that goes on from an older one are those of the whole track. */
 import { describe, expect, it } from 'vitest';
 import type { TimelineView } from '../../../src/protocol/generated';
-import { ItemStates } from '../../../src/state/inspector/itemStates';
+import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
 import {
   kindSeries,
   type ICountedTrack,
   type IKindSeries
-} from '../../../src/state/inspector/kindSeries';
+} from '../../../src/state/inspector/figures/kindSeries';
 import { patchedView } from '../../../src/state/inspector/viewPatch';
 import { grownViews, NAMES, sample } from '../../inspector/samples';
 
@@ -27,7 +27,7 @@ function drawn({ names, layers, total }: IKindSeries) {
 /** A view with so many of its requests, and what of it happened until then. */
 function beginning(view: TimelineView, requests: number): TimelineView {
   const { transitions } = view.recorded;
-  const moves = transitions.request.filter(one => one < requests).length;
+  const moves = transitions.request.filter(value => value < requests).length;
   const items = view.requests.items[requests - 1] ?? 0;
   const cut = <T extends object>(columns: T, count: number) =>
     Object.fromEntries(
@@ -66,7 +66,7 @@ describe('a track of a session that grows', () => {
     const { view } = sample(name);
     const count = view.requests.id.length;
     const shares = [0.1, 0.3, 0.31, 0.32, 0.5, 0.2, 0.9, 1];
-    const places = shares.map(one => Math.max(Math.round(one * count), 1));
+    const places = shares.map(value => Math.max(Math.round(value * count), 1));
     let before: ICountedTrack | null = null;
     for (const place of [1, 2, ...places]) {
       const shorter = beginning(view, place);

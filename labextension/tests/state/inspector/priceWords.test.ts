@@ -12,15 +12,15 @@ describe('the words of prices', () => {
     ['lifetime=1h', '', '', '1h'],
     ['acme/m=1/10/0.1/1.25', '', 'acme/m=1/10/0.1/1.25', ''],
     ['gpt-5 a=1/2 b=3/4 lifetime=5m', 'gpt-5', 'a=1/2 b=3/4', '5m']
-  ])('%s', (text, model, given, lifetime) => {
-    expect(parsePrices(text)).toEqual({ model, given, lifetime });
-    expect(pricesText({ model, given, lifetime })).toBe(text);
+  ])('%s', (text, model, modelPrices, lifetime) => {
+    expect(parsePrices(text)).toEqual({ model, modelPrices, lifetime });
+    expect(pricesText({ model, modelPrices, lifetime })).toBe(text);
   });
 
   it('keeps the last of two about the same', () => {
     expect(parsePrices(' a lifetime=1h\n b  lifetime=5m ')).toEqual({
       model: 'b',
-      given: '',
+      modelPrices: '',
       lifetime: '5m'
     });
   });

@@ -1,13 +1,13 @@
 /** What the inspector computes from a view equals what the kernel says of the same session. */
 import { describe, expect, it } from 'vitest';
-import { difference } from '../../../src/state/inspector/difference';
-import { ItemStates } from '../../../src/state/inspector/itemStates';
-import { kindSeries } from '../../../src/state/inspector/kindSeries';
-import { scaleAt } from '../../../src/state/inspector/requestScale';
+import { difference } from '../../../src/state/inspector/figures/difference';
+import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
+import { kindSeries } from '../../../src/state/inspector/figures/kindSeries';
+import { scaleAt } from '../../../src/state/inspector/figures/requestScale';
 import { linkTo, parseLink } from '../../../src/state/inspector/source';
 import { nearestStop } from '../../../src/state/inspector/stops';
 import { why } from '../../../src/state/inspector/why';
-import { windowRows } from '../../../src/state/inspector/windowRows';
+import { windowRows } from '../../../src/state/inspector/figures/windowRows';
 import { NAMES, sample } from '../../inspector/samples';
 
 describe.each(NAMES)('a view of %s', name => {

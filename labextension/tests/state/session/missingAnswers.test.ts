@@ -48,7 +48,7 @@ const cell = (
   more: Partial<ICellContents> = {}
 ): ICellContents => ({
   id,
-  asks: true,
+  mayAsk: true,
   source: '%%agent\nDraw it.',
   turns: [],
   isEmpty: true,
@@ -59,29 +59,29 @@ const idOf = (messages: Message[]) => messages[0]?.info.id ?? '';
 
 describe('an answer is lost', () => {
   it('when its cell shows nothing of it, or is gone', () => {
-    const one = asked('c1');
+    const value = asked('c1');
     const other = asked('c2');
-    const found = missingAnswers(told([...one, ...other]), [cell('c1')]);
+    const found = missingAnswers(told([...value, ...other]), [cell('c1')]);
 
-    expect([...found.keys()]).toEqual([idOf(one), idOf(other)]);
-    expect(found.get(idOf(one))?.prompt).toBe('Draw it.');
+    expect([...found.keys()]).toEqual([idOf(value), idOf(other)]);
+    expect(found.get(idOf(value))?.prompt).toBe('Draw it.');
   });
 
   it('not when a cell shows it, whichever that is', () => {
-    const one = asked('c1');
-    const shown = cell('moved', { turns: [idOf(one)], isEmpty: false });
+    const value = asked('c1');
+    const shown = cell('moved', { turns: [idOf(value)], isEmpty: false });
 
-    expect(missingAnswers(told(one), [cell('c1'), shown]).size).toBe(0);
+    expect(missingAnswers(told(value), [cell('c1'), shown]).size).toBe(0);
   });
 
   it('not when its cell asked again since', () => {
-    const one = asked('c1');
+    const value = asked('c1');
     const again = asked('c1');
     const shown = cell('c1', { turns: [idOf(again)], isEmpty: false });
 
-    expect(missingAnswers(told([...one, ...again]), [shown]).size).toBe(0);
+    expect(missingAnswers(told([...value, ...again]), [shown]).size).toBe(0);
     expect([
-      ...missingAnswers(told([...one, ...again]), [cell('c1')]).keys()
+      ...missingAnswers(told([...value, ...again]), [cell('c1')]).keys()
     ]).toEqual([idOf(again)]);
   });
 
@@ -106,27 +106,27 @@ describe('an answer is lost', () => {
 });
 
 describe('it goes back', () => {
-  const one = { turn: 'm', cell: 'c1', prompt: 'Draw it.' };
+  const value = { turn: 'm', cell: 'c1', prompt: 'Draw it.' };
 
   it('into its cell, or below what stands there now, or to the end', () => {
-    const other = cell('c2', { source: '1', asks: false });
-    const changed = cell('c1', { source: 'x = 1', asks: false });
+    const other = cell('c2', { source: '1', mayAsk: false });
+    const changed = cell('c1', { source: 'x = 1', mayAsk: false });
 
-    expect(targetCell(one, [other, cell('c1')])).toEqual({
+    expect(targetCell(value, [other, cell('c1')])).toEqual({
       index: 1,
       isNew: false
     });
-    expect(targetCell(one, [changed, other])).toEqual({
+    expect(targetCell(value, [changed, other])).toEqual({
       index: 1,
       isNew: true
     });
-    expect(targetCell(one, [null, other])).toEqual({ index: 2, isNew: true });
+    expect(targetCell(value, [null, other])).toEqual({ index: 2, isNew: true });
   });
 
   it('into an empty cell with these words, where names do not last', () => {
     const full = cell('n1', { isEmpty: false });
 
-    expect(targetCell(one, [full, cell('n2')])).toEqual({
+    expect(targetCell(value, [full, cell('n2')])).toEqual({
       index: 1,
       isNew: false
     });

@@ -8,23 +8,13 @@ import type {
 } from '../../../src/protocol/generated';
 import { KernelStore } from '../../../src/state/store/kernelStore';
 import { messages } from '../../../src/state/store/transcript';
-import { assistant, text } from '../../builders';
+import { assistant, text, sessionHead } from '../../builders';
 
-const HEAD: SessionHead = {
-  session: 'ses_1',
+const HEAD: SessionHead = sessionHead({
   title: 'Penguins',
-  read_only: false,
   seq: 3,
-  status: { type: 'busy' },
-  asks: [],
-  questions: [],
-  waiting: 0,
-  partial: false,
-  stepping: false,
-  density: 'quiet' as const,
-  held: [],
-  order: 0
-};
+  status: { type: 'busy' }
+});
 const PART = text('It ');
 
 function picture(more: Partial<SessionStateNotice> = {}): SessionStateNotice {
@@ -90,12 +80,12 @@ function store() {
 
 /** Returns a store that knows the session's state. */
 function known() {
-  const one = store();
-  one.store.updateHead(HEAD, true);
-  one.store.receive(picture());
-  one.store.flush();
-  one.askAgain.mockClear();
-  return one;
+  const value = store();
+  value.store.updateHead(HEAD, true);
+  value.store.receive(picture());
+  value.store.flush();
+  value.askAgain.mockClear();
+  return value;
 }
 
 describe('the store of a kernel', () => {

@@ -23,7 +23,7 @@ const FIXTURES = readdirSync(FOLDER)
   );
 
 describe('the fold', () => {
-  it.each(FIXTURES.map(one => [one.law, one] as const))(
+  it.each(FIXTURES.map(entry => [entry.law, entry] as const))(
     '%s',
     (_law, fixture) => {
       const transcript = fixture.records.reduce(reduce, EMPTY_TRANSCRIPT);
@@ -32,7 +32,7 @@ describe('the fold', () => {
     }
   );
 
-  it.each(FIXTURES.map(one => [one.law, one] as const))(
+  it.each(FIXTURES.map(entry => [entry.law, entry] as const))(
     'changes nothing when everything is told twice: %s',
     (_law, fixture) => {
       const once = fixture.records.reduce(reduce, EMPTY_TRANSCRIPT);

@@ -20,21 +20,11 @@ import type { ISessionActions } from '../../../src/views/actions/sessions';
 import type { IPanelState } from '../../../src/views/chat/panelState';
 import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
+import { READY } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
-
-const READY: IPanelState = {
-  status: 'ready',
-  notebook: 'a.ipynb',
-  key: 'a',
-  transcript: EMPTY_TRANSCRIPT,
-  readOnly: false,
-  failure: '',
-  sendKey: 'Enter',
-  search: 0
-};
 
 const CHOICES: Choices = {
   models: [
@@ -102,9 +92,9 @@ function failed(error: object): ITranscript {
   const message = build.assistant([]);
   Object.assign(message.info, { error: { message: 'No.', ...error } });
   const prompt = build.user([build.text('Hello?')]);
-  const entries = [prompt, message].map(one => ({
-    id: one.info.id,
-    message: one
+  const entries = [prompt, message].map(value => ({
+    id: value.info.id,
+    message: value
   }));
   return { ...EMPTY_TRANSCRIPT, entries };
 }
@@ -296,7 +286,7 @@ describe('the panel', () => {
 
     const listed = screen.getAllByRole('group', { name: /Waiting/ });
     expect(listed).toHaveLength(270);
-    expect(listed.slice(0, 3).map(one => one.textContent)).toEqual([
+    expect(listed.slice(0, 3).map(element => element.textContent)).toEqual([
       expect.stringContaining('Prompt 200.goes with the next request'),
       expect.stringContaining('Prompt 0.edit'),
       expect.stringContaining('Prompt 1.edit')

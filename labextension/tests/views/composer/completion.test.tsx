@@ -7,21 +7,26 @@ import {
   render,
   screen
 } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { Choices } from '../../../src/protocol/generated';
 import {
   EMPTY_TRANSCRIPT,
   type ITranscript
 } from '../../../src/state/store/transcript';
-import { ChatPanel } from '../../../src/views/chat/chatPanel';
 import {
-  offers,
+  optionGroups,
   wordAt,
-  written
+  withCompletion
 } from '../../../src/views/composer/completion';
 import { NO_COMMANDS } from '../../../src/views/composer/slashCommands';
-import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
+import {
+  activeOption,
+  field,
+  optionNames,
+  panelPage,
+  press
+} from '../../drawnPanel';
 import { panelActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
@@ -47,33 +52,11 @@ async function draw(transcript: ITranscript = EMPTY_TRANSCRIPT) {
   const actions = panelActions();
   actions.prompts.choices.mockResolvedValue(CHOICES);
   await act(async () => {
-    render(
-      <HostProvider value={HOST}>
-        <ChatPanel
-          state={{
-            status: 'ready',
-            notebook: 'a.ipynb',
-            key: 'a',
-            transcript,
-            readOnly: false,
-            failure: '',
-            sendKey: 'Enter',
-            search: 0
-          }}
-          actions={actions}
-          onDismissFailure={vi.fn()}
-        />
-      </HostProvider>
-    );
+    render(panelPage({ transcript }, actions));
     await Promise.resolve();
   });
   return actions;
 }
-
-const field = () =>
-  screen.getByRole<HTMLTextAreaElement>('textbox', {
-    name: 'Prompt for the agent'
-  });
 
 async function type(value: string) {
   await act(async () => {
@@ -82,32 +65,22 @@ async function type(value: string) {
   });
 }
 
-const press = (key: string) => fireEvent.keyDown(field(), { key });
-const names = () =>
-  screen
-    .queryAllByRole('option')
-    .map(option => option.getAttribute('aria-label'));
-const active = () =>
-  document
-    .getElementById(field().getAttribute('aria-activedescendant') ?? '')
-    ?.getAttribute('aria-label');
-
 describe('the word at the caret', () => {
   it('is a command at the start of the prompt only', () => {
-    expect(wordAt('/re', 3)?.wanted).toBe('re');
+    expect(wordAt('/re', 3)?.typed).toBe('re');
     expect(wordAt('read /re', 8)).toBeNull();
     expect(wordAt('/review it', 10)).toBeNull();
   });
 
   it('is an agent after any space, and never an address', () => {
-    expect(wordAt('ask\n@ex', 7)?.wanted).toBe('ex');
+    expect(wordAt('ask\n@ex', 7)?.typed).toBe('ex');
     expect(wordAt('me@ex', 5)).toBeNull();
   });
 
   it('is written out whole, with what stood behind it', () => {
     const word = wordAt('ask @exp now', 6);
 
-    expect(word && written('ask @exp now', word, 'explore')).toEqual({
+    expect(word && withCompletion('ask @exp now', word, 'explore')).toEqual({
       text: 'ask @explore now',
       caret: 13
     });
@@ -116,9 +89,9 @@ describe('the word at the caret', () => {
   it('is offered nothing when it is whole', () => {
     const word = wordAt('@explore', 8);
 
-    expect(word && offers(word, CHOICES, [], NO_COMMANDS, HOST.words)).toEqual(
-      []
-    );
+    expect(
+      word && optionGroups(word, CHOICES, [], NO_COMMANDS, HOST.words)
+    ).toEqual([]);
   });
 });
 
@@ -126,24 +99,24 @@ describe('completing in the text field', () => {
   it('filters as one types, names that begin so first', async () => {
     await draw();
     await type('/');
-    expect(names()).toEqual(['/preview', '/review']);
+    expect(optionNames()).toEqual(['/preview', '/review']);
     await type('/r');
-    expect(names()).toEqual(['/review', '/preview']);
+    expect(optionNames()).toEqual(['/review', '/preview']);
     await type('/zz');
-    expect(names()).toEqual([]);
+    expect(optionNames()).toEqual([]);
   });
 
   it('moves by arrows and takes by Enter without sending', async () => {
     const actions = await draw();
     await type('/');
-    expect(active()).toBe('/preview');
+    expect(activeOption()).toBe('/preview');
     press('ArrowDown');
-    expect(active()).toBe('/review');
+    expect(activeOption()).toBe('/review');
     press('Enter');
 
     expect(field().value).toBe('/review ');
     expect(field().selectionStart).toBe(8);
-    expect(names()).toEqual([]);
+    expect(optionNames()).toEqual([]);
     expect(actions.prompts.send).not.toHaveBeenCalled();
     press('Enter');
     expect(actions.prompts.send).toHaveBeenCalledWith('/review', {});
@@ -153,7 +126,7 @@ describe('completing in the text field', () => {
     const actions = await draw();
     await type('@');
     press('Escape');
-    expect(names()).toEqual([]);
+    expect(optionNames()).toEqual([]);
     expect(actions.notebook.focus).not.toHaveBeenCalled();
     press('Escape');
     expect(actions.notebook.focus).toHaveBeenCalled();
@@ -198,7 +171,7 @@ describe('a built-in command', () => {
   it('is listed with those of the project, by letters in their order', async () => {
     await drawn();
     await type('/');
-    expect(names()).toEqual([
+    expect(optionNames()).toEqual([
       '/preview',
       '/review',
       '/compact',
@@ -206,7 +179,7 @@ describe('a built-in command', () => {
       '/mode'
     ]);
     await type('/cpt');
-    expect(names()).toEqual(['/compact']);
+    expect(optionNames()).toEqual(['/compact']);
     await type('/mo');
     expect(screen.getByRole('option').textContent).toContain('/mode NAME');
   });
@@ -215,14 +188,14 @@ describe('a built-in command', () => {
     const actions = await drawn();
     actions.prompts.commandArguments.mockResolvedValue(['ask', 'plan']);
     await type('/mode ');
-    expect(names()).toEqual(['ask', 'plan']);
+    expect(optionNames()).toEqual(['ask', 'plan']);
     expect(actions.prompts.commandArguments).toHaveBeenCalledWith('/mode ');
     await type('/mode pl');
     press('Tab');
     expect(field().value).toBe('/mode plan ');
 
     await type('/mode ');
-    expect(active()).toBeUndefined();
+    expect(activeOption()).toBeUndefined();
     press('Enter');
     expect(actions.prompts.send).toHaveBeenCalledWith('/mode', {});
   });

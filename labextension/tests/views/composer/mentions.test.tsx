@@ -14,16 +14,20 @@ import type {
   MentionPreview,
   MentionRow
 } from '../../../src/protocol/generated';
-import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
-import { ChatPanel } from '../../../src/views/chat/chatPanel';
-import { wordAt, written } from '../../../src/views/composer/completion';
+import { wordAt, withCompletion } from '../../../src/views/composer/completion';
 import {
   BUSY_MS,
   mentionGroups,
   PAUSE_MS,
   rankedMatches
 } from '../../../src/views/composer/mentions';
-import { HostProvider } from '../../../src/views/host';
+import {
+  activeOption,
+  field,
+  optionNames,
+  panelPage,
+  press
+} from '../../drawnPanel';
 import { panelActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
@@ -69,33 +73,11 @@ async function draw(rows: MentionRow[] = ROWS, more?: boolean) {
   const actions = panelActions();
   actions.prompts.mentions.mockResolvedValue({ rows, more });
   await act(async () => {
-    render(
-      <HostProvider value={HOST}>
-        <ChatPanel
-          state={{
-            status: 'ready',
-            notebook: 'a.ipynb',
-            key: 'a',
-            transcript: EMPTY_TRANSCRIPT,
-            readOnly: false,
-            failure: '',
-            sendKey: 'Enter',
-            search: 0
-          }}
-          actions={actions}
-          onDismissFailure={vi.fn()}
-        />
-      </HostProvider>
-    );
+    render(panelPage({}, actions));
     await Promise.resolve();
   });
   return actions;
 }
-
-const field = () =>
-  screen.getByRole<HTMLTextAreaElement>('textbox', {
-    name: 'Prompt for the agent'
-  });
 
 /** Types, and lets as much time pass. */
 async function type(value: string, milliseconds = 0) {
@@ -105,20 +87,11 @@ async function type(value: string, milliseconds = 0) {
   });
 }
 
-const press = (key: string) => fireEvent.keyDown(field(), { key });
-const names = () =>
-  screen
-    .queryAllByRole('option')
-    .map(option => option.getAttribute('aria-label'));
 const kinds = () =>
   screen.queryAllByRole('group').flatMap(group => {
     const name = group.getAttribute('aria-label');
     return group.closest('.plm-Completions') ? [name] : [];
   });
-const active = () =>
-  document
-    .getElementById(field().getAttribute('aria-activedescendant') ?? '')
-    ?.getAttribute('aria-label');
 const chips = () =>
   Array.from(document.querySelectorAll('.plm-MentionChip')).map(
     chip => chip.textContent
@@ -155,8 +128,8 @@ describe('the ranking', () => {
 
 describe('the word of a mention', () => {
   it('has a space in it for a cell and an output only', () => {
-    expect(wordAt('see @cell 1', 11)?.wanted).toBe('cell 1');
-    expect(wordAt('see (@out ', 10)?.wanted).toBe('out ');
+    expect(wordAt('see @cell 1', 11)?.typed).toBe('cell 1');
+    expect(wordAt('see (@out ', 10)?.typed).toBe('out ');
     expect(wordAt('see @cell 1 ', 12)).toBeNull();
     expect(wordAt('see @df 1', 9)).toBeNull();
   });
@@ -164,7 +137,7 @@ describe('the word of a mention', () => {
   it('is replaced with its number', () => {
     const word = wordAt('see @cell 12 now', 8);
 
-    expect(word && written('see @cell 12 now', word, 'cell 3')).toEqual({
+    expect(word && withCompletion('see @cell 12 now', word, 'cell 3')).toEqual({
       text: 'see @cell 3 now',
       caret: 12
     });
@@ -184,7 +157,7 @@ describe('the list', () => {
       'Outputs',
       'Files'
     ]);
-    expect(active()).toBe('@error');
+    expect(activeOption()).toBe('@error');
     expect(screen.getByRole('option', { name: '@df' }).textContent).toContain(
       'DataFrame 344×7'
     );
@@ -197,9 +170,9 @@ describe('the list', () => {
   it('puts the kind first that begins with what was typed', async () => {
     await draw();
     await type('see @ce');
-    expect(names()).toEqual(['@cell 12', '@cell 1']);
+    expect(optionNames()).toEqual(['@cell 12', '@cell 1']);
     await type('see @cell 1');
-    expect(names()).toEqual(['@cell 1', '@cell 12']);
+    expect(optionNames()).toEqual(['@cell 1', '@cell 12']);
     await type('see @da');
     expect(kinds()).toEqual(['Files', 'Variables']);
     await type('see @r');
@@ -214,10 +187,10 @@ describe('the list', () => {
     press('ArrowDown');
     press('ArrowDown');
     press('ArrowDown');
-    expect(active()).toBe('@cell 12');
+    expect(activeOption()).toBe('@cell 12');
     press('Enter');
     expect(field().value).toBe('mend @cell 12 ');
-    expect(names()).toEqual([]);
+    expect(optionNames()).toEqual([]);
     await type('mend @cell 12 with @old');
     press('Tab');
 
@@ -245,7 +218,7 @@ describe('the list', () => {
       'robin',
       undefined
     );
-    expect(names()).toEqual(['@deep/down/robin.csv']);
+    expect(optionNames()).toEqual(['@deep/down/robin.csv']);
   });
 
   it('stays closed where the kernel lists nothing, as an older one', async () => {
@@ -253,7 +226,7 @@ describe('the list', () => {
     actions.prompts.mentions.mockResolvedValue(null);
     await type('mend @');
 
-    expect(names()).toEqual([]);
+    expect(optionNames()).toEqual([]);
   });
 
   it('has no barrier', async () => {
@@ -328,7 +301,7 @@ describe('the chips', () => {
       preview('@old_', { state: 'unknown' })
     ]);
     await type('see @old_', PAUSE_MS);
-    expect(names()).toEqual(['@old_frame']);
+    expect(optionNames()).toEqual(['@old_frame']);
     expect(chips()).toEqual([]);
     press('Escape');
 

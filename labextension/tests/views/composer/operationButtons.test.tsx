@@ -10,8 +10,8 @@ import {
 import { nullTranslator } from '@jupyterlab/translation';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ILink } from '../../../src/kernel/kernelLink';
-import { PendingSwitches } from '../../../src/panel/pendingSwitches';
-import { promptActions } from '../../../src/panel/promptActions';
+import { PendingSwitches } from '../../../src/panel/actions/pendingSwitches';
+import { promptActions } from '../../../src/panel/actions/promptActions';
 import { PromptActionsProvider } from '../../../src/views/actions/prompts';
 import { OperationButtons } from '../../../src/views/composer/operationButtons';
 import { HostProvider } from '../../../src/views/host';

@@ -97,7 +97,7 @@ describe('what waits for trust', () => {
   it('is shown and trusted by a press', async () => {
     const onTrusted = vi.fn();
     const { trustProject } = draw(
-      <TrustPrompt waits={['mode = "bypass"']} onTrusted={onTrusted} />
+      <TrustPrompt untrusted={['mode = "bypass"']} onTrusted={onTrusted} />
     );
     fireEvent.click(screen.getByRole('button', { name: 'Trust this project' }));
 
@@ -108,14 +108,14 @@ describe('what waits for trust', () => {
   });
 
   it('is put off until it says something else', () => {
-    draw(<TrustPrompt waits={['mode = "bypass"']} onTrusted={vi.fn()} />);
+    draw(<TrustPrompt untrusted={['mode = "bypass"']} onTrusted={vi.fn()} />);
     fireEvent.click(screen.getByRole('button', { name: 'Not now' }));
 
     expect(screen.queryByText(/waits until you trust/)).toBeNull();
   });
 
   it('is nothing to show where nothing waits', () => {
-    draw(<TrustPrompt waits={[]} onTrusted={vi.fn()} />);
+    draw(<TrustPrompt untrusted={[]} onTrusted={vi.fn()} />);
 
     expect(screen.queryAllByRole('button')).toEqual([]);
   });

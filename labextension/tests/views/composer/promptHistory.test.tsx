@@ -8,12 +8,9 @@ import {
   screen
 } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
-import { ChatPanel } from '../../../src/views/chat/chatPanel';
-import { keepDraft, MOST_DRAFTS } from '../../../src/views/composer/keptDrafts';
-import { HostProvider } from '../../../src/views/host';
+import { keepDraft, MOST_DRAFTS } from '../../../src/views/drafts/keptDrafts';
+import { field, panelPage } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
-import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
 beforeEach(() => {
@@ -21,25 +18,8 @@ beforeEach(() => {
 });
 
 function draw(key = 'a ses_1', actions = panelActions()) {
-  const page = (shown: string, switchedHere = false) => (
-    <HostProvider value={HOST}>
-      <ChatPanel
-        state={{
-          status: 'ready',
-          notebook: 'a.ipynb',
-          key: shown,
-          switchedHere,
-          transcript: EMPTY_TRANSCRIPT,
-          readOnly: false,
-          failure: '',
-          sendKey: 'Enter',
-          search: 0
-        }}
-        actions={actions}
-        onDismissFailure={vi.fn()}
-      />
-    </HostProvider>
-  );
+  const page = (shown: string, switchedHere = false) =>
+    panelPage({ key: shown, switchedHere }, actions);
   const { rerender } = render(page(key));
   return {
     actions,
@@ -62,10 +42,6 @@ function remembering(): MockedActions {
   return actions;
 }
 
-const field = () =>
-  screen.getByRole<HTMLTextAreaElement>('textbox', {
-    name: 'Prompt for the agent'
-  });
 const type = (value: string) =>
   fireEvent.change(field(), { target: { value } });
 

@@ -3,7 +3,7 @@
 import { cleanup, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask, ToolPart } from '../../../src/protocol/generated';
-import { stretches } from '../../../src/views/controls/diff';
+import { groupLines } from '../../../src/views/controls/diff';
 import { HostProvider } from '../../../src/views/host';
 import { ToolCall } from '../../../src/views/parts/toolCall';
 import { HOST } from '../../plainHost';
@@ -48,14 +48,14 @@ function asks(diff: string): void {
   };
   render(
     <HostProvider value={HOST}>
-      <ToolCall part={PART} ask={ask} over={false} newest />
+      <ToolCall part={PART} ask={ask} isOver={false} newest />
     </HostProvider>
   );
 }
 
 describe('a difference', () => {
   it('is cut into runs of lines, also where a line looks like a head', () => {
-    expect(stretches(DIFF)).toEqual([
+    expect(groupLines(DIFF)).toEqual([
       { change: 'file', text: '--- a/notes.md\n+++ b/notes.md' },
       { change: 'place', text: '@@ -1,3 +1,3 @@' },
       { change: 'same', text: ' kept' },
@@ -66,7 +66,7 @@ describe('a difference', () => {
   });
 
   it('keeps every character but the last line end', () => {
-    const said = stretches(DIFF).map(({ text }) => text);
+    const said = groupLines(DIFF).map(({ text }) => text);
 
     expect(`${said.join('\n')}\n`).toBe(DIFF);
   });

@@ -26,7 +26,7 @@ function open(onChoose = vi.fn<(value: string) => void>()) {
         label="Policy"
         value="a.one"
         options={OPTIONS}
-        named={value => value}
+        nameOf={value => value}
         onChoose={onChoose}
       />
     </HostProvider>
@@ -39,7 +39,7 @@ function rows(wanted: string): string[] {
   fireEvent.change(screen.getByPlaceholderText('Find one'), {
     target: { value: wanted }
   });
-  return screen.getAllByRole('listitem').map(one => one.textContent);
+  return screen.getAllByRole('listitem').map(element => element.textContent);
 }
 
 it('shows each group once, above its options', () => {

@@ -37,11 +37,11 @@ function html(dirty: string, place?: ISanitizeOptions): string {
 /** Returns the elements and attributes that are not on the list. */
 function foreign(root: ParentNode, place?: ISanitizeOptions): string[] {
   return [...root.querySelectorAll('*')]
-    .filter(one => one.closest('math') === null)
-    .flatMap(one => [
-      ...(isAllowed(one) ? [] : [one.localName]),
-      ...disallowedAttributes(one, place).map(
-        name => `${one.localName} ${name}`
+    .filter(element => element.closest('math') === null)
+    .flatMap(element => [
+      ...(isAllowed(element) ? [] : [element.localName]),
+      ...disallowedAttributes(element, place).map(
+        name => `${element.localName} ${name}`
       )
     ]);
 }
@@ -73,12 +73,12 @@ describe('the sanitizer', () => {
 
     expect(foreign(page)).toEqual([]);
     expect(page.querySelector('[data-mark]')).toBeNull();
-    for (const one of page.querySelectorAll('math *, math')) {
-      expect(one.getAttribute('style') ?? '').not.toMatch(
+    for (const element of page.querySelectorAll('math *, math')) {
+      expect(element.getAttribute('style') ?? '').not.toMatch(
         /position\s*:\s*[^rs]|url/
       );
-      expect(one.getAttribute('href') ?? '#').toMatch(/^(https?:|#)/);
-      expect(one.className).not.toMatch(/\b(jp|lm|plm)-/);
+      expect(element.getAttribute('href') ?? '#').toMatch(/^(https?:|#)/);
+      expect(element.className).not.toMatch(/\b(jp|lm|plm)-/);
     }
   });
 

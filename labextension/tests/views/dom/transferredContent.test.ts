@@ -5,7 +5,7 @@ import {
   isAttachable,
   tableText,
   transferred,
-  transferredHere
+  transferredInLab
 } from '../../../src/views/dom/transferredContent';
 
 function pasted(texts: Record<string, string>): DataTransfer {
@@ -82,7 +82,7 @@ describe('a drag in JupyterLab', () => {
       { cell_type: 'markdown', source: '# Title' },
       { cell_type: 'code', execution_count: null, source: ' ' }
     ];
-    const [file] = transferredHere(dragged(CELLS, cells)).files;
+    const [file] = transferredInLab(dragged(CELLS, cells)).files;
 
     expect(file?.name).toBe('2 cells');
     expect(await textOf(file?.read)).toBe('# In [7]:\na = 1\na\n\n# Title\n');
@@ -92,13 +92,16 @@ describe('a drag in JupyterLab', () => {
     const data = dragged(PATHS, ['data/a.csv', 7]);
 
     expect(isAttachable(data)).toBe(true);
-    expect(transferredHere(data)).toEqual({ files: [], paths: ['data/a.csv'] });
+    expect(transferredInLab(data)).toEqual({
+      files: [],
+      paths: ['data/a.csv']
+    });
   });
 
   it.each([null, 'cells', [null, 3, { source: 7 }]])(
     'brings nothing of what is no list of cells: %j',
     value => {
-      expect(transferredHere(dragged(CELLS, value)).files).toEqual([]);
+      expect(transferredInLab(dragged(CELLS, value)).files).toEqual([]);
     }
   );
 

@@ -37,7 +37,7 @@ describe('a list of blocks', () => {
     await draw(sourceOf('pi'), { tab: 'requests', request: 40 });
     const list = screen.getByRole('list', { name: 'Blocks of the request' });
     const links = within(list).getAllByRole('button');
-    const stops = () => links.filter(one => one.tabIndex === 0);
+    const stops = () => links.filter(element => element.tabIndex === 0);
     const press = (key: string) => {
       fireEvent.keyDown(document.activeElement as Element, { key });
     };
@@ -121,7 +121,7 @@ describe('the focus', () => {
     await draw(sourceOf('claude_code'), { tab: 'requests', request: 2 });
     const [name] = Array.from(
       document.querySelectorAll<HTMLElement>('.plm-Inspector-name')
-    ).filter(one => one.tagName === 'BUTTON');
+    ).filter(element => element.tagName === 'BUTTON');
     if (name === undefined) {
       throw new Error('No item is named.');
     }

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { TimelineView } from '../../../src/protocol/generated';
-import { oneLine } from '../../../src/state/display/oneLine';
+import { oneLine } from '../../../src/state/text/oneLine';
 import { itemLabel } from '../../../src/state/inspector/labels';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
@@ -24,7 +24,7 @@ const ODD = [
   'long'.repeat(5_000),
   '$&$1%1%2'
 ];
-const TEXTS = [...payloads.map(one => one.text), ...ODD];
+const TEXTS = [...payloads.map(payload => payload.text), ...ODD];
 /** Each drawing holds so many of the texts. */
 const SHARE = 24;
 const TURNED = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
@@ -87,8 +87,8 @@ it('turns no label, and keeps it on one line', () => {
 /** Returns the view with texts in every place that a recording fills. */
 function hostile(view: TimelineView, texts: readonly string[]): TimelineView {
   const [first = ''] = texts;
-  const words = (one: readonly unknown[]) =>
-    one.map((_, place) => pick(texts, place));
+  const words = (value: readonly unknown[]) =>
+    value.map((_, place) => pick(texts, place));
   return {
     ...view,
     title: first,

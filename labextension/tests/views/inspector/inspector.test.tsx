@@ -9,10 +9,10 @@ import {
 } from '@testing-library/react';
 import axe from 'axe-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { difference } from '../../../src/state/inspector/difference';
-import { readAnew } from '../../../src/state/inspector/readAnew';
+import { difference } from '../../../src/state/inspector/figures/difference';
+import { readAnew } from '../../../src/state/inspector/figures/readAnew';
 import { why } from '../../../src/state/inspector/why';
-import { ItemStates } from '../../../src/state/inspector/itemStates';
+import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
 import type {
   CompactionText,
   TimelineView
@@ -62,10 +62,9 @@ describe('the timeline', () => {
     await draw(sourceOf('pi'), PI);
 
     const tracks = screen.getAllByRole('slider', { name: /^Request/ });
-    expect(tracks.map(one => one.getAttribute('aria-valuenow'))).toEqual([
-      '310',
-      '310'
-    ]);
+    expect(
+      tracks.map(element => element.getAttribute('aria-valuenow'))
+    ).toEqual(['310', '310']);
     expect(tracks[1]?.getAttribute('aria-valuetext')).toMatch(
       /about [\d,]+ tokens/
     );
@@ -146,8 +145,8 @@ describe('the timeline', () => {
     fireEvent.change(slider, { target: { value: '5' } });
     await settle();
 
-    const asked = source.asked.filter(one => one.ask === 'track');
-    expect(asked.map(one => one.numbers)).toEqual([
+    const asked = source.asked.filter(query => query.ask === 'track');
+    expect(asked.map(query => query.numbers)).toEqual([
       { n: 5, polling: 10 },
       { n: 10, polling: 10 }
     ]);
@@ -231,7 +230,7 @@ describe('the timeline', () => {
     const heads = () =>
       within(screen.getByRole('table', { name: /^Requests, / }))
         .getAllByRole('columnheader')
-        .map(one => one.textContent);
+        .map(element => element.textContent);
     const several = await draw(sourceOf('pi'), { ...PI, tab: 'requests' });
     expect(heads()).toEqual(
       expect.arrayContaining(['request', 'state', 'model'])
@@ -263,7 +262,7 @@ describe('the marks of the recorded track', () => {
   const legend = () =>
     within(screen.getByRole('list', { name: 'What the marks mean' }))
       .getAllByRole('listitem')
-      .map(one => one.textContent);
+      .map(element => element.textContent);
 
   it('show where items were cleared, with their number', async () => {
     const { container } = await draw(sourceOf('swe_agent'));
@@ -271,9 +270,9 @@ describe('the marks of the recorded track', () => {
     const marks = container
       .querySelector('.plm-Track')
       ?.querySelectorAll('.plm-Track-mark[data-kind="prune"] > title');
-    expect([...(marks ?? [])].map(one => one.textContent)).toEqual(
+    expect([...(marks ?? [])].map(element => element.textContent)).toEqual(
       [7, 8, 9, 10, 11, 12, 13].map(
-        one => `Request ${one}: 1 item was cleared or shortened`
+        value => `Request ${value}: 1 item was cleared or shortened`
       )
     );
     expect(legend()).toContain('cleared or shortened');
@@ -507,9 +506,9 @@ describe('the difference', () => {
     );
     await settle();
 
-    for (const one of [request - 1, request]) {
+    for (const value of [request - 1, request]) {
       expect(
-        within(rewritten).getByRole('group', { name: `Request ${one} shows` })
+        within(rewritten).getByRole('group', { name: `Request ${value} shows` })
       ).toBeTruthy();
     }
   });
@@ -626,7 +625,7 @@ describe('the request', () => {
       first: 0
     });
     const marked = [...viewer.querySelectorAll('mark')].map(
-      one => one.textContent
+      element => element.textContent
     );
     expect(new Set(marked)).toEqual(new Set(['tui-renderer']));
   });
@@ -660,7 +659,7 @@ describe('a compaction', () => {
       ['paths', '2', '0', '2', '0']
     ]);
     expect(rowsOf(region, /lost names/).slice(1)).toEqual(
-      kept?.lost.map(one => [one.name, one.kind, 'not needed', '0'])
+      kept?.lost.map(row => [row.name, row.kind, 'not needed', '0'])
     );
     vi.useRealTimers();
     expect((await axe.run(region)).violations).toEqual([]);
@@ -701,7 +700,7 @@ describe('a compaction', () => {
     );
 
     expect(
-      [...region.querySelectorAll('mark')].map(one => one.textContent)
+      [...region.querySelectorAll('mark')].map(element => element.textContent)
     ).toEqual(['I read file', 'I read file']);
     expect(within(region).getByText('2 times')).toBeTruthy();
   });
@@ -751,7 +750,7 @@ function rowsOf(region: HTMLElement, caption: RegExp): string[][] {
 describe('sentences', () => {
   it('move the cursor to what they are about', async () => {
     const { wastes } = sample('claude_code').view;
-    const place = wastes.findIndex(one => typeof one.item === 'number');
+    const place = wastes.findIndex(row => typeof row.item === 'number');
     const { onPlace } = await draw(sourceOf('claude_code'), {
       request: 0,
       item: 0,
@@ -831,9 +830,9 @@ describe('the inspector', () => {
     });
     await settle();
 
-    expect(source.asked.filter(one => one.ask === 'view').at(-1)).toMatchObject(
-      { after: view.seq, epoch: view.epoch }
-    );
+    expect(
+      source.asked.filter(query => query.ask === 'view').at(-1)
+    ).toMatchObject({ after: view.seq, epoch: view.epoch });
     expect(screen.getByRole('heading', { name: 'It grew' })).toBeTruthy();
   });
 
@@ -929,9 +928,11 @@ describe('the words of a request without a cache', () => {
       breaks: [],
       requests: {
         ...found.view.requests,
-        read: found.view.requests.read.map(one => (one === null ? null : 0)),
-        written: found.view.requests.written.map(one =>
-          one === null ? null : 0
+        read: found.view.requests.read.map(value =>
+          value === null ? null : 0
+        ),
+        written: found.view.requests.written.map(value =>
+          value === null ? null : 0
         )
       }
     };

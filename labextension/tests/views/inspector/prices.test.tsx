@@ -30,8 +30,8 @@ async function drawn() {
 function newest({ asked }: ReturnType<typeof sampleSource>) {
   const prices = (kind: 'view' | 'track') =>
     asked
-      .filter(one => one.ask === kind)
-      .map(one => ('price' in one ? one.price : undefined))
+      .filter(query => query.ask === kind)
+      .map(query => ('price' in query ? query.price : undefined))
       .at(-1);
   return [prices('view'), prices('track')];
 }
@@ -91,6 +91,6 @@ describe('prices and lifetime', () => {
   it('are offered with the policies of the cache', () => {
     const { view } = sample('pi');
 
-    expect(view.policies.map(one => one.name)).toContain('cache.lifetime');
+    expect(view.policies.map(row => row.name)).toContain('cache.lifetime');
   });
 });

@@ -33,9 +33,9 @@ function drawn(isDoubtful: boolean) {
 /** Returns the names of the tracks, and whether each is pale. */
 function tracks(container: HTMLElement): [string, string | undefined][] {
   return [...container.querySelectorAll<HTMLElement>('figure.plm-Track')].map(
-    one => [
-      one.querySelector('strong')?.textContent ?? '',
-      one.dataset.doubtful
+    element => [
+      element.querySelector('strong')?.textContent ?? '',
+      element.dataset.doubtful
     ]
   );
 }
@@ -67,13 +67,13 @@ describe('the proof', () => {
     const figures = screen.getByRole('table', { name: 'Figures' });
     const heads = within(figures)
       .getAllByRole('columnheader')
-      .map(one => one.textContent.endsWith('?'));
+      .map(element => element.textContent.endsWith('?'));
     expect(heads).toEqual([false, false, true, true]);
     expect(screen.getByText(WHY)).toBeTruthy();
     const lines = screen.getByRole('table', { name: /^Cost up to/ });
     const marked = within(lines)
       .getAllByRole('rowheader')
-      .map(one => one.textContent.endsWith('?'));
+      .map(element => element.textContent.endsWith('?'));
     expect(marked).toEqual([false, true, true]);
   });
 

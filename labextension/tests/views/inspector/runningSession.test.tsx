@@ -15,7 +15,7 @@ import { cursor, draw, LAST_N, settle } from './drawnInspector';
 const NOTHING = { unchanged: false, milliseconds: 5, error: '' };
 const STATES = grownViews()
   .filter(({ view }) => view.requests.id.length > 2)
-  .map(one => ({ ...one, view: { ...one.view, own: true } }));
+  .map(value => ({ ...value, view: { ...value.view, own: true } }));
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -98,7 +98,7 @@ describe('an inspector of a running session', () => {
     const views = source.answers.filter((_, place) => {
       return source.asked[place]?.ask === 'view';
     });
-    expect(views.map(one => one.view !== undefined)).toEqual([
+    expect(views.map(value => value.view !== undefined)).toEqual([
       true,
       false,
       false
@@ -188,7 +188,9 @@ describe('an inspector of a running session', () => {
     await settle();
 
     const tracks = screen.getAllByRole('slider', { name: /^Request/ });
-    expect(tracks.map(one => one.getAttribute('aria-valuemax'))).toEqual([
+    expect(
+      tracks.map(element => element.getAttribute('aria-valuemax'))
+    ).toEqual([
       String(source.view.requests.id.length),
       String(source.view.requests.id.length)
     ]);

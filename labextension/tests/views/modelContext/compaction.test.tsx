@@ -35,7 +35,7 @@ it.each([
           summary="We plotted it."
           state={state}
           mark={MARK}
-          written="msg_1"
+          summaryId="msg_1"
           decisions={[]}
         />
       </ContextEditorProvider>
@@ -81,7 +81,9 @@ it('says what the summary keeps, and lists what it does not', () => {
   );
 
   expect(screen.getByText('paths: 2 of 52 not kept')).toBeTruthy();
-  expect(screen.getAllByRole('listitem').map(one => one.textContent)).toEqual([
+  expect(
+    screen.getAllByRole('listitem').map(element => element.textContent)
+  ).toEqual([
     'a.csv likely to be needed (an estimate)',
     '·b.csv',
     'ValueError',
@@ -156,7 +158,7 @@ function Strip({ decisions }: { decisions: Decision[] }) {
         summary="We plotted it."
         state="done"
         mark={MARK}
-        written="msg_1"
+        summaryId="msg_1"
         decisions={decisions}
       />
     </HostProvider>

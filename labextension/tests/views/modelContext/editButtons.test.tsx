@@ -9,7 +9,7 @@ import {
   effectiveDecisions
 } from '../../../src/state/session/contextEdits';
 import { HostProvider } from '../../../src/views/host';
-import { SegmentView } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/segment/segmentView';
 import {
   ContextEditorProvider,
   type IContextEditor

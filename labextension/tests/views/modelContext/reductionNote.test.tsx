@@ -4,7 +4,7 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
 import type { Decision } from '../../../src/protocol/generated';
 import { HostProvider } from '../../../src/views/host';
-import { SegmentView } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/segment/segmentView';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 

@@ -86,7 +86,7 @@ describe('a figure of a call', () => {
   it('stands in the panel below its closed card, where no cell shows it', () => {
     const { rerender } = render(
       <HostProvider value={HOST}>
-        <ToolCall part={made('python')} over newest={false} figures />
+        <ToolCall part={made('python')} isOver newest={false} figures />
       </HostProvider>
     );
     expect(screen.getAllByRole('img')).toHaveLength(1);
@@ -98,7 +98,13 @@ describe('a figure of a call', () => {
 
     rerender(
       <HostProvider value={HOST}>
-        <ToolCall key="read" part={made('read')} over newest={false} figures />
+        <ToolCall
+          key="read"
+          part={made('read')}
+          isOver
+          newest={false}
+          figures
+        />
       </HostProvider>
     );
     expect(screen.queryByRole('img')).toBeNull();
@@ -107,7 +113,7 @@ describe('a figure of a call', () => {
   it('stays in its card where a cell shows it', () => {
     render(
       <HostProvider value={HOST}>
-        <ToolCall part={made('python')} over newest={false} />
+        <ToolCall part={made('python')} isOver newest={false} />
       </HostProvider>
     );
     expect(screen.queryByRole('img')).toBeNull();

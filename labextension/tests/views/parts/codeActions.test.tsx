@@ -10,11 +10,11 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { NotebookPart } from '../../../src/protocol/generated';
-import { proposedFix } from '../../../src/state/display/proposedFix';
+import { proposedFix } from '../../../src/state/lines/proposedFix';
 import { CellActionsProvider } from '../../../src/views/actions/cells';
 import { HostProvider, type IHost } from '../../../src/views/host';
 import { ProposedFixProvider } from '../../../src/views/parts/codeActions';
-import { SegmentView } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/segment/segmentView';
 import * as build from '../../builders';
 import { cells as cellActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
@@ -237,7 +237,9 @@ describe('the corrected cell in an answer about an error', () => {
     const main = document.querySelectorAll('.plm-CodeActions [data-main]');
     expect(changes.getAttribute('aria-expanded')).toBe('true');
     expect(screen.getByText(/look before you replace it/)).toBeTruthy();
-    expect([...main].map(one => one.textContent)).toEqual(['Insert below']);
+    expect([...main].map(element => element.textContent)).toEqual([
+      'Insert below'
+    ]);
     expect(
       screen.getByRole('button', { name: 'Replace the cell' })
     ).toBeTruthy();

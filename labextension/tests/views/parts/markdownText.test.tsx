@@ -22,9 +22,9 @@ function draw(text: string) {
 }
 
 function listings(text: string) {
-  return [...draw(text).querySelectorAll('pre[data-language]')].map(one => [
-    one.getAttribute('data-language'),
-    one.textContent
+  return [...draw(text).querySelectorAll('pre[data-language]')].map(element => [
+    element.getAttribute('data-language'),
+    element.textContent
   ]);
 }
 
@@ -72,7 +72,9 @@ describe('words of the model', () => {
     const parts = [...container.querySelectorAll('.plm-Block')];
 
     expect(parts.length).toBeGreaterThan(3);
-    expect(parts.map(one => one.getAttribute('data-continues'))).toEqual([
+    expect(
+      parts.map(element => element.getAttribute('data-continues'))
+    ).toEqual([
       'false',
       ...Array.from({ length: parts.length - 1 }, () => 'true')
     ]);

@@ -116,7 +116,7 @@ describe('a question', () => {
     expect(
       screen
         .getAllByRole('button')
-        .map(one => one.firstChild?.textContent ?? '')
+        .map(element => element.firstChild?.textContent ?? '')
     ).toEqual(['Go on', 'Go on, always in this session', 'Stop']);
     const once = screen.getByRole('button', { name: 'Go on' });
     fireEvent.keyDown(once, { key: '4' });

@@ -20,7 +20,7 @@ import {
   questionsOf,
   todoProgress,
   todosOf
-} from '../../../src/state/display/questionsAndTodos';
+} from '../../../src/state/lines/questionsAndTodos';
 import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
 import {
   AnswerActionsProvider,
@@ -156,7 +156,7 @@ describe('a question', () => {
 function drawTool(part: ToolPart) {
   render(
     <HostProvider value={HOST}>
-      <ToolCall part={part} over={false} newest={true} />
+      <ToolCall part={part} isOver={false} newest={true} />
     </HostProvider>
   );
 }
@@ -168,14 +168,16 @@ describe('a call', () => {
     drawTool({ ...part, state });
 
     expect(
-      screen.getAllByRole('definition').map(one => one.textContent)
+      screen.getAllByRole('definition').map(element => element.textContent)
     ).toEqual(['red', 'No answer']);
   });
 
   it('shows its list with the state of each item in words', () => {
     drawTool(ran('todowrite', { todos: TODOS }, '[x] Load'));
 
-    const items = screen.getAllByRole('listitem').map(one => one.textContent);
+    const items = screen
+      .getAllByRole('listitem')
+      .map(element => element.textContent);
     expect(items).toEqual([
       'done: Load',
       'in work: Plotimportant',
@@ -233,7 +235,10 @@ describe('the list over the composer', () => {
     fireEvent.click(away() as HTMLElement);
     drawn.unmount();
 
-    const later = TODOS.map(one => ({ ...one, status: 'pending' as const }));
+    const later = TODOS.map(value => ({
+      ...value,
+      status: 'pending' as const
+    }));
     const again = render(<Strip todos={later} busy={false} />);
     expect(away()).toBeNull();
     expect(chip()?.textContent).toBe('0 of 3 done');

@@ -36,7 +36,7 @@ function draw(part: ToolPart, open = vi.fn(), ask = undefined as never) {
   render(
     <HostProvider value={HOST}>
       <SessionOpenerProvider value={{ open }}>
-        <ToolCall part={part} ask={ask} over={false} newest live />
+        <ToolCall part={part} ask={ask} isOver={false} newest live />
       </SessionOpenerProvider>
     </HostProvider>
   );
@@ -55,7 +55,9 @@ describe('the card of a task', () => {
   it('lists the calls of the agent while it works', () => {
     draw(running);
 
-    const list = screen.getAllByRole('listitem').map(one => one.textContent);
+    const list = screen
+      .getAllByRole('listitem')
+      .map(element => element.textContent);
 
     expect(list).toEqual(['done grep TODO', 'running read a.py']);
     expect(screen.getByText('1 earlier call')).toBeDefined();
@@ -108,7 +110,7 @@ describe('the card of a task', () => {
 
     const inputs = screen.getAllByRole('group', { name: 'Input' });
 
-    expect(inputs.map(one => one.textContent)).toEqual([
+    expect(inputs.map(element => element.textContent)).toEqual([
       'Where is it?',
       'rm x\nrm y'
     ]);

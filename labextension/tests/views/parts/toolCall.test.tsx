@@ -14,7 +14,7 @@ afterEach(cleanup);
 function draw(part: ToolPart, reply?: Reply) {
   const { container } = render(
     <HostProvider value={HOST}>
-      <ToolCall part={part} reply={reply} over={true} newest={true} />
+      <ToolCall part={part} reply={reply} isOver={true} newest={true} />
     </HostProvider>
   );
   const row = screen.getAllByRole('button')[0] as HTMLElement;

@@ -102,7 +102,7 @@ function cells(name: RegExp): string[] {
   const row = screen.getByRole('row', { name });
   return within(row)
     .getAllByRole('cell')
-    .map(one => one.textContent);
+    .map(element => element.textContent);
 }
 
 describe('branches', () => {

@@ -32,7 +32,7 @@ import {
   RevertButton
 } from '../../../src/views/transcript/revertControls';
 import { HostProvider } from '../../../src/views/host';
-import { SegmentView } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/segment/segmentView';
 import * as build from '../../builders';
 import { reverts } from '../../panelActions';
 import { HOST } from '../../plainHost';
@@ -201,7 +201,7 @@ describe('the banner', () => {
 
   it('counts, names what was left alone, and offers the ways on', async () => {
     const revert = kernel();
-    draw(<RevertBanner taken={taken} />, revert);
+    draw(<RevertBanner reverted={taken} />, revert);
 
     expect(screen.getByRole('status').textContent).toContain(
       '3 messages reverted. Left alone, since somebody else changed them: b.txt.'
@@ -216,7 +216,7 @@ describe('the banner', () => {
   });
 
   it('offers nothing in a session of another kernel', () => {
-    draw(<RevertBanner taken={taken} />, null);
+    draw(<RevertBanner reverted={taken} />, null);
 
     expect(screen.queryByRole('button')).toBeNull();
   });
@@ -264,7 +264,7 @@ describe('a cell', () => {
     const shown = displayedSegment(SAVED, view());
 
     expect(shown.segment.changes).toEqual([DIFF]);
-    expect(shown.taken).toBeUndefined();
+    expect(shown.reverted).toBeUndefined();
     draw(<SegmentView segment={shown.segment} />, null);
     expect(screen.getByRole('button', { name: /1 file changed/ })).toBeTruthy();
   });
@@ -272,7 +272,10 @@ describe('a cell', () => {
   it('is marked while its turn is taken back', () => {
     const shown = displayedSegment(SAVED, view({ message_id: 'u1' }));
 
-    draw(<SegmentView segment={shown.segment} taken={shown.taken} />, null);
+    draw(
+      <SegmentView segment={shown.segment} reverted={shown.reverted} />,
+      null
+    );
 
     expect(screen.getByText('Reverted')).toBeTruthy();
   });

@@ -150,7 +150,9 @@ describe('a long transcript', () => {
       element?.hasAttribute('style');
 
     expect(isEstimated(page(0))).toBe(false);
-    expect(rows().map(isEstimated)).toEqual(rows().map(one => !isWhole(one)));
+    expect(rows().map(isEstimated)).toEqual(
+      rows().map(value => !isWhole(value))
+    );
     tell(row(9), false);
     expect(isEstimated(rows()[9])).toBe(true);
   });
@@ -256,14 +258,14 @@ describe('2,400 parts', () => {
       const place = page(number);
       tell(place, true);
       const rows = [...place.querySelectorAll('.plm-Turn')];
-      const words = rows.map(one => {
-        tell(one, true);
-        one.querySelectorAll('.plm-LineGroup').forEach(stretch => {
+      const words = rows.map(value => {
+        tell(value, true);
+        value.querySelectorAll('.plm-LineGroup').forEach(stretch => {
           tell(stretch, true);
         });
-        const text = one.querySelector('.plm-Text')?.textContent;
-        tell(one, false);
-        return [text, isWhole(one), one.textContent !== ''];
+        const text = value.querySelector('.plm-Text')?.textContent;
+        tell(value, false);
+        return [text, isWhole(value), value.textContent !== ''];
       });
       tell(place, false);
       return words;

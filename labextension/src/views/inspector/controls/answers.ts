@@ -1,4 +1,4 @@
-/** Questions to the source whose newest answer is shown. */
+/** Hooks that send questions to the source and return the newest answer. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ViewAnswer, ViewQuery } from '../../../protocol/generated';
 import type { IInspectorSource } from '../../../state/inspector/source';
@@ -11,10 +11,10 @@ const MOST_REST_MS = 3000;
 /** An answer is late after so long; a source says a little earlier that it waits. */
 export const LATE_MS = 1600;
 
-export interface IAsked {
+export interface IAnswerState {
   /** The newest answer; it stays until the next has come. */
   readonly answer: ViewAnswer | null;
-  /** Whether another answer is on its way. */
+  /** Whether another answer is awaited. */
   readonly isWaiting: boolean;
   /** Whether that takes longer than usual. */
   readonly isLate: boolean;
@@ -26,7 +26,7 @@ interface IKnownAnswer {
   readonly key: string;
   readonly answer: ViewAnswer | null;
   readonly milliseconds: number | null;
-  /** What `moment` was when it was asked. */
+  /** The value of `moment` when the question was sent. */
   readonly moment: unknown;
 }
 
@@ -39,37 +39,37 @@ export function useAnswer(
   query: ViewQuery | null,
   pauseMs = PAUSE_MS,
   moment: unknown = null
-): IAsked {
+): IAnswerState {
   const key = query === null ? '' : JSON.stringify(query);
-  const [known, setKnown] = useState<IKnownAnswer>(() => {
+  const [lastAnswer, setLastAnswer] = useState<IKnownAnswer>(() => {
     // What is drawn for paper cannot wait.
     const answer = query === null ? undefined : source.answerNow?.(query);
     return answer === undefined
       ? { key: '', answer: null, milliseconds: null, moment: null }
       : { key, answer, milliseconds: answer.milliseconds, moment };
   });
-  const newest = useRef('');
+  const currentKey = useRef('');
   const behindSince = useRef(0);
-  const now = useRef(moment);
+  const currentMoment = useRef(moment);
   useEffect(() => {
-    now.current = moment;
+    currentMoment.current = moment;
   }, [moment]);
   const ask = useCallback(() => {
-    const asked = now.current;
+    const askedMoment = currentMoment.current;
     void source.ask(JSON.parse(key) as ViewQuery).then(answer => {
-      if (newest.current === key) {
-        setKnown(before => ({
+      if (currentKey.current === key) {
+        setLastAnswer(before => ({
           key,
           answer,
           milliseconds:
             before.key === key ? before.milliseconds : answer.milliseconds,
-          moment: asked
+          moment: askedMoment
         }));
       }
     });
   }, [source, key]);
   useEffect(() => {
-    newest.current = key;
+    currentKey.current = key;
     if (key === '') {
       return;
     }
@@ -78,7 +78,8 @@ export function useAnswer(
       clearTimeout(timer);
     };
   }, [ask, key, pauseMs]);
-  const isBehind = key !== '' && known.key === key && known.moment !== moment;
+  const isBehind =
+    key !== '' && lastAnswer.key === key && lastAnswer.moment !== moment;
   useEffect(() => {
     if (!isBehind) {
       behindSince.current = 0;
@@ -93,11 +94,11 @@ export function useAnswer(
   }, [ask, isBehind, moment]);
   useEffect(
     () => () => {
-      newest.current = '';
+      currentKey.current = '';
     },
     []
   );
-  const isWaiting = key !== known.key;
+  const isWaiting = key !== lastAnswer.key;
   const [lateKey, setLateKey] = useState('');
   useEffect(() => {
     if (!isWaiting) {
@@ -111,10 +112,10 @@ export function useAnswer(
     };
   }, [isWaiting, key]);
   return {
-    answer: key === '' ? null : known.answer,
+    answer: key === '' ? null : lastAnswer.answer,
     isWaiting,
     isLate: isWaiting && lateKey === key,
-    milliseconds: known.milliseconds
+    milliseconds: lastAnswer.milliseconds
   };
 }
 
@@ -122,7 +123,7 @@ export function useAnswer(
  * Asks for a text. The one that is there stays while a cursor moves on, and goes when the next is late: it would be read
  * as that of another place.
  */
-export function useText(...asked: Parameters<typeof useAnswer>): IAsked {
-  const found = useAnswer(...asked);
-  return found.isLate ? { ...found, answer: null } : found;
+export function useText(...asked: Parameters<typeof useAnswer>): IAnswerState {
+  const answered = useAnswer(...asked);
+  return answered.isLate ? { ...answered, answer: null } : answered;
 }

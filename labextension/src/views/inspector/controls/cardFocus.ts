@@ -7,31 +7,31 @@
  */
 export class CardFocus {
   private _card: HTMLElement | null = null;
-  private _from: HTMLElement | null = null;
+  private _origin: HTMLElement | null = null;
   /** From where a card is to be entered that is not drawn yet. */
-  private _waits: HTMLElement | null = null;
+  private _waitingOrigin: HTMLElement | null = null;
 
   /** Notes the card, while it is drawn, and enters it where that was asked for before. */
   setCard(card: HTMLElement | null): void {
     this._card = card;
-    const from = this._waits;
-    if (card !== null && from !== null) {
-      this._waits = null;
+    const origin = this._waitingOrigin;
+    if (card !== null && origin !== null) {
+      this._waitingOrigin = null;
       // Whoever has gone on meanwhile stays where they are.
-      if (document.activeElement === from) {
-        this.enter(from);
+      if (document.activeElement === origin) {
+        this.enter(origin);
       }
     }
   }
 
   /** Moves the focus into the card, now or when it is drawn; whether there is one now. */
-  enter(from: HTMLElement): boolean {
+  enter(origin: HTMLElement): boolean {
     if (this._card === null) {
-      this._waits = from;
+      this._waitingOrigin = origin;
       return false;
     }
-    if (!this._card.contains(from)) {
-      this._from = from;
+    if (!this._card.contains(origin)) {
+      this._origin = origin;
     }
     this._card.focus();
     return true;
@@ -39,12 +39,12 @@ export class CardFocus {
 
   /** Moves the focus back; whether there was a way. */
   leave(): boolean {
-    const from = this._from;
-    this._from = null;
-    if (from === null || !from.isConnected) {
+    const origin = this._origin;
+    this._origin = null;
+    if (origin === null || !origin.isConnected) {
       return false;
     }
-    from.focus();
+    origin.focus();
     return true;
   }
 }

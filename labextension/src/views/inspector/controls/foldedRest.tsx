@@ -3,7 +3,7 @@ import { useHost } from '../../host';
 
 interface IFoldedRestProps {
   isUnfolded: boolean;
-  /** What the button says while the rest is folded. */
+  /** The button's label while the rest is folded. */
   more: string;
   onFold: (isUnfolded: boolean) => void;
 }

@@ -1,11 +1,11 @@
-/** A text of the session in which what is looked for is marked. */
+/** A text of the session with the search matches marked. */
 
 interface ITextPiece {
   readonly text: string;
   readonly isFound: boolean;
 }
 
-/** Marks where a text holds what is looked for. */
+/** Draws a text with the matches marked. */
 export function FoundText({ text, find }: { text: string; find: string }) {
   return (
     <>
@@ -16,30 +16,30 @@ export function FoundText({ text, find }: { text: string; find: string }) {
   );
 }
 
-/** Returns how often a text holds what is looked for. */
+/** Returns the number of matches in a text. */
 export function timesFound(text: string, find: string): number {
-  return pieces(text, find).filter(one => one.isFound).length;
+  return pieces(text, find).filter(piece => piece.isFound).length;
 }
 
 function pieces(text: string, find: string): readonly ITextPiece[] {
   if (find === '') {
     return [{ text, isFound: false }];
   }
-  const found: ITextPiece[] = [];
-  const where = text.toLowerCase();
-  const wanted = find.toLowerCase();
+  const result: ITextPiece[] = [];
+  const lowerText = text.toLowerCase();
+  const searched = find.toLowerCase();
   let from = 0;
   // Letters whose lower case is longer would shift the places.
-  const isSafe = where.length === text.length;
+  const isSafe = lowerText.length === text.length;
   for (
-    let at = isSafe ? where.indexOf(wanted) : -1;
+    let at = isSafe ? lowerText.indexOf(searched) : -1;
     at >= 0;
-    at = where.indexOf(wanted, from)
+    at = lowerText.indexOf(searched, from)
   ) {
-    found.push({ text: text.slice(from, at), isFound: false });
-    from = at + wanted.length;
-    found.push({ text: text.slice(at, from), isFound: true });
+    result.push({ text: text.slice(from, at), isFound: false });
+    from = at + searched.length;
+    result.push({ text: text.slice(at, from), isFound: true });
   }
-  found.push({ text: text.slice(from), isFound: false });
-  return found;
+  result.push({ text: text.slice(from), isFound: false });
+  return result;
 }

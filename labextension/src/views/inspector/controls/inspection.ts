@@ -1,8 +1,8 @@
-/** What all views of an inspector share: the session, the shown track, and one cursor. */
+/** The state that all views of an inspector share: the session, the shown track, and one cursor. */
 import { createContext, useContext } from 'react';
 import type { TimelineView, TrackView } from '../../../protocol/generated';
-import type { ItemStates } from '../../../state/inspector/itemStates';
-import type { IKindSeries } from '../../../state/inspector/kindSeries';
+import type { ItemStates } from '../../../state/inspector/figures/itemStates';
+import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
 import type {
   IInspectorPlace,
   IInspectorSource
@@ -19,7 +19,7 @@ export interface IShownTrack {
   readonly numbers: Record<string, number>;
 }
 
-/** What does not change while the cursor moves. */
+/** The shared state that does not depend on the cursor. */
 export interface IInspectedSession {
   readonly source: IInspectorSource;
   readonly view: TimelineView;
@@ -27,7 +27,7 @@ export interface IInspectedSession {
   readonly price: string | null;
   readonly recorded: IShownTrack;
   readonly whatIf: IShownTrack | null;
-  /** The one of the two that grid, window, difference and request show. */
+  /** The track that grid, window, difference and request show. */
   readonly shown: IShownTrack;
   readonly showWhatIf: (isWanted: boolean) => void;
   readonly go: (place: Partial<IInspectorPlace>) => void;
@@ -49,7 +49,7 @@ const CursorContext = createContext<IInspectorCursor | null>(null);
 export const InspectedSessionProvider = SessionContext.Provider;
 export const InspectorCursorProvider = CursorContext.Provider;
 
-/** Returns what does not change while the cursor moves: who asks only for it is not drawn again. */
+/** Returns the state that does not depend on the cursor, so that its users are not drawn again when it moves. */
 export function useInspectedSession(): IInspectedSession {
   const session = useContext(SessionContext);
   if (session === null) {
@@ -67,7 +67,7 @@ export function useInspectorCursor(): IInspectorCursor {
   return cursor;
 }
 
-/** Returns what the views share, with the cursor. */
+/** Returns the shared state with the cursor. */
 export function useInspection(): IInspection {
   return { ...useInspectedSession(), ...useInspectorCursor() };
 }

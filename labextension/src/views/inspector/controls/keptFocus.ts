@@ -12,37 +12,40 @@ export function useKeptFocus(place: RefObject<HTMLElement | null>): void {
     if (root === null) {
       return;
     }
-    let around: HTMLElement[] = [];
+    let ancestors: HTMLElement[] = [];
     const enter = (event: FocusEvent) => {
-      around =
-        event.target instanceof HTMLElement ? path(event.target, root) : [];
+      ancestors =
+        event.target instanceof HTMLElement
+          ? elementAndAncestors(event.target, root)
+          : [];
     };
     const leave = (event: FocusEvent) => {
-      const had = event.target;
+      const previous = event.target;
       if (event.relatedTarget !== null) {
-        around = [];
+        ancestors = [];
         return;
       }
       // Without a target it went out of the page, a person clicked beside everything, or what had it is being removed.
       queueMicrotask(() => {
-        const isThere = had instanceof Node && had.isConnected;
-        if (isThere && document.hasFocus() && around[0] === had) {
-          around = [];
+        const isThere = previous instanceof Node && previous.isConnected;
+        if (isThere && document.hasFocus() && ancestors[0] === previous) {
+          ancestors = [];
         }
       });
     };
     const observer = new MutationObserver(() => {
-      const [had] = around;
-      if (had === undefined || had.isConnected) {
+      const [previous] = ancestors;
+      if (previous === undefined || previous.isConnected) {
         return;
       }
       const isLost =
         document.activeElement === null ||
         document.activeElement === document.body;
-      const next = around.find(
-        one => one.isConnected && one.matches('[tabindex], [aria-label]')
+      const next = ancestors.find(
+        element =>
+          element.isConnected && element.matches('[tabindex], [aria-label]')
       );
-      around = [];
+      ancestors = [];
       if (isLost && next !== undefined) {
         if (!next.hasAttribute('tabindex')) {
           next.tabIndex = -1;
@@ -62,12 +65,15 @@ export function useKeptFocus(place: RefObject<HTMLElement | null>): void {
 }
 
 /** Returns an element and those around it, up to a root. */
-function path(from: HTMLElement, root: HTMLElement): HTMLElement[] {
-  const found = [];
-  let at: HTMLElement | null = from;
-  while (at !== null) {
-    found.push(at);
-    at = at === root ? null : at.parentElement;
+function elementAndAncestors(
+  from: HTMLElement,
+  root: HTMLElement
+): HTMLElement[] {
+  const elements = [];
+  let current: HTMLElement | null = from;
+  while (current !== null) {
+    elements.push(current);
+    current = current === root ? null : current.parentElement;
   }
-  return found;
+  return elements;
 }

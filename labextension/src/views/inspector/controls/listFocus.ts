@@ -18,9 +18,9 @@ export interface IListFocus {
 /** Lets the Tab key reach one of so many stops: the one that had the focus last. */
 export function useListFocus(stops: number): IListFocus {
   const [last, setLast] = useState(0);
-  const at = Math.min(last, Math.max(stops - 1, 0));
+  const active = Math.min(last, Math.max(stops - 1, 0));
   return {
-    tabIndex: stop => (stop === at ? 0 : -1),
+    tabIndex: stop => (stop === active ? 0 : -1),
     list: {
       onFocus: ({ currentTarget, target }) => {
         const stop = stopsOf(currentTarget).indexOf(target);
@@ -29,9 +29,12 @@ export function useListFocus(stops: number): IListFocus {
         }
       },
       onKeyDown: event => {
-        const all = stopsOf(event.currentTarget);
-        const here = all.indexOf(event.target as HTMLElement);
-        const next = here < 0 ? undefined : all[placeFor(event, here, all)];
+        const stopElements = stopsOf(event.currentTarget);
+        const current = stopElements.indexOf(event.target as HTMLElement);
+        const next =
+          current < 0
+            ? undefined
+            : stopElements[placeFor(event, current, stopElements)];
         if (next !== undefined) {
           event.preventDefault();
           next.focus();
@@ -47,21 +50,21 @@ function stopsOf(list: HTMLElement): HTMLElement[] {
 
 function placeFor(
   { key, altKey, ctrlKey, metaKey, shiftKey }: KeyboardEvent,
-  here: number,
-  all: readonly HTMLElement[]
+  current: number,
+  stopElements: readonly HTMLElement[]
 ): number {
   if (altKey || ctrlKey || metaKey || shiftKey) {
     return -1;
   }
   switch (key) {
     case 'ArrowDown':
-      return here + 1;
+      return current + 1;
     case 'ArrowUp':
-      return here - 1;
+      return current - 1;
     case 'Home':
       return 0;
     case 'End':
-      return all.length - 1;
+      return stopElements.length - 1;
     default:
       return -1;
   }

@@ -1,22 +1,22 @@
 /** The rows of a long table in pages, of which one is drawn. */
 import { useState, type ReactNode } from 'react';
-import { count as whole } from '../../../state/display/numberFormat';
+import { count as whole } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { StepButton } from './stepButton';
 
 const PAGE_ROWS = 25;
 
 interface IPagedRowsProps {
-  /** What the table shows. */
+  /** The table's name for screen readers. */
   caption: string;
   heads: readonly string[];
   /** How many rows there are. */
   count: number;
   /** The cells of a row; the first is its head. */
   row: (place: number) => readonly ReactNode[];
-  /** A row that is to be seen first. */
+  /** The row whose page is shown first. */
   around?: number;
-  /** Columns from here on hold numbers, up to another one. */
+  /** The first column of numbers, and the first one after them. */
   numbersFrom?: number;
   numbersUntil?: number;
 }
@@ -32,15 +32,15 @@ export function PagedRows(props: IPagedRowsProps) {
     null
   );
   const pages = Math.max(Math.ceil(count / PAGE_ROWS), 1);
-  const wanted =
+  const requestedPage =
     chosen?.around === around ? chosen.page : Math.floor(around / PAGE_ROWS);
-  const page = Math.min(Math.max(wanted, 0), pages - 1);
+  const page = Math.min(Math.max(requestedPage, 0), pages - 1);
   const first = page * PAGE_ROWS;
   const last = Math.min(first + PAGE_ROWS, count);
-  const turn = (to: number) => {
+  const showPage = (to: number) => {
     setChosen({ around, page: to });
   };
-  const told = words.__(
+  const range = words.__(
     '%1 to %2 of %3',
     whole(first + 1),
     whole(last),
@@ -82,22 +82,22 @@ export function PagedRows(props: IPagedRowsProps) {
           <StepButton
             isAtEnd={page === 0}
             onStep={() => {
-              turn(page - 1);
+              showPage(page - 1);
             }}
           >
             {words.__('Rows before')}
           </StepButton>
-          <span className="plm-Muted">{told}</span>
+          <span className="plm-Muted">{range}</span>
           <StepButton
             isAtEnd={page === pages - 1}
             onStep={() => {
-              turn(page + 1);
+              showPage(page + 1);
             }}
           >
             {words.__('Rows after')}
           </StepButton>
           <span className="plm-Hidden" role="status">
-            {chosen?.around === around && told}
+            {chosen?.around === around && range}
           </span>
         </div>
       )}

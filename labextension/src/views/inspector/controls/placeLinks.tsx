@@ -18,7 +18,7 @@ export function RequestLink({
   const { go, view } = useInspectedSession();
   const name = words.__('request %1', request + 1);
   const isNumber = text === String(request + 1);
-  const of = item ?? null;
+  const target = item ?? null;
   return (
     <button
       type="button"
@@ -29,15 +29,15 @@ export function RequestLink({
           ? name
           : text.includes(name)
             ? text
-            : of === null
+            : target === null
               ? `${text} ${name}`
-              : `${text} ${words.__('%1 in %2', itemLabel(view, of), name)}`
+              : `${text} ${words.__('%1 in %2', itemLabel(view, target), name)}`
       }
       onClick={() => {
         go({
           request,
           against: null,
-          ...(of === null ? {} : { item: of })
+          ...(target === null ? {} : { item: target })
         });
       }}
     >

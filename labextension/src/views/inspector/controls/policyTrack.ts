@@ -1,8 +1,8 @@
 /** The second track: what a policy would have shown, asked of a kernel or taken from a report's stops. */
 import { useMemo, useState } from 'react';
 import type { TimelineView, TrackView } from '../../../protocol/generated';
-import { ItemStates } from '../../../state/inspector/itemStates';
-import { kindSeries } from '../../../state/inspector/kindSeries';
+import { ItemStates } from '../../../state/inspector/figures/itemStates';
+import { kindSeries } from '../../../state/inspector/figures/kindSeries';
 import { parsePolicy } from '../../../state/inspector/labels';
 import type { IInspectorSource } from '../../../state/inspector/source';
 import { nearestStop } from '../../../state/inspector/stops';
@@ -12,7 +12,7 @@ import type { IShownTrack } from './inspection';
 export interface IPolicyTrack {
   readonly shown: IShownTrack | null;
   readonly isWaiting: boolean;
-  /** How long the kernel took; null for what was computed beforehand. */
+  /** Milliseconds that the kernel took; null for a precomputed track. */
   readonly milliseconds: number | null;
   readonly error: string;
 }
@@ -40,7 +40,7 @@ export class ShownTracks {
 }
 
 /** Returns a view as it was when it had so many requests: a track that was asked for then says nothing of later ones. */
-function upTo(view: TimelineView, count: number): TimelineView {
+function viewUpTo(view: TimelineView, count: number): TimelineView {
   const { requests } = view;
   return count >= requests.id.length
     ? view
@@ -88,12 +88,12 @@ export function usePolicyTrack(
     if (view === null || track === null || policy === '') {
       return null;
     }
-    const named = parsePolicy(policy);
+    const parsed = parsePolicy(policy);
     return tracks.of(
-      upTo(view, track.total.length),
+      viewUpTo(view, track.total.length),
       track,
-      named.name,
-      stop?.numbers ?? named.numbers
+      parsed.name,
+      stop?.numbers ?? parsed.numbers
     );
     // The numbers of a stop are those of its key.
     // eslint-disable-next-line react-hooks/exhaustive-deps

@@ -14,10 +14,10 @@ interface IRequestFieldProps {
  */
 export function RequestField({ request, onRequest }: IRequestFieldProps) {
   const { view } = useInspectedSession();
-  const [written, setWritten] = useState<string | null>(null);
+  const [typed, setTyped] = useState<string | null>(null);
   const total = view.requests.id.length;
   const end = () => {
-    setWritten(null);
+    setTyped(null);
   };
   return (
     <>
@@ -26,10 +26,10 @@ export function RequestField({ request, onRequest }: IRequestFieldProps) {
         type="number"
         min={1}
         max={total}
-        value={written ?? request + 1}
+        value={typed ?? request + 1}
         onChange={event => {
           const at = Number(event.target.value) - 1;
-          setWritten(event.target.value);
+          setTyped(event.target.value);
           if (Number.isInteger(at) && at >= 0 && at < total) {
             onRequest(at);
           }

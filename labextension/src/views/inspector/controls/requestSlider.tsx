@@ -17,7 +17,7 @@ interface IRequestSliderProps {
   /** The width of the picture, in CSS pixels. */
   width: number;
   place: RefObject<HTMLDivElement>;
-  /** What is said beside the pointer of the request under it. */
+  /** Returns the text beside the pointer about the request under it. */
   hint: (request: number) => string;
   /** The picture. */
   children: ReactNode;
@@ -27,21 +27,21 @@ interface IRequestSliderProps {
 export function RequestSlider(props: IRequestSliderProps) {
   const { name, value, total, width, place, hint, children } = props;
   const { request: chosen, go } = useInspection();
-  const [under, setUnder] = useState<number | null>(null);
+  const [hovered, setHovered] = useState<number | null>(null);
   // The track of a policy may end before a request that has just been sent.
   const request = Math.min(chosen, total - 1);
-  const at = (event: PointerEvent<HTMLDivElement>) => {
+  const requestAt = (event: PointerEvent<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
-    const found = Math.floor(((event.clientX - box.left) / box.width) * total);
-    return box.width > 0 ? Math.min(Math.max(found, 0), total - 1) : null;
+    const index = Math.floor(((event.clientX - box.left) / box.width) * total);
+    return box.width > 0 ? Math.min(Math.max(index, 0), total - 1) : null;
   };
-  const pick = (to: number | null) => {
+  const moveTo = (to: number | null) => {
     if (to !== null) {
       go({ request: to, against: null });
     }
   };
   const leave = () => {
-    setUnder(null);
+    setHovered(null);
   };
   return (
     <div
@@ -57,15 +57,15 @@ export function RequestSlider(props: IRequestSliderProps) {
       onPointerDown={event => {
         if (event.button === 0) {
           event.currentTarget.setPointerCapture(event.pointerId);
-          pick(at(event));
+          moveTo(requestAt(event));
         }
       }}
       onPointerMove={event => {
         if (event.buttons === 1) {
-          pick(at(event));
+          moveTo(requestAt(event));
         }
         // A finger covers what would be said beside it.
-        setUnder(event.pointerType === 'touch' ? null : at(event));
+        setHovered(event.pointerType === 'touch' ? null : requestAt(event));
       }}
       onPointerLeave={leave}
       onPointerCancel={leave}
@@ -74,7 +74,7 @@ export function RequestSlider(props: IRequestSliderProps) {
         if (next !== null) {
           event.preventDefault();
           leave();
-          pick(next);
+          moveTo(next);
         }
       }}
     >
@@ -83,8 +83,12 @@ export function RequestSlider(props: IRequestSliderProps) {
         className="plm-Inspector-cursor"
         {...{ request, total, width }}
       />
-      {under !== null && under < total && (
-        <PointerHint {...{ total, width }} request={under} text={hint(under)} />
+      {hovered !== null && hovered < total && (
+        <PointerHint
+          {...{ total, width }}
+          request={hovered}
+          text={hint(hovered)}
+        />
       )}
     </div>
   );
@@ -112,7 +116,7 @@ function RequestMark({
   );
 }
 
-/** What is under the pointer; a screen reader is told the slider's value instead. */
+/** Draws the text beside the pointer; a screen reader reads the slider's value instead. */
 function PointerHint({ text, ...place }: IRequestMarkProps & { text: string }) {
   const x = middle(place);
   const isLeft = x > place.width / 2;

@@ -1,8 +1,8 @@
-/** A button that leads on, and stays where it is when there is nothing more to lead to. */
+/** A button for the next or previous place, which stays focusable at the end. */
 import type { ReactNode } from 'react';
 
 interface IStepButtonProps {
-  /** Nothing is left in this direction. */
+  /** Whether there is no further place in this direction. */
   isAtEnd: boolean;
   onStep: () => void;
   label?: string;

@@ -1,6 +1,6 @@
 /** The cache's breaks: depth, price, cause, and what would have avoided each. */
 import { memo, useMemo, useState } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import {
   foreignPrice,
   money,
@@ -24,31 +24,35 @@ export const BreaksTable = memo(function BreaksTable({
 }) {
   const { words } = useHost();
   const { view } = useInspectedSession();
-  const [all, setAll] = useState(false);
+  const [isUnfolded, setUnfolded] = useState(false);
   // The tokens are facts; what they cost is one only at prices that the recording holds.
   const { unit, recorded: isFact } = view.price;
   const price = foreignPrice(view);
   const breaks = useMemo(
-    () => [...view.breaks].sort((one, other) => other.cost - one.cost),
+    () => [...view.breaks].sort((left, right) => right.cost - left.cost),
     [view]
   );
   // The recorded cost is at the recorded model's price.
-  const of = price === '' ? (view.recorded.facts?.cost ?? 0) : 0;
-  const total = breaks.reduce((sum, one) => sum + one.cost, 0);
-  const some = isShort ? FIRST_ROWS : SOME_ROWS;
-  const shown = all || isWhole ? breaks : breaks.slice(0, some);
-  const digits = Math.max(0, ...shown.map(one => usdDigits(one.cost)));
+  const recordedCost = price === '' ? (view.recorded.facts?.cost ?? 0) : 0;
+  const total = breaks.reduce((sum, entry) => sum + entry.cost, 0);
+  const firstRows = isShort ? FIRST_ROWS : SOME_ROWS;
+  const shown = isUnfolded || isWhole ? breaks : breaks.slice(0, firstRows);
+  const digits = Math.max(0, ...shown.map(entry => usdDigits(entry.cost)));
   return (
     <section role="group" aria-label={words.__('Cache breaks')}>
       <header className="plm-Inspector-head">
         <h3>{words.__('Cache breaks')}</h3>
         <span className="plm-Muted">
-          {of > 0
+          {recordedCost > 0
             ? words.__(
                 '%1 · %2 of %3',
                 breaks.length,
                 money(total, unit, isFact).replace(` ${unit}`, ''),
-                money(of, unit, view.recorded.facts?.cost_is_fact ?? false)
+                money(
+                  recordedCost,
+                  unit,
+                  view.recorded.facts?.cost_is_fact ?? false
+                )
               )
             : words.__('%1 · %2', breaks.length, money(total, unit, isFact))}
           {price !== '' && words.__(' by the price of %1', price)}
@@ -89,28 +93,28 @@ export const BreaksTable = memo(function BreaksTable({
               </tr>
             </thead>
             <tbody>
-              {shown.map(one => (
-                <tr key={one.request}>
+              {shown.map(entry => (
+                <tr key={entry.request}>
                   <th scope="row">
                     <RequestLink
-                      request={one.request}
-                      text={String(one.request + 1)}
+                      request={entry.request}
+                      text={String(entry.request + 1)}
                     />
                   </th>
                   <td data-number="true" data-head={words.__('price')}>
-                    {money(one.cost, unit, isFact, digits)}
+                    {money(entry.cost, unit, isFact, digits)}
                   </td>
                   <td data-number="true" data-head={words.__('read anew')}>
-                    {count(one.loss)}
+                    {count(entry.loss)}
                   </td>
                   <td
                     className="plm-Inspector-words"
                     data-head={words.__('cause')}
                   >
-                    <bdi>{one.cause}</bdi>
+                    <bdi>{entry.cause}</bdi>
                     {!isShort && (
                       <span className="plm-Muted">
-                        : <bdi>{one.words}</bdi>
+                        : <bdi>{entry.words}</bdi>
                       </span>
                     )}
                   </td>
@@ -118,7 +122,7 @@ export const BreaksTable = memo(function BreaksTable({
                     className="plm-Muted plm-Inspector-words"
                     data-head={words.__('avoided by')}
                   >
-                    <bdi>{one.avoided_by || '–'}</bdi>
+                    <bdi>{entry.avoided_by || '–'}</bdi>
                   </td>
                 </tr>
               ))}
@@ -126,11 +130,11 @@ export const BreaksTable = memo(function BreaksTable({
           </table>
         </div>
       )}
-      {breaks.length > some && !isWhole && (
+      {breaks.length > firstRows && !isWhole && (
         <FoldedRest
-          isUnfolded={all}
-          more={words.__('%1 more', breaks.length - some)}
-          onFold={setAll}
+          isUnfolded={isUnfolded}
+          more={words.__('%1 more', breaks.length - firstRows)}
+          onFold={setUnfolded}
         />
       )}
       {!isShort &&

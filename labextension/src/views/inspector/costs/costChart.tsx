@@ -1,8 +1,11 @@
-/** What the session has cost up to each request, as recorded and under the policy. */
+/** The chart of the session's cost up to each request, as recorded and under the policy. */
 import { useMemo, useRef } from 'react';
-import { count as whole, short } from '../../../state/display/numberFormat';
-import { linePath, ticks } from '../../../state/inspector/areaPaths';
-import { costSeries, recordedCosts } from '../../../state/inspector/costSeries';
+import { count as whole, short } from '../../../state/text/numberFormat';
+import { linePath, ticks } from '../../../state/inspector/figures/areaPaths';
+import {
+  costSeries,
+  recordedCosts
+} from '../../../state/inspector/figures/costSeries';
 import {
   DOUBTFUL,
   foreignPrice,
@@ -19,7 +22,7 @@ const HEIGHT = 220;
 interface ICostLine {
   readonly kind: 'fact' | 'recorded' | 'what-if';
   readonly name: string;
-  /** What was spent up to each request. */
+  /** The cost up to each request. */
   readonly sums: Float64Array;
 }
 
@@ -64,21 +67,24 @@ export function CostChart() {
   const count = view.requests.id.length;
   const most =
     1.04 *
-    lines.reduce((one, { sums }) => Math.max(one, sums.at(-1) ?? 0), 1e-9);
+    lines.reduce(
+      (largest, { sums }) => Math.max(largest, sums.at(-1) ?? 0),
+      1e-9
+    );
   const shape = { width, height: HEIGHT, most };
   const y = (value: number) => HEIGHT - (value / most) * HEIGHT;
-  const spent = (line: ICostLine, at: number) =>
+  const spentText = (line: ICostLine, at: number) =>
     money(
       line.sums[Math.min(at, line.sums.length - 1)] ?? 0,
       unit,
       line.kind === 'fact' && isFact
     );
-  const told = (at: number) =>
+  const hintAt = (at: number) =>
     words.__(
       'Up to request %1 of %2: %3',
       at + 1,
       count,
-      lines.map(line => `${spent(line, at)} ${line.name}`).join(', ')
+      lines.map(line => `${spentText(line, at)} ${line.name}`).join(', ')
     );
   return (
     <figure className="plm-CostChart">
@@ -92,19 +98,21 @@ export function CostChart() {
       </figcaption>
       <div className="plm-Track-body">
         <div className="plm-Track-scale" aria-hidden="true">
-          {ticks(most).map(one => (
-            <span key={one} style={{ top: y(one) }}>
-              {unit === 'USD' ? String(Number(one.toPrecision(3))) : short(one)}
+          {ticks(most).map(tick => (
+            <span key={tick} style={{ top: y(tick) }}>
+              {unit === 'USD'
+                ? String(Number(tick.toPrecision(3)))
+                : short(tick)}
             </span>
           ))}
         </div>
         <RequestSlider
           name={words.__('Request, cost over time')}
-          value={told(request)}
+          value={hintAt(request)}
           total={count}
           width={width}
           place={plot}
-          hint={told}
+          hint={hintAt}
         >
           <svg
             className="plm-Track-picture"
@@ -113,13 +121,13 @@ export function CostChart() {
             height={HEIGHT}
             aria-hidden="true"
           >
-            {ticks(most).map(one => (
+            {ticks(most).map(tick => (
               <line
-                key={one}
+                key={tick}
                 className="plm-Track-grid"
                 x2={width}
-                y1={y(one)}
-                y2={y(one)}
+                y1={y(tick)}
+                y2={y(tick)}
               />
             ))}
             {lines.map(({ kind, sums }) => (
@@ -173,8 +181,10 @@ export function CostChart() {
                   <bdi>{line.name}</bdi>
                 </span>
               </th>
-              <td data-number="true">{spent(line, request)}</td>
-              <td data-number="true">{spent(line, line.sums.length - 1)}</td>
+              <td data-number="true">{spentText(line, request)}</td>
+              <td data-number="true">
+                {spentText(line, line.sums.length - 1)}
+              </td>
             </tr>
           ))}
         </tbody>

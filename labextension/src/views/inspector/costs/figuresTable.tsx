@@ -1,7 +1,7 @@
 /** The figures of the recording and of the policy beside each other. */
 import { memo } from 'react';
 import type { PolicyFigures } from '../../../protocol/generated';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import {
   DOUBTFUL,
   GIVEN,
@@ -46,23 +46,38 @@ export const FiguresTable = memo(function FiguresTable() {
       ? []
       : [{ name, figures, isFact }]
   );
-  const known = (
+  const textIfKnown = (
     value: number | null | undefined,
-    told: (value: number) => string
-  ) => (typeof value === 'number' ? told(value) : '–');
+    cellText: (value: number) => string
+  ) => (typeof value === 'number' ? cellText(value) : '–');
   const price = (value: number) => money(value, unit, false);
-  const rows: [string, (one: PolicyFigures) => string][] = [
-    [words.__('tokens in'), one => count(one.input)],
-    [words.__('largest request'), one => count(one.peak)],
-    [words.__('from the cache'), one => percent(one.cached)],
-    [words.__('cache breaks'), one => count(one.breaks)],
-    [words.__('tokens read anew'), one => count(one.break_tokens)],
-    [words.__('cost'), one => money(one.cost, unit, one.cost_is_fact)],
-    [words.__('cost of summaries'), one => known(one.summaries, price)],
-    [words.__('cost of fetching again'), one => known(one.repair, price)],
-    [words.__('repeated calls'), one => known(one.repeated, count)],
-    [words.__('needed names that stay'), one => known(one.retention, percent)],
-    [words.__('cost without a cache'), one => price(one.cost_uncached)]
+  const rows: [string, (figures: PolicyFigures) => string][] = [
+    [words.__('tokens in'), figures => count(figures.input)],
+    [words.__('largest request'), figures => count(figures.peak)],
+    [words.__('from the cache'), figures => percent(figures.cached)],
+    [words.__('cache breaks'), figures => count(figures.breaks)],
+    [words.__('tokens read anew'), figures => count(figures.break_tokens)],
+    [
+      words.__('cost'),
+      figures => money(figures.cost, unit, figures.cost_is_fact)
+    ],
+    [
+      words.__('cost of summaries'),
+      figures => textIfKnown(figures.summaries, price)
+    ],
+    [
+      words.__('cost of fetching again'),
+      figures => textIfKnown(figures.repair, price)
+    ],
+    [
+      words.__('repeated calls'),
+      figures => textIfKnown(figures.repeated, count)
+    ],
+    [
+      words.__('needed names that stay'),
+      figures => textIfKnown(figures.retention, percent)
+    ],
+    [words.__('cost without a cache'), figures => price(figures.cost_uncached)]
   ];
   return (
     <section role="group" aria-label={words.__('Figures')}>
@@ -86,7 +101,7 @@ export const FiguresTable = memo(function FiguresTable() {
             </tr>
           </thead>
           <tbody>
-            {rows.map(([name, told]) => (
+            {rows.map(([name, cellText]) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
                 {columns.map(column => (
@@ -95,7 +110,7 @@ export const FiguresTable = memo(function FiguresTable() {
                     data-number="true"
                     data-doubtful={!column.isFact && isDoubtful(view)}
                   >
-                    {told(column.figures)}
+                    {cellText(column.figures)}
                   </td>
                 ))}
               </tr>

@@ -1,4 +1,4 @@
-/** What was paid for without use, and other things worth knowing, as sentences. */
+/** Sentences about tokens that were paid for without use, and other notes on the session. */
 import { memo } from 'react';
 import { foreignPrice, money } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
@@ -30,12 +30,12 @@ export const Wastes = memo(function Wastes({
       )}
       {view.waste_kinds.length > 0 && (
         <ul className="plm-Wastes" aria-label={words.__('By kind')}>
-          {view.waste_kinds.map(one => (
-            <li key={one.words}>
+          {view.waste_kinds.map(entry => (
+            <li key={entry.words}>
               <strong className="plm-Inspector-number">
-                {money(one.cost, unit, one.cost_is_fact)}
+                {money(entry.cost, unit, entry.cost_is_fact)}
               </strong>{' '}
-              {one.words}
+              {entry.words}
             </li>
           ))}
         </ul>
@@ -44,15 +44,15 @@ export const Wastes = memo(function Wastes({
         <>
           <h4>{words.__('The dearest of them')}</h4>
           <ul className="plm-Wastes">
-            {view.wastes.map(one => (
-              <li key={one.sentence}>
+            {view.wastes.map(entry => (
+              <li key={entry.sentence}>
                 <strong className="plm-Inspector-number">
-                  {money(one.cost, unit, one.cost_is_fact)}
+                  {money(entry.cost, unit, entry.cost_is_fact)}
                 </strong>{' '}
-                <bdi>{one.sentence}</bdi>{' '}
+                <bdi>{entry.sentence}</bdi>{' '}
                 <RequestLink
-                  request={one.request}
-                  item={one.item ?? null}
+                  request={entry.request}
+                  item={entry.item ?? null}
                   text={words.__('show')}
                 />
               </li>
@@ -79,7 +79,7 @@ export const Notes = memo(function Notes() {
     [words.__('Why something was cleared, or nothing'), verdicts],
     [
       words.__('About the breaks'),
-      view.break_notes.filter(one => !view.totals.includes(one))
+      view.break_notes.filter(entry => !view.totals.includes(entry))
     ],
     [words.__('What the recording lacks'), view.gaps]
   ];
@@ -91,9 +91,9 @@ export const Notes = memo(function Notes() {
             <section role="group" key={name} aria-label={name}>
               <h3>{name}</h3>
               <ul className="plm-Wastes">
-                {sentences.map(one => (
-                  <li key={one}>
-                    <bdi>{one}</bdi>
+                {sentences.map(entry => (
+                  <li key={entry}>
+                    <bdi>{entry}</bdi>
                   </li>
                 ))}
               </ul>

@@ -3,12 +3,12 @@ import { itemLabel, shortName } from '../../../state/inspector/labels';
 import type {
   ItemState,
   ItemStates
-} from '../../../state/inspector/itemStates';
+} from '../../../state/inspector/figures/itemStates';
 import type { GridPalette } from './gridPalette';
 
 export const ROW_PX = 17;
 export const HEAD_PX = 20;
-/** What the number of a request takes, where few requests have wide columns. */
+/** The width of a request's number above wide columns, in CSS pixels. */
 const NUMBER_PX = 26;
 /** Columns up to this width are named in tens. */
 const NARROW_PX = 11;

@@ -1,12 +1,12 @@
-/** Which rows the grid shows, in which order, and how wide its columns are. */
+/** The fields that choose the grid's rows, their order, and the width of its columns. */
 import { memo, useMemo } from 'react';
 import type { IItemFilter } from '../../../state/inspector/itemRows';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { StepButton } from '../controls/stepButton';
 import { kindWords } from '../timeline/kinds';
-import { oneLine } from '../../../state/display/oneLine';
+import { oneLine } from '../../../state/text/oneLine';
 
 interface IGridFilterProps {
   filter: IItemFilter;
@@ -14,16 +14,16 @@ interface IGridFilterProps {
   zoom: number;
   zooms: number;
   onZoom: (zoom: number) => void;
-  found: number;
+  itemCount: number;
 }
 
 /** Draws the fields. */
 export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
-  const { filter, onFilter, zoom, zooms, onZoom, found } = props;
+  const { filter, onFilter, zoom, zooms, onZoom, itemCount } = props;
   const { words } = useHost();
   const { view } = useInspectedSession();
   const tools = useMemo(
-    () => [...new Set(view.items.tool)].filter(one => one !== '').sort(),
+    () => [...new Set(view.items.tool)].filter(name => name !== '').sort(),
     [view]
   );
   const kinds = useMemo(() => {
@@ -58,9 +58,9 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
         }}
       >
         <option value="">{words.__('all kinds')}</option>
-        {kinds.map(one => (
-          <option key={one} value={one}>
-            {kindWords(one, words)}
+        {kinds.map(name => (
+          <option key={name} value={name}>
+            {kindWords(name, words)}
           </option>
         ))}
       </select>
@@ -74,9 +74,9 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
           }}
         >
           <option value="">{words.__('all tools')}</option>
-          {tools.map(one => (
-            <option key={one} value={one}>
-              {oneLine(one)}
+          {tools.map(name => (
+            <option key={name} value={name}>
+              {oneLine(name)}
             </option>
           ))}
         </select>
@@ -123,7 +123,9 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
         </StepButton>
       </span>
       <span className="plm-Muted" role="status">
-        {found === 1 ? words.__('1 item') : words.__('%1 items', count(found))}
+        {itemCount === 1
+          ? words.__('1 item')
+          : words.__('%1 items', count(itemCount))}
       </span>
     </div>
   );

@@ -1,4 +1,4 @@
-/** What the squares of the grid mean: the colours of the kinds, and the signs of what is not shown whole. */
+/** The legend of the grid: the colours of the kinds, and the signs of reduced items. */
 import { memo, useMemo } from 'react';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
@@ -10,13 +10,13 @@ export const GridLegend = memo(function GridLegend() {
   const { words } = useHost();
   const { view, shown } = useInspectedSession();
   const kinds = useMemo(() => {
-    const found = new Set(view.items.kind);
-    return view.kinds.filter((_, place) => found.has(place)).reverse();
+    const usedKinds = new Set(view.items.kind);
+    return view.kinds.filter((_, place) => usedKinds.has(place)).reverse();
   }, [view]);
   const states = useMemo(
     () =>
       [...new Set(shown.track.transitions.state)].filter(
-        one => one !== 'whole'
+        state => state !== 'whole'
       ),
     [shown.track]
   );

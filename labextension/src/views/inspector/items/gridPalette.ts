@@ -1,10 +1,10 @@
 /** The colours, fonts and hatch that the grid is painted with. */
-import { PLACEHOLDER } from '../../../state/inspector/kindSeries';
+import { PLACEHOLDER } from '../../../state/inspector/figures/kindSeries';
 
 /**
  * The colours of the theme, read once: asking for a style lays the page out.
  *
- * Responsibilities: colours by name, fonts, and the hatch of what was scraped off.
+ * Responsibilities: colours by name, fonts, and the hatch of cleared items.
  */
 export class GridPalette {
   readonly mono: string;
@@ -17,25 +17,25 @@ export class GridPalette {
     this._style = getComputedStyle(canvas);
     this.mono = this._style.getPropertyValue('--plm-mono') || 'monospace';
     this.font = this._style.fontFamily || 'sans-serif';
-    this.hatch = hatched(this.colour(PLACEHOLDER));
+    this.hatch = hatchPattern(this.colour(PLACEHOLDER));
   }
 
   /** Returns the colour of a kind, or of a name such as `text`. */
   colour(name: string): string {
-    let found = this._colours.get(name);
-    if (found === undefined) {
-      found =
+    let cached = this._colours.get(name);
+    if (cached === undefined) {
+      cached =
         this._style.getPropertyValue(`--plm-kind-${name}`).trim() ||
         this._style.getPropertyValue(`--plm-${name}`).trim() ||
         '#888';
-      this._colours.set(name, found);
+      this._colours.set(name, cached);
     }
-    return found;
+    return cached;
   }
 }
 
 /** Returns diagonal lines of a colour. */
-function hatched(colour: string): CanvasPattern | string {
+function hatchPattern(colour: string): CanvasPattern | string {
   const tile = document.createElement('canvas');
   tile.width = tile.height = 5;
   const context = tile.getContext('2d');

@@ -1,6 +1,6 @@
-/** Why the chosen item is, or is not, in the request, what it holds, and the way back. */
+/** The card of the chosen item: why it is, or is not, in the request, and its text. */
 import { memo, useState } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
 import { stateWords, usesOf, why } from '../../../state/inspector/why';
@@ -48,13 +48,13 @@ export const ItemCard = memo(function ItemCard() {
           {words.__('Choose a square to read why it is, or is not, there.')}
         </p>
       ) : (
-        <Chosen key={item} item={item} />
+        <ChosenItem key={item} item={item} />
       )}
     </section>
   );
 });
 
-function Chosen({ item }: { item: number }) {
+function ChosenItem({ item }: { item: number }) {
   const { words } = useHost();
   const { view, shown, request, go } = useInspection();
   const { states } = shown;
@@ -71,7 +71,7 @@ function Chosen({ item }: { item: number }) {
         <bdi>{why(states, item, request)}</bdi>
       </p>
       <ReductionSentence item={item} />
-      <Coming item={item} />
+      <NextState item={item} />
       <div className="plm-Inspector-buttons">
         <StepButton
           label={words.__('Change before')}
@@ -104,8 +104,12 @@ function Chosen({ item }: { item: number }) {
       {uses.length > 0 && (
         <p className="plm-Inspector-links">
           {words.__('Answers that used a name in it:')}{' '}
-          {uses.slice(0, MOST_USES).map(one => (
-            <RequestLink key={one} request={one} text={String(one + 1)} />
+          {uses.slice(0, MOST_USES).map(useRequest => (
+            <RequestLink
+              key={useRequest}
+              request={useRequest}
+              text={String(useRequest + 1)}
+            />
           ))}
           {uses.length > MOST_USES &&
             words.__('and %1 more', uses.length - MOST_USES)}
@@ -121,8 +125,8 @@ function Chosen({ item }: { item: number }) {
   );
 }
 
-/** What is decided already for the request that comes next. */
-function Coming({ item }: { item: number }) {
+/** Draws the item's state in the next request, where that is already decided. */
+function NextState({ item }: { item: number }) {
   const { words } = useHost();
   const { view, shown, recorded } = useInspection();
   const place = view.coming.item.indexOf(item);
@@ -134,13 +138,13 @@ function Coming({ item }: { item: number }) {
   );
 }
 
-/** What a person can change of an item in a session of ours. */
+/** Draws the buttons that edit an item's context in a session of ours. */
 function EditButtons({ item }: { item: number }) {
   const { words } = useHost();
   const { view, source } = useInspection();
   // What holds from the next request on is no news any more once that was sent.
   const sent = view.requests.id.length;
-  const [told, setTold] = useState({ words: '', sent });
+  const [outcome, setOutcome] = useState({ words: '', sent });
   const part = view.items.id[item]?.split('/')[1] ?? '';
   if (!view.own || source.edit === undefined || part === '') {
     return null;
@@ -160,7 +164,7 @@ function EditButtons({ item }: { item: number }) {
           className="plm-Button plm-Button-small"
           onClick={() => {
             void source.edit?.(action, part).then(problem => {
-              setTold({
+              setOutcome({
                 words:
                   problem === ''
                     ? words.__('It holds from the next request on.')
@@ -173,12 +177,12 @@ function EditButtons({ item }: { item: number }) {
           {name}
         </button>
       ))}
-      <span role="status">{told.sent === sent ? told.words : ''}</span>
+      <span role="status">{outcome.sent === sent ? outcome.words : ''}</span>
     </>
   );
 }
 
-/** The whole text, and what stands in its place at the request. */
+/** Draws the item's whole text, and the text that the request shows instead. */
 function ItemTexts({ item }: { item: number }) {
   const { words } = useHost();
   const { source, shown, request } = useInspection();
@@ -200,13 +204,13 @@ function ItemTexts({ item }: { item: number }) {
     );
   }
   const end = text.offset + text.text.length;
-  const stands = text.shown ?? null;
+  const replacement = text.shown ?? null;
   return (
     <div aria-busy={isWaiting}>
-      {stands !== null && (
+      {replacement !== null && (
         <>
           <p className="plm-Muted">{words.__('The request shows instead:')}</p>
-          <Piece text={stands} label={words.__('What is shown instead')} />
+          <Piece text={replacement} label={words.__('What is shown instead')} />
           <p className="plm-Muted">{words.__('The whole text:')}</p>
         </>
       )}

@@ -21,6 +21,7 @@ import { requestStep } from '../controls/requestKeys';
 import { drawGrid, HEAD_PX, ROW_PX, type IGridShape } from './gridDrawing';
 import { GridFilter } from './gridFilter';
 import { GridPalette } from './gridPalette';
+import { useLatest } from '../../dom/effects';
 
 /** Widths of a column, in CSS pixels; the widest grows where few requests leave room. */
 const COLUMNS = [2, 5, 11] as const;
@@ -46,7 +47,7 @@ export const ItemGrid = memo(function ItemGrid({
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = useRef<GridPalette | null>(null);
   const scrolled = useRef({ left: 0, top: 0 });
-  const mark = useId();
+  const idPrefix = useId();
   const width = useElementWidth(box);
   const rows = useMemo(
     () => itemRows(shown.states, filter),
@@ -54,25 +55,25 @@ export const ItemGrid = memo(function ItemGrid({
   );
   const names = width < 520 ? 112 : Math.min(260, Math.round(width * 0.3));
   const total = view.requests.id.length;
-  const room = (width - names - MARGIN_PX) / total;
-  const given = COLUMNS[zoom] ?? 11;
-  const fitting = Math.min(Math.floor(room), MOST_COLUMN);
+  const columnRoom = (width - names - MARGIN_PX) / total;
+  const zoomWidth = COLUMNS[zoom] ?? 11;
+  const fitting = Math.min(Math.floor(columnRoom), MOST_COLUMN);
   const column = isPrinted
-    ? Math.max(fitting, Math.min(room, given))
+    ? Math.max(fitting, Math.min(columnRoom, zoomWidth))
     : zoom < WIDEST
-      ? given
-      : Math.max(given, fitting);
+      ? zoomWidth
+      : Math.max(zoomWidth, fitting);
   const size = {
     width: names + total * column + MARGIN_PX,
     height: HEAD_PX + rows.length * ROW_PX
   };
-  const seen = Math.min(height, size.height + 16);
+  const visibleHeight = Math.min(height, size.height + 16);
 
   const paint = useCallback(() => {
     if (canvas.current !== null) {
       const shape: IGridShape = {
         width,
-        height: seen,
+        height: visibleHeight,
         names,
         column,
         ...scrolled.current
@@ -85,18 +86,18 @@ export const ItemGrid = memo(function ItemGrid({
         item
       });
     }
-  }, [shown.states, rows, request, item, width, names, column, seen]);
+  }, [shown.states, rows, request, item, width, names, column, visibleHeight]);
   useLayoutEffect(paint, [paint]);
 
   // The cursor stays in sight; the chosen row, too. Nothing is read of the page, which would lay it out.
   const row = item === null ? -1 : rows.indexOf(item);
   const showCursor = useCallback(() => {
     const { left } = scrolled.current;
-    const room = width - names;
+    const columnRoom = width - names;
     const x = request * column;
     const element = box.current;
-    if (element !== null && (x < left || x + column > left + room)) {
-      element.scrollLeft = Math.max(x - room * 0.7, 0);
+    if (element !== null && (x < left || x + column > left + columnRoom)) {
+      element.scrollLeft = Math.max(x - columnRoom * 0.7, 0);
     }
   }, [request, column, names, width]);
   const laidOut = useRef(width);
@@ -117,11 +118,11 @@ export const ItemGrid = memo(function ItemGrid({
     showCursor();
     paint();
   });
-  const drawn = useRef({ rows, filter });
+  const lastDrawn = useRef({ rows, filter });
   useLayoutEffect(() => {
     // Rows that come above the seen ones do not move these.
-    const before = drawn.current;
-    drawn.current = { rows, filter };
+    const before = lastDrawn.current;
+    lastDrawn.current = { rows, filter };
     const { top } = scrolled.current;
     const first = Math.floor(top / ROW_PX);
     const now = rows.indexOf(before.rows[first] ?? -1);
@@ -135,11 +136,11 @@ export const ItemGrid = memo(function ItemGrid({
     const { top } = scrolled.current;
     const y = row * ROW_PX;
     const element = box.current;
-    const isHidden = y < top || y + ROW_PX > top + seen - HEAD_PX;
+    const isHidden = y < top || y + ROW_PX > top + visibleHeight - HEAD_PX;
     if (element !== null && row >= 0 && isHidden) {
-      element.scrollTop = Math.max(y - seen / 2, 0);
+      element.scrollTop = Math.max(y - visibleHeight / 2, 0);
     }
-  }, [row, seen]);
+  }, [row, visibleHeight]);
 
   const onClick = (event: MouseEvent<HTMLDivElement>) => {
     const element = event.currentTarget;
@@ -173,9 +174,9 @@ export const ItemGrid = memo(function ItemGrid({
     }
   };
   // Another cell is another element: of words that change in one, a screen reader says nothing.
-  const cell = `${mark}-${item ?? 'none'}-${request}`;
+  const cell = `${idPrefix}-${item ?? 'none'}-${request}`;
   const state = item === null ? null : shown.states.state(item, request);
-  const told =
+  const cellText =
     item === null
       ? words.__('No item is chosen: press the arrow down.')
       : words.__(
@@ -192,7 +193,7 @@ export const ItemGrid = memo(function ItemGrid({
         zoom={zoom}
         zooms={COLUMNS.length}
         onZoom={setZoom}
-        found={rows.length}
+        itemCount={rows.length}
       />
       <div
         className="plm-ItemGrid-box"
@@ -203,8 +204,8 @@ export const ItemGrid = memo(function ItemGrid({
         aria-rowcount={rows.length}
         aria-colcount={total}
         aria-activedescendant={cell}
-        aria-describedby={`${mark}-keys`}
-        style={{ height: seen }}
+        aria-describedby={`${idPrefix}-keys`}
+        style={{ height: visibleHeight }}
         onScroll={({ currentTarget }) => {
           scrolled.current = scrollOf(currentTarget);
           paint();
@@ -216,7 +217,7 @@ export const ItemGrid = memo(function ItemGrid({
           <canvas
             ref={canvas}
             aria-hidden="true"
-            style={{ width, height: seen }}
+            style={{ width, height: visibleHeight }}
           />
         </div>
         <div
@@ -230,20 +231,20 @@ export const ItemGrid = memo(function ItemGrid({
             id={cell}
             aria-colindex={request + 1}
           >
-            {told}
+            {cellText}
           </span>
         </div>
       </div>
-      {isPrinted && seen < size.height && (
+      {isPrinted && visibleHeight < size.height && (
         <p className="plm-Muted">
           {words.__(
             'The %1 largest of %2 items.',
-            Math.floor((seen - HEAD_PX) / ROW_PX),
+            Math.floor((visibleHeight - HEAD_PX) / ROW_PX),
             rows.length
           )}
         </p>
       )}
-      <p className="plm-Muted plm-ItemGrid-keys" id={`${mark}-keys`}>
+      <p className="plm-Muted plm-ItemGrid-keys" id={`${idPrefix}-keys`}>
         {words.__(
           'Arrows move the cell, Control with left and right goes to the row’s next change, Enter goes to why, Escape back.'
         )}
@@ -311,16 +312,13 @@ const ROW_STEPS: Readonly<Record<string, number>> = {
 
 /** Calls back when the theme changes, or the colours that the system asks for. */
 function useThemeChange(newest: () => void): void {
-  const kept = useRef(newest);
-  useEffect(() => {
-    kept.current = newest;
-  }, [newest]);
+  const latest = useLatest(newest);
   useEffect(() => {
     if (typeof matchMedia === 'undefined') {
       return;
     }
     const paint = () => {
-      kept.current();
+      latest.current();
     };
     const observer = new MutationObserver(paint);
     for (const element of [document.body, document.documentElement]) {
@@ -328,19 +326,19 @@ function useThemeChange(newest: () => void): void {
         attributeFilter: ['data-jp-theme-name', 'data-jp-theme-light', 'class']
       });
     }
-    const asked = [
+    const queries = [
       '(prefers-color-scheme: dark)',
       '(forced-colors: active)',
       'print'
-    ].map(one => matchMedia(one));
-    for (const one of asked) {
-      one.addEventListener('change', paint);
+    ].map(query => matchMedia(query));
+    for (const query of queries) {
+      query.addEventListener('change', paint);
     }
     return () => {
       observer.disconnect();
-      for (const one of asked) {
-        one.removeEventListener('change', paint);
+      for (const query of queries) {
+        query.removeEventListener('change', paint);
       }
     };
-  }, []);
+  }, [latest]);
 }

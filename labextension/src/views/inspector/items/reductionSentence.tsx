@@ -1,11 +1,11 @@
-/** What a reduced item saves, what the change cost, and when that is paid back, in a sentence. */
+/** A sentence about a reduced item: its savings, the cost of the change, and when that is paid back. */
 import { memo, useMemo } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { ESTIMATED, money } from '../../../state/inspector/labels';
 import {
   reductionBalance,
   type IReductionBalance
-} from '../../../state/inspector/reductionBalance';
+} from '../../../state/inspector/figures/reductionBalance';
 import type { TimelineView } from '../../../protocol/generated';
 import { useHost, type IWords } from '../../host';
 import { useInspection } from '../controls/inspection';
@@ -18,33 +18,33 @@ export const ReductionSentence = memo(function ReductionSentence({
 }) {
   const { words } = useHost();
   const { view, shown, request } = useInspection();
-  const found = useMemo(
+  const balance = useMemo(
     () => reductionBalance(shown.states, item, request),
     [shown.states, item, request]
   );
-  if (found === null) {
+  if (balance === null) {
     return null;
   }
-  const told = [
-    savedWords(found, words),
-    costWords(found, view.price, words),
-    paidWords(found, words)
+  const sentences = [
+    savedWords(balance, words),
+    costWords(balance, view.price, words),
+    paidWords(balance, words)
   ];
   return (
     <p className="plm-ItemCard-balance">
-      {told.filter(one => one !== '').join(' ')}
+      {sentences.filter(sentence => sentence !== '').join(' ')}
     </p>
   );
 });
 
-function savedWords(found: IReductionBalance, words: IWords): string {
-  return found.requests === 1
-    ? words.__('It saves ~%1 tokens in this request.', count(found.saved))
+function savedWords(balance: IReductionBalance, words: IWords): string {
+  return balance.requests === 1
+    ? words.__('It saves ~%1 tokens in this request.', count(balance.saved))
     : words.__(
         'It saves ~%1 tokens a request, ~%2 in %3 requests so far.',
-        count(found.saved),
-        count(found.saved * found.requests),
-        count(found.requests)
+        count(balance.saved),
+        count(balance.saved * balance.requests),
+        count(balance.requests)
       );
 }
 

@@ -1,8 +1,11 @@
-/** What fills the window at the cursor: a bar, and a row an item. */
+/** The content of the window at the cursor: a bar by kind, and one row for each item. */
 import { useMemo, useState } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { percent } from '../../../state/inspector/labels';
-import { largestFirst, windowRows } from '../../../state/inspector/windowRows';
+import {
+  largestFirst,
+  windowRows
+} from '../../../state/inspector/figures/windowRows';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
@@ -10,7 +13,7 @@ import { PagedRows } from '../controls/pagedRows';
 import { ItemLink } from '../controls/placeLinks';
 import { kindWords } from '../timeline/kinds';
 
-/** Items whose share is said, where there are more. */
+/** The number of largest items whose share is shown, where there are more. */
 const LARGEST = 10;
 
 /** Draws the bar by kind and the items, largest first or as they are sent. */
@@ -27,11 +30,11 @@ export function WindowTable() {
     [rows, isOrdered]
   );
   const { names, layers, total } = shown.series;
-  const all = Math.max(total[request] ?? 0, 1);
+  const windowTokens = Math.max(total[request] ?? 0, 1);
   const share = percent(
     largestFirst(rows)
       .slice(0, LARGEST)
-      .reduce((sum, row) => sum + row.tokens, 0) / all
+      .reduce((sum, row) => sum + row.tokens, 0) / windowTokens
   );
   return (
     <section
@@ -46,17 +49,17 @@ export function WindowTable() {
             className="plm-Kind"
             data-kind={name}
             title={kindWords(name, words)}
-            style={{ flexGrow: (layers[layer]?.[request] ?? 0) / all }}
+            style={{ flexGrow: (layers[layer]?.[request] ?? 0) / windowTokens }}
           />
         ))}
       </div>
       <p>
         {rows.length === 1
-          ? words.__('It holds 1 item with %1 tokens.', count(all))
+          ? words.__('It holds 1 item with %1 tokens.', count(windowTokens))
           : words.__(
               'It holds %1 items with %2 tokens',
               count(rows.length),
-              count(all)
+              count(windowTokens)
             ) +
             (rows.length > LARGEST
               ? words.__('; %1 of it is in the ten largest.', share)
@@ -87,16 +90,16 @@ export function WindowTable() {
         numbersUntil={4}
         count={sorted.length}
         row={place => {
-          const found = sorted[place];
-          return found === undefined
+          const windowRow = sorted[place];
+          return windowRow === undefined
             ? []
             : [
-                <ItemLink key="item" item={found.item} />,
-                count(found.tokens),
-                percent(found.tokens / all),
-                count(found.age),
-                kindWords(found.kind, words),
-                stateWords(found.state)
+                <ItemLink key="item" item={windowRow.item} />,
+                count(windowRow.tokens),
+                percent(windowRow.tokens / windowTokens),
+                count(windowRow.age),
+                kindWords(windowRow.kind, words),
+                stateWords(windowRow.state)
               ];
         }}
       />

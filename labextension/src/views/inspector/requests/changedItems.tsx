@@ -1,7 +1,7 @@
 /** The items that came, went or were rewritten between two requests; of a rewritten one also what each shows. */
 import { useState } from 'react';
-import { count } from '../../../state/display/numberFormat';
-import type { IChangedItem } from '../../../state/inspector/difference';
+import { count } from '../../../state/text/numberFormat';
+import type { IChangedItem } from '../../../state/inspector/figures/difference';
 import { stateWords } from '../../../state/inspector/why';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
@@ -28,12 +28,12 @@ export function ChangedItems(props: IChangedItemsProps) {
   const { sign, name, changes, from, to } = props;
   const { words } = useHost();
   const { shown } = useInspection();
-  const [all, setAll] = useState(false);
+  const [isUnfolded, setUnfolded] = useState(false);
   if (changes.length === 0) {
     return null;
   }
   const isRewritten = sign === '~';
-  const rows = changes.slice(0, all ? MOST_ROWS : FIRST_ROWS);
+  const rows = changes.slice(0, isUnfolded ? MOST_ROWS : FIRST_ROWS);
   return (
     <>
       <ul className="plm-Difference-rows" aria-label={name}>
@@ -72,16 +72,16 @@ export function ChangedItems(props: IChangedItemsProps) {
       </ul>
       {changes.length > FIRST_ROWS && (
         <FoldedRest
-          isUnfolded={all}
+          isUnfolded={isUnfolded}
           more={words.__('%1 more %2', changes.length - FIRST_ROWS, name)}
-          onFold={setAll}
+          onFold={setUnfolded}
         />
       )}
     </>
   );
 }
 
-/** What a request shows of an item. */
+/** Draws the text that a request shows of an item. */
 function ShownText({ item, request }: { item: number; request: number }) {
   const { words } = useHost();
   const { source, shown } = useInspection();
@@ -103,7 +103,7 @@ function ShownText({ item, request }: { item: number; request: number }) {
   }
   const name = words.__('Request %1 shows', request + 1);
   const isWhole = (shown.states.state(item, request) ?? 'whole') === 'whole';
-  const told = text.shown ?? (isWhole ? text.text : '');
+  const shownText = text.shown ?? (isWhole ? text.text : '');
   return (
     <>
       <p className="plm-Muted">{name}</p>
@@ -114,13 +114,13 @@ function ShownText({ item, request }: { item: number; request: number }) {
         aria-label={name}
         tabIndex={0}
       >
-        {told === ''
+        {shownText === ''
           ? isWhole
             ? words.__('No text of it was kept here.')
             : words.__('What was shown instead is not kept here.')
-          : told.length > MOST_CHARS
-            ? `${told.slice(0, MOST_CHARS)}…`
-            : told}
+          : shownText.length > MOST_CHARS
+            ? `${shownText.slice(0, MOST_CHARS)}…`
+            : shownText}
       </pre>
     </>
   );

@@ -1,8 +1,8 @@
-/** The compactions of a session: before beside after, what each lost, and what of it was needed later. */
+/** The compactions of a session: content before and after, lost names, and which of them were needed later. */
 import { memo, useId, useState } from 'react';
 import type { CompactionText } from '../../../protocol/generated';
-import { count } from '../../../state/display/numberFormat';
-import { oneLine } from '../../../state/display/oneLine';
+import { count } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
 import { useText } from '../controls/answers';
@@ -21,8 +21,8 @@ export const Compactions = memo(function Compactions({
 }) {
   const { words } = useHost();
   const { view } = useInspectedSession();
-  const found = view.events.filter(one => one.kind === 'compact');
-  const failed = view.events.filter(one => one.kind === 'compact failed');
+  const compactions = view.events.filter(event => event.kind === 'compact');
+  const failed = view.events.filter(event => event.kind === 'compact failed');
   const requests = view.requests.id.length;
   return (
     <section
@@ -31,18 +31,18 @@ export const Compactions = memo(function Compactions({
       aria-label={words.__('Compactions')}
     >
       <h3>{words.__('Compactions')}</h3>
-      {found.length === 0 && (
+      {compactions.length === 0 && (
         <p className="plm-Muted">
           {words.__(
             'No summary took the place of older turns in this session.'
           )}
         </p>
       )}
-      {found.map(({ request, cause }, number) => (
+      {compactions.map(({ request, cause }, number) => (
         <Disclosure
           key={number}
           className="plm-Compactions-one"
-          open={isWhole || found.length === 1}
+          open={isWhole || compactions.length === 1}
           head={
             request < requests
               ? words.__(
@@ -89,8 +89,8 @@ function CompactionDetails({ number }: { number: number }) {
     // A later answer may need what was lost.
     view.seq
   );
-  const found = answer?.compaction ?? null;
-  if (found === null) {
+  const compaction = answer?.compaction ?? null;
+  if (compaction === null) {
     return (
       <p className="plm-Muted" role="status">
         {answer?.error || (source.waits ?? words.__('Reading…'))}
@@ -100,35 +100,35 @@ function CompactionDetails({ number }: { number: number }) {
   return (
     <>
       <p>
-        {found.sentences.map((one, place) => (
-          <bdi key={place}>{one} </bdi>
+        {compaction.sentences.map((sentence, place) => (
+          <bdi key={place}>{sentence} </bdi>
         ))}
-        {found.request < view.requests.id.length && (
+        {compaction.request < view.requests.id.length && (
           <RequestLink
-            request={found.request}
-            text={words.__('Show request %1', found.request + 1)}
+            request={compaction.request}
+            text={words.__('Show request %1', compaction.request + 1)}
           />
         )}
       </p>
       <div className="plm-Compactions-sides">
-        <Before found={found} />
-        <After found={found} />
+        <Before compaction={compaction} />
+        <After compaction={compaction} />
       </div>
-      <LostNames found={found} />
+      <LostNames compaction={compaction} />
     </>
   );
 }
 
-function Before({ found }: { found: CompactionText }) {
+function Before({ compaction }: { compaction: CompactionText }) {
   const { words } = useHost();
-  const { items, item_tokens: tokens } = found;
+  const { items, item_tokens: tokens } = compaction;
   return (
     <div>
       <h4>
         {words.__(
           'Before: %1 items, ~%2 tokens',
           count(items.length),
-          count(found.tokens_before)
+          count(compaction.tokens_before)
         )}
       </h4>
       <SideBar share={1} />
@@ -151,21 +151,24 @@ function Before({ found }: { found: CompactionText }) {
   );
 }
 
-function After({ found }: { found: CompactionText }) {
+function After({ compaction }: { compaction: CompactionText }) {
   const { words } = useHost();
   const [find, setFind] = useState('');
   const field = useId();
-  const { summary, summary_chars: chars, tokens_before: before } = found;
-  const times = timesFound(summary, find);
+  const { summary, summary_chars: chars, tokens_before: before } = compaction;
+  const occurrences = timesFound(summary, find);
   return (
     <div>
       <h4>
-        {words.__('After: a summary, ~%1 tokens', count(found.tokens_after))}
+        {words.__(
+          'After: a summary, ~%1 tokens',
+          count(compaction.tokens_after)
+        )}
       </h4>
-      <SideBar share={before > 0 ? found.tokens_after / before : 1} />
+      <SideBar share={before > 0 ? compaction.tokens_after / before : 1} />
       <div className="plm-Compactions-find">
         <label htmlFor={field} className="plm-Hidden">
-          {words.__('Find in summary %1', found.number + 1)}
+          {words.__('Find in summary %1', compaction.number + 1)}
         </label>
         <input
           id={field}
@@ -179,7 +182,7 @@ function After({ found }: { found: CompactionText }) {
           }}
         />
         <span className="plm-Muted" role="status">
-          {find !== '' && words.__('%1 times', count(times))}
+          {find !== '' && words.__('%1 times', count(occurrences))}
         </span>
       </div>
       <pre
@@ -187,7 +190,7 @@ function After({ found }: { found: CompactionText }) {
         dir="auto"
         tabIndex={0}
         role="group"
-        aria-label={words.__('Text of summary %1', found.number + 1)}
+        aria-label={words.__('Text of summary %1', compaction.number + 1)}
       >
         <FoundText text={summary} find={find} />
       </pre>
@@ -204,7 +207,7 @@ function After({ found }: { found: CompactionText }) {
   );
 }
 
-/** Draws how large a side is; the heading says it in numbers. */
+/** Draws the size of a side as a bar; the heading has the number. */
 function SideBar({ share }: { share: number }) {
   return (
     <div className="plm-Compactions-bar" aria-hidden="true">

@@ -1,17 +1,20 @@
-/** The difference of two requests: what came, went and was rewritten, and what was paid anew. */
+/** The difference of two requests: items added, removed and rewritten, and tokens paid anew. */
 import { memo, useMemo } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import {
   difference,
   type IDifference
-} from '../../../state/inspector/difference';
-import { readAnew, type IReadAnew } from '../../../state/inspector/readAnew';
+} from '../../../state/inspector/figures/difference';
+import {
+  readAnew,
+  type IReadAnew
+} from '../../../state/inspector/figures/readAnew';
 import {
   ESTIMATED,
   foreignPrice,
   money
 } from '../../../state/inspector/labels';
-import { time } from '../../../state/inspector/why';
+import { sentAt } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
@@ -23,17 +26,17 @@ export const DifferenceView = memo(function DifferenceView() {
   const { words } = useHost();
   const { view, shown, recorded, request, against, go } = useInspection();
   const from = Math.max(against ?? request - 1, 0);
-  const found = useMemo(
+  const change = useMemo(
     () => difference(shown.states, from, request),
     [shown.states, from, request]
   );
-  const isOne = from === request;
+  const isSameRequest = from === request;
   const model = view.models[view.requests.model[request] ?? -1] ?? '';
-  const about = [
+  const mark = [
     shown === recorded ? words.__('recorded') : shown.track.policy,
-    time(view, request).replace(/^ \(|\)$/g, ''),
+    sentAt(view, request).replace(/^ \(|\)$/g, ''),
     model
-  ].filter(one => one !== '');
+  ].filter(piece => piece !== '');
   return (
     <section
       role="group"
@@ -42,24 +45,26 @@ export const DifferenceView = memo(function DifferenceView() {
     >
       <header className="plm-Inspector-head">
         <h3>
-          {isOne
+          {isSameRequest
             ? words.__('Request %1', request + 1)
             : words.__('Request %1 → %2', from + 1, request + 1)}
         </h3>
         <span className="plm-Muted plm-Difference-about">
-          {about.join(' · ')}
+          {mark.join(' · ')}
         </span>
       </header>
-      {!isOne && <PaidBar found={found} />}
-      <FirstDifference found={found} />
+      {!isSameRequest && <PaidBar change={change} />}
+      <FirstDifference change={change} />
       {[
-        { sign: '+', name: words.__('came'), changes: found.came },
-        { sign: '−', name: words.__('went'), changes: found.went },
-        { sign: '~', name: words.__('rewritten'), changes: found.rewritten }
-      ].map(one => (
-        <ChangedItems key={one.sign} {...one} from={from} to={request} />
+        { sign: '+', name: words.__('came'), changes: change.came },
+        { sign: '−', name: words.__('went'), changes: change.went },
+        { sign: '~', name: words.__('rewritten'), changes: change.rewritten }
+      ].map(piece => (
+        <ChangedItems key={piece.sign} {...piece} from={from} to={request} />
       ))}
-      {!isOne && <p className="plm-Muted">{unchangedWords(found, words)}</p>}
+      {!isSameRequest && (
+        <p className="plm-Muted">{unchangedWords(change, words)}</p>
+      )}
       <label className="plm-Difference-against">
         {words.__('compare with request')}
         <RequestField
@@ -73,9 +78,9 @@ export const DifferenceView = memo(function DifferenceView() {
   );
 });
 
-function unchangedWords(found: IDifference, words: IWords): string {
-  const tokens = count(found.unchangedTokens);
-  switch (found.unchanged) {
+function unchangedWords(change: IDifference, words: IWords): string {
+  const tokens = count(change.unchangedTokens);
+  switch (change.unchanged) {
     case 0:
       return words.__('No item is unchanged.');
     case 1:
@@ -83,33 +88,33 @@ function unchangedWords(found: IDifference, words: IWords): string {
     default:
       return words.__(
         '%1 items are unchanged, %2 tokens.',
-        count(found.unchanged),
+        count(change.unchanged),
         tokens
       );
   }
 }
 
-/** What the provider read from its cache, what was paid anew, and what is new. */
-function PaidBar({ found }: { found: IDifference }) {
+/** Draws the tokens read from the cache, paid anew, and new. */
+function PaidBar({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const { read, anew, fresh, isFact } = readAnew(view, found);
-  const about = isFact ? '' : '~';
+  const { read, anew, fresh, isFact } = readAnew(view, change);
+  const mark = isFact ? '' : '~';
   const pieces = [
     {
       kind: 'read',
       tokens: read,
-      name: words.__('same, read from the cache %1%2', about, count(read))
+      name: words.__('same, read from the cache %1%2', mark, count(read))
     },
     {
       kind: 'anew',
       tokens: anew,
-      name: words.__('same words, paid anew %1%2', about, count(anew))
+      name: words.__('same words, paid anew %1%2', mark, count(anew))
     },
     {
       kind: 'new',
       tokens: fresh,
-      name: words.__('new %1%2', about, count(fresh))
+      name: words.__('new %1%2', mark, count(fresh))
     }
   ];
   return (
@@ -134,23 +139,23 @@ function PaidBar({ found }: { found: IDifference }) {
   );
 }
 
-/** Where the two part, and what that cost. */
-function FirstDifference({ found }: { found: IDifference }) {
+/** Draws the first difference of the two requests, and its cost. */
+function FirstDifference({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const paid = readAnew(view, found);
+  const paid = readAnew(view, change);
   const { anew, cost, why, isBreak, isFact } = paid;
-  const price = foreignPrice(view, found.to);
+  const price = foreignPrice(view, change.to);
   const place =
-    found.firstChanged === null ? null : (
+    change.firstChanged === null ? null : (
       <>
         {' '}
         {words.__('The first difference is')}{' '}
-        <ItemLink item={found.firstChanged} />
+        <ItemLink item={change.firstChanged} />
         {'.'}
       </>
     );
-  if (found.from === found.to) {
+  if (change.from === change.to) {
     return (
       <p>
         {words.__(
@@ -162,7 +167,7 @@ function FirstDifference({ found }: { found: IDifference }) {
   if (!isBreak) {
     return (
       <p>
-        {heldWords(found, paid, words)}
+        {unbrokenWords(change, paid, words)}
         {place}
       </p>
     );
@@ -190,14 +195,14 @@ function FirstDifference({ found }: { found: IDifference }) {
   );
 }
 
-/** Says what came from the cache and what was new, where that is no break. */
-function heldWords(
-  found: IDifference,
+/** Returns how much came from the cache and how much was new, where the cache did not break. */
+function unbrokenWords(
+  change: IDifference,
   { read, anew, fresh, isFact }: IReadAnew,
   words: IWords
 ): string {
-  const rest = count(anew + fresh);
-  const isChanged = found.firstChanged !== null;
+  const unread = count(anew + fresh);
+  const isChanged = change.firstChanged !== null;
   if (isFact && read < 1) {
     return isChanged
       ? words.__(
@@ -207,14 +212,14 @@ function heldWords(
         )
       : words.__(
           'Nothing was read from the cache: all %1 tokens were paid in full.',
-          rest
+          unread
         );
   }
   if (isFact && isChanged) {
     return words.__(
       '%1 tokens were read from the cache; the other %2 are new, or stand after the first difference.',
       count(read),
-      rest
+      unread
     );
   }
   if (isFact) {
@@ -222,22 +227,22 @@ function heldWords(
       ? words.__(
           '%1 tokens were read from the cache, and %2 were new: nothing was read anew.',
           count(read),
-          rest
+          unread
         )
       : words.__(
           '%1 tokens were read from the cache, and %2 were not in it.',
           count(read),
-          rest
+          unread
         );
   }
   return read < 1
     ? words.__(
         'They have no beginning in common that a cache could read: about %1 tokens are new.',
-        rest
+        unread
       )
     : words.__(
         'They have about %1 tokens in common from the beginning on, which a warm cache reads; about %2 are new.',
         count(read),
-        rest
+        unread
       );
 }

@@ -1,8 +1,8 @@
-/** What a compaction lost: how many names of each kind, which they are, and which of them were needed later. */
+/** The names that a compaction lost, by kind, and which of them were needed later. */
 import { useState } from 'react';
 import type { CompactionText, LostWord } from '../../../protocol/generated';
-import { count } from '../../../state/display/numberFormat';
-import { oneLine } from '../../../state/display/oneLine';
+import { count } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
 import { useHost } from '../../host';
 import { PagedRows } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
@@ -11,16 +11,16 @@ import { RequestLink } from '../controls/placeLinks';
 const MOST_REQUESTS = 3;
 
 /** Draws the numbers by kind, and the list of names. */
-export function LostNames({ found }: { found: CompactionText }) {
+export function LostNames({ compaction }: { compaction: CompactionText }) {
   const { words } = useHost();
   const [isNeeded, setNeeded] = useState(false);
-  const total = found.kinds.reduce((sum, one) => sum + one.lost, 0);
-  const needed = found.kinds.reduce((sum, one) => sum + one.needed, 0);
+  const total = compaction.kinds.reduce((sum, row) => sum + row.lost, 0);
+  const needed = compaction.kinds.reduce((sum, row) => sum + row.needed, 0);
   const shown = isNeeded
-    ? found.lost.filter(one => one.needed.length > 0)
-    : found.lost;
-  const untold = (isNeeded ? needed : total) - shown.length;
-  if (found.kinds.length === 0) {
+    ? compaction.lost.filter(row => row.needed.length > 0)
+    : compaction.lost;
+  const unlisted = (isNeeded ? needed : total) - shown.length;
+  if (compaction.kinds.length === 0) {
     return (
       <p className="plm-Muted">
         {words.__(
@@ -35,7 +35,7 @@ export function LostNames({ found }: { found: CompactionText }) {
       <PagedRows
         caption={words.__(
           'Compaction %1: names kept and lost, by kind',
-          found.number + 1
+          compaction.number + 1
         )}
         heads={[
           words.__('kind'),
@@ -44,8 +44,8 @@ export function LostNames({ found }: { found: CompactionText }) {
           words.__('lost'),
           words.__('needed later')
         ]}
-        count={found.kinds.length}
-        row={place => kindCells(found, place)}
+        count={compaction.kinds.length}
+        row={place => kindCells(compaction, place)}
       />
       {total > 0 && (
         <>
@@ -62,7 +62,10 @@ export function LostNames({ found }: { found: CompactionText }) {
           </label>
           {shown.length > 0 && (
             <PagedRows
-              caption={words.__('Compaction %1: lost names', found.number + 1)}
+              caption={words.__(
+                'Compaction %1: lost names',
+                compaction.number + 1
+              )}
               heads={[
                 words.__('name'),
                 words.__('kind'),
@@ -74,9 +77,12 @@ export function LostNames({ found }: { found: CompactionText }) {
               numbersFrom={3}
             />
           )}
-          {untold > 0 && (
+          {unlisted > 0 && (
             <p className="plm-Muted">
-              {words.__('%1 more are counted, and not listed.', count(untold))}
+              {words.__(
+                '%1 more are counted, and not listed.',
+                count(unlisted)
+              )}
             </p>
           )}
         </>
@@ -86,28 +92,28 @@ export function LostNames({ found }: { found: CompactionText }) {
 }
 
 function kindCells({ kinds }: CompactionText, place: number) {
-  const one = kinds[place];
-  return one === undefined
+  const row = kinds[place];
+  return row === undefined
     ? []
     : [
-        one.kind,
-        count(one.found),
-        count(one.found - one.lost),
-        count(one.lost),
-        count(one.needed)
+        row.kind,
+        count(row.found),
+        count(row.found - row.lost),
+        count(row.lost),
+        count(row.needed)
       ];
 }
 
-function nameCells(one: LostWord | undefined) {
-  return one === undefined
+function nameCells(row: LostWord | undefined) {
+  return row === undefined
     ? []
     : [
         <bdi key="name" className="plm-Inspector-mono plm-Compactions-name">
-          {oneLine(one.name)}
+          {oneLine(row.name)}
         </bdi>,
-        one.kind,
-        <NeededAt key="needed" requests={one.needed} />,
-        count(one.needed.length)
+        row.kind,
+        <NeededAt key="needed" requests={row.needed} />,
+        count(row.needed.length)
       ];
 }
 

@@ -1,6 +1,6 @@
 /** Every request with what was reported of it: the table beside the timeline. */
 import { useMemo } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { BreakableName } from '../controls/breakableName';
@@ -20,12 +20,12 @@ export function RequestTable() {
   const { view, shown, recorded, request } = useInspection();
   const { requests } = view;
   const isRecorded = shown === recorded;
-  const known = (value: number | null | undefined) =>
+  const countOrDash = (value: number | null | undefined) =>
     typeof value === 'number' ? count(value) : '–';
   // A column that says the same in each row is a sentence instead.
-  const hasStates = requests.status.some(one => one !== 'ok');
+  const hasStates = requests.status.some(value => value !== 'ok');
   const hasModels = new Set(requests.model).size > 1;
-  const marked = useMemo(
+  const marksAt = useMemo(
     () =>
       marksByRequest(
         isRecorded
@@ -39,8 +39,8 @@ export function RequestTable() {
   const digits = useMemo(
     () =>
       [...requests.cost, ...shown.track.cost].reduce(
-        (most: number, one) =>
-          one === null ? most : Math.max(most, usdDigits(one)),
+        (most: number, value) =>
+          value === null ? most : Math.max(most, usdDigits(value)),
         0
       ),
     [requests, shown]
@@ -57,7 +57,7 @@ export function RequestTable() {
           words.__('counted'),
           words.__('answer'),
           ...(hasStates ? [words.__('state')] : []),
-          ...(marked.size > 0 ? [words.__('marks')] : []),
+          ...(marksAt.size > 0 ? [words.__('marks')] : []),
           ...(hasModels ? [words.__('model')] : [])
         ]}
         numbersFrom={1}
@@ -85,17 +85,17 @@ export function RequestTable() {
                 false,
                 digits
               ),
-          isRecorded ? known(requests.reported[place]) : '–',
+          isRecorded ? countOrDash(requests.reported[place]) : '–',
           isRecorded
-            ? known(requests.read[place])
+            ? countOrDash(requests.read[place])
             : `~${count(shown.track.read[place] ?? 0)}`,
           count(shown.track.total[place] ?? 0),
-          known(requests.output[place]),
+          countOrDash(requests.output[place]),
           ...(hasStates ? [requests.status[place] ?? ''] : []),
-          ...(marked.size > 0
+          ...(marksAt.size > 0
             ? [
-                (marked.get(place) ?? [])
-                  .map(one => markWords(one, words))
+                (marksAt.get(place) ?? [])
+                  .map(value => markWords(value, words))
                   .join(', ')
               ]
             : []),

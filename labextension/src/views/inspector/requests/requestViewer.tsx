@@ -1,7 +1,7 @@
 /** The exact request, or what a policy would have sent, block by block and searchable. */
 import { useId, useState } from 'react';
 import type { RequestItem } from '../../../protocol/generated';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useText } from '../controls/answers';
@@ -16,10 +16,10 @@ import { kindWords } from '../timeline/kinds';
 export function RequestViewer() {
   const { words } = useHost();
   const { source, shown, request } = useInspection();
-  const [find, setFind] = useState('');
-  const [piece, setPiece] = useState({ key: '', first: 0 });
-  const key = `${shown.track.policy} ${request} ${find}`;
-  const first = piece.key === key ? piece.first : 0;
+  const [searched, setSearched] = useState('');
+  const [page, setPage] = useState({ key: '', first: 0 });
+  const key = `${shown.track.policy} ${request} ${searched}`;
+  const first = page.key === key ? page.first : 0;
   const { answer, isWaiting } = useText(
     source,
     {
@@ -27,19 +27,19 @@ export function RequestViewer() {
       request,
       policy: shown.policy,
       numbers: shown.numbers,
-      find,
+      find: searched,
       first
     },
     200
   );
   const text = answer?.request ?? null;
-  const linked = (text?.blocks ?? []).filter(
-    one => (one.item ?? null) !== null
+  const linkedBlocks = (text?.blocks ?? []).filter(
+    block => (block.item ?? null) !== null
   );
-  const links = useListFocus(linked.length);
+  const links = useListFocus(linkedBlocks.length);
   const field = useId();
   const last = first + (text?.blocks.length ?? 0);
-  const told =
+  const summary =
     text === null
       ? ''
       : (text.total === 1
@@ -70,15 +70,15 @@ export function RequestViewer() {
           type="search"
           maxLength={300}
           placeholder={words.__('Find in the request')}
-          value={find}
+          value={searched}
           onChange={event => {
-            setFind(event.target.value);
+            setSearched(event.target.value);
           }}
         />
       </header>
       {/* Said of a search and of other blocks, not of each request that the cursor passes. */}
       <span className="plm-Hidden" role="status">
-        {!isWaiting && (find !== '' || first > 0) && told}
+        {!isWaiting && (searched !== '' || first > 0) && summary}
       </span>
       {text === null ? (
         <p className="plm-Muted" role="status">
@@ -87,7 +87,7 @@ export function RequestViewer() {
       ) : (
         <>
           <p className="plm-Muted">
-            <bdi>{text.note}</bdi> {told}
+            <bdi>{text.note}</bdi> {summary}
           </p>
           <ol
             className="plm-RequestViewer-blocks"
@@ -100,8 +100,8 @@ export function RequestViewer() {
               <RequestBlock
                 key={first + place}
                 block={block}
-                find={find}
-                tabIndex={links.tabIndex(linked.indexOf(block))}
+                searched={searched}
+                tabIndex={links.tabIndex(linkedBlocks.indexOf(block))}
               />
             ))}
           </ol>
@@ -110,7 +110,7 @@ export function RequestViewer() {
               <StepButton
                 isAtEnd={first === 0}
                 onStep={() => {
-                  setPiece({ key, first: 0 });
+                  setPage({ key, first: 0 });
                 }}
               >
                 {words.__('First blocks')}
@@ -121,7 +121,7 @@ export function RequestViewer() {
               <StepButton
                 isAtEnd={last >= text.total}
                 onStep={() => {
-                  setPiece({ key, first: last });
+                  setPage({ key, first: last });
                 }}
               >
                 {words.__('Next blocks')}
@@ -136,11 +136,11 @@ export function RequestViewer() {
 
 function RequestBlock({
   block,
-  find,
+  searched,
   tabIndex
 }: {
   block: RequestItem;
-  find: string;
+  searched: string;
   tabIndex: number;
 }) {
   const { words } = useHost();
@@ -164,7 +164,7 @@ function RequestBlock({
         </span>
       </div>
       <pre className="plm-Inspector-text" dir="auto">
-        <FoundText text={block.text} find={find} />
+        <FoundText text={block.text} find={searched} />
         {isCut && '…'}
       </pre>
     </li>

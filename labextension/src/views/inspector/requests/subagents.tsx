@@ -1,6 +1,6 @@
 /** The sessions that calls of this one began. */
-import { count } from '../../../state/display/numberFormat';
-import { oneLine } from '../../../state/display/oneLine';
+import { count } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
 import { money } from '../../../state/inspector/labels';
 import { linkTo } from '../../../state/inspector/source';
 import { useHost } from '../../host';
@@ -18,33 +18,37 @@ export function Subagents() {
     <section role="group" aria-label={words.__('Subagents')}>
       <h3>{words.__('Subagents')}</h3>
       <ul className="plm-Difference-rows">
-        {view.subagents.map(one => (
-          <li key={one.session}>
+        {view.subagents.map(subagent => (
+          <li key={subagent.session}>
             {openLink === null ? (
-              <bdi>{oneLine(one.title)}</bdi>
+              <bdi>{oneLine(subagent.title)}</bdi>
             ) : (
               <button
                 type="button"
                 className="plm-Link plm-Inspector-link plm-Inspector-name"
                 onClick={() => {
-                  openLink(linkTo(one.session, { request: null, item: null }));
+                  openLink(
+                    linkTo(subagent.session, { request: null, item: null })
+                  );
                 }}
               >
-                <bdi>{oneLine(one.title)}</bdi>
+                <bdi>{oneLine(subagent.title)}</bdi>
               </button>
             )}
             <span className="plm-Muted">
-              {one.requests === 1
-                ? words.__('1 request, %1 tokens', count(one.tokens))
+              {subagent.requests === 1
+                ? words.__('1 request, %1 tokens', count(subagent.tokens))
                 : words.__(
                     '%1 requests, %2 tokens',
-                    count(one.requests),
-                    count(one.tokens)
+                    count(subagent.requests),
+                    count(subagent.tokens)
                   )}
-              {typeof one.cost === 'number' &&
-                `, ${money(one.cost, view.price.unit, one.cost_is_fact)}`}
+              {typeof subagent.cost === 'number' &&
+                `, ${money(subagent.cost, view.price.unit, subagent.cost_is_fact)}`}
             </span>
-            {one.request >= 0 && <RequestLink request={one.request} />}
+            {subagent.request >= 0 && (
+              <RequestLink request={subagent.request} />
+            )}
           </li>
         ))}
       </ul>

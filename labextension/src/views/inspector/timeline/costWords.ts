@@ -1,33 +1,33 @@
-/** What a request cost and why, in words: for the sentence below the tracks, and for a screen reader. */
+/** The cost of a request and its cause as text, for the sentence below the tracks and for a screen reader. */
 import type { PriceProfile } from '../../../protocol/generated';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { money } from '../../../state/inspector/labels';
-import type { IRequestCost } from '../../../state/inspector/requestCost';
+import type { IRequestCost } from '../../../state/inspector/figures/requestCost';
 import type { IWords } from '../../host';
 
 export interface ICostWords {
   /** The size and the cost. */
   readonly amount: string;
-  /** What was read anew; '' where nothing was. */
+  /** The tokens read anew; '' where there are none. */
   readonly anew: string;
   /** Sentences: why it was read anew and what would have avoided it, or what came from the cache. */
-  readonly rest: readonly string[];
+  readonly sentences: readonly string[];
 }
 
 /** Returns the words about a request. */
 export function costWords(
-  found: IRequestCost,
+  requestCost: IRequestCost,
   { unit, recorded: isFact }: Pick<PriceProfile, 'unit' | 'recorded'>,
   words: IWords
 ): ICostWords {
-  const { broken, warm } = found;
-  const amount = amountOf(found, unit, words);
+  const { broken, warm } = requestCost;
+  const amount = amountOf(requestCost, unit, words);
   if (broken === null) {
-    return { amount, anew: '', rest: [fromCache(found, words)] };
+    return { amount, anew: '', sentences: [cacheSentence(requestCost, words)] };
   }
-  const rest = [`${broken.words || broken.cause}.`];
+  const sentences = [`${broken.words || broken.cause}.`];
   if (warm !== null) {
-    rest.push(
+    sentences.push(
       words.__(
         'With a warm cache it would have cost %1.',
         money(warm, unit, false)
@@ -35,7 +35,7 @@ export function costWords(
     );
   }
   if (broken.avoided_by !== '') {
-    rest.push(words.__('Avoided by: %1.', broken.avoided_by));
+    sentences.push(words.__('Avoided by: %1.', broken.avoided_by));
   }
   return {
     amount,
@@ -44,29 +44,33 @@ export function costWords(
       count(broken.loss),
       money(broken.cost, unit, isFact)
     ),
-    rest
+    sentences
   };
 }
 
 /** Returns the words as one text. */
-export function costText({ amount, anew, rest }: ICostWords): string {
-  return [amount, anew === '' ? '' : `${anew}:`, ...rest]
-    .filter(one => one !== '')
+export function costText({ amount, anew, sentences }: ICostWords): string {
+  return [amount, anew === '' ? '' : `${anew}:`, ...sentences]
+    .filter(sentence => sentence !== '')
     .join(' ');
 }
 
 function amountOf(
-  found: IRequestCost,
+  requestCost: IRequestCost,
   unit: PriceProfile['unit'],
   words: IWords
 ): string {
-  const tokens = `${found.isReported ? '' : '~'}${count(found.tokens)}`;
-  return found.cost === null
+  const tokens = `${requestCost.isReported ? '' : '~'}${count(requestCost.tokens)}`;
+  return requestCost.cost === null
     ? words.__('%1 tokens, cost unknown.', tokens)
-    : words.__('%1 tokens, %2.', tokens, money(found.cost, unit, found.isFact));
+    : words.__(
+        '%1 tokens, %2.',
+        tokens,
+        money(requestCost.cost, unit, requestCost.isFact)
+      );
 }
 
-function fromCache({ read }: IRequestCost, words: IWords): string {
+function cacheSentence({ read }: IRequestCost, words: IWords): string {
   if (read === null) {
     return words.__('What came from the cache was not reported.');
   }

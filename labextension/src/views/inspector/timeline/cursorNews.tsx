@@ -1,6 +1,6 @@
-/** What a screen reader is told when the cursor has come to rest. */
+/** The announcement for screen readers after the cursor was moved. */
 import { useEffect, useRef, useState } from 'react';
-import { requestCost } from '../../../state/inspector/requestCost';
+import { requestCost } from '../../../state/inspector/figures/requestCost';
 import { why } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { costText, costWords } from './costWords';
@@ -17,17 +17,17 @@ export function CursorNews() {
   const { words } = useHost();
   const inspection = useInspection();
   const { view, request, item } = inspection;
-  const [told, setTold] = useState('');
+  const [announced, setAnnounced] = useState('');
   const place = useRef<HTMLSpanElement>(null);
   const newest = useRef(inspection);
-  const seen = useRef({ view, request, item });
+  const lastSeen = useRef({ view, request, item });
   const timer = useRef<ReturnType<typeof setTimeout>>();
   useEffect(() => {
     newest.current = inspection;
   });
   useEffect(() => {
-    const before = seen.current;
-    seen.current = { view, request, item };
+    const before = lastSeen.current;
+    lastSeen.current = { view, request, item };
     const isMoved = before.request !== request || before.item !== item;
     const views = place.current?.closest('.plm-Inspector');
     if (
@@ -38,10 +38,10 @@ export function CursorNews() {
     ) {
       return;
     }
-    setTold('');
+    setAnnounced('');
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
-      setTold(sentence(newest.current, words));
+      setAnnounced(sentence(newest.current, words));
     }, REST_MS);
   }, [view, request, item, words]);
   useEffect(
@@ -52,7 +52,7 @@ export function CursorNews() {
   );
   return (
     <span className="plm-Hidden plm-Inspector-news" role="status" ref={place}>
-      {told}
+      {announced}
     </span>
   );
 }
@@ -64,10 +64,10 @@ function sentence(
   if (item !== null) {
     return why(shown.states, item, request);
   }
-  const found = requestCost(view, shown.track, request);
+  const cost = requestCost(view, shown.track, request);
   return words.__(
     'Request %1: %2',
     request + 1,
-    costText(costWords(found, view.price, words))
+    costText(costWords(cost, view.price, words))
   );
 }

@@ -1,12 +1,12 @@
-/** What the request at the cursor cost and why, in a sentence, and the ways to the dear ones. */
+/** The cost of the request at the cursor and its cause, in a sentence, with buttons to expensive requests. */
 import { memo, useMemo } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { GIVEN, priceSource } from '../../../state/inspector/labels';
 import {
   dearest,
   nextOf,
   requestCost
-} from '../../../state/inspector/requestCost';
+} from '../../../state/inspector/figures/requestCost';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
 import { RequestField } from '../controls/requestField';
@@ -20,10 +20,16 @@ export const CursorSentence = memo(function CursorSentence() {
   const total = view.requests.id.length;
   const { unit, name } = view.price;
   const source = priceSource(view);
-  const found = requestCost(view, shown.track, request);
-  const told = costWords(found, view.price, words);
-  const most = useMemo(() => dearest(view, shown.track), [view, shown.track]);
-  const breaks = useMemo(() => view.breaks.map(one => one.request), [view]);
+  const cost = requestCost(view, shown.track, request);
+  const texts = costWords(cost, view.price, words);
+  const dearestRequest = useMemo(
+    () => dearest(view, shown.track),
+    [view, shown.track]
+  );
+  const breaks = useMemo(
+    () => view.breaks.map(cacheBreak => cacheBreak.request),
+    [view]
+  );
   const before = nextOf(breaks, request, -1);
   const after = nextOf(breaks, request, 1);
   const move = (to: number | null) => {
@@ -43,14 +49,14 @@ export const CursorSentence = memo(function CursorSentence() {
         <span className="plm-Muted">{words.__('of %1', count(total))}</span>
       </label>
       <p className="plm-CursorSentence-words">
-        <strong>{told.amount}</strong> <Cause told={told} />
-        {request === most && total > 1 && (
+        <strong>{texts.amount}</strong> <Cause texts={texts} />
+        {request === dearestRequest && total > 1 && (
           <>
             {' '}
             <strong>{words.__('No request cost more.')}</strong>
           </>
         )}
-        {!found.isFact && unit === 'USD' && (
+        {!cost.isFact && unit === 'USD' && (
           <>
             {' '}
             <span className="plm-Muted">
@@ -65,9 +71,9 @@ export const CursorSentence = memo(function CursorSentence() {
       </p>
       <div className="plm-Inspector-buttons">
         <StepButton
-          isAtEnd={request === most}
+          isAtEnd={request === dearestRequest}
           onStep={() => {
-            move(most);
+            move(dearestRequest);
           }}
         >
           {words.__('Dearest request')}
@@ -97,17 +103,17 @@ export const CursorSentence = memo(function CursorSentence() {
   );
 });
 
-/** Says what of it was read anew and why, or that the cache held. */
-function Cause({ told }: { told: ICostWords }) {
+/** Draws how many tokens were read anew and why, or that the cache held. */
+function Cause({ texts }: { texts: ICostWords }) {
   return (
     <>
-      {told.anew !== '' && (
+      {texts.anew !== '' && (
         <>
-          <span className="plm-CursorSentence-anew">{told.anew}</span>:{' '}
+          <span className="plm-CursorSentence-anew">{texts.anew}</span>:{' '}
         </>
       )}
-      {told.rest.map((one, place) => (
-        <bdi key={place}>{one} </bdi>
+      {texts.sentences.map((sentence, place) => (
+        <bdi key={place}>{sentence} </bdi>
       ))}
     </>
   );

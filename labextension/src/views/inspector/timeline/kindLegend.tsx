@@ -1,6 +1,6 @@
-/** What the colours mean, with the tokens of each kind at the cursor. */
+/** The legend of the kinds, with the tokens of each at the cursor. */
 import { useId } from 'react';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { percent } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
@@ -10,13 +10,13 @@ import { KindPatterns, KindSwatch, kindWords } from './kinds';
 export function KindLegend() {
   const { words } = useHost();
   const { shown, request } = useInspection();
-  const mark = useId().replaceAll(':', '');
+  const idPrefix = useId().replaceAll(':', '');
   const { names, layers, total } = shown.series;
-  const all = Math.max(total[request] ?? 0, 1);
+  const windowTokens = Math.max(total[request] ?? 0, 1);
   return (
     <div className="plm-Inspector-legend">
       <svg width="0" height="0" aria-hidden="true">
-        <KindPatterns mark={mark} />
+        <KindPatterns idPrefix={idPrefix} />
       </svg>
       <ul aria-label={words.__('Kinds at request %1', request + 1)}>
         {names
@@ -27,10 +27,14 @@ export function KindLegend() {
           .reverse()
           .map(({ name, tokens }) => (
             <li key={name}>
-              <KindSwatch kind={name} mark={mark} />
+              <KindSwatch kind={name} idPrefix={idPrefix} />
               <span>{kindWords(name, words)}</span>
               <span className="plm-Muted plm-Inspector-number">
-                {words.__('%1 · %2', count(tokens), percent(tokens / all))}
+                {words.__(
+                  '%1 · %2',
+                  count(tokens),
+                  percent(tokens / windowTokens)
+                )}
               </span>
             </li>
           ))}

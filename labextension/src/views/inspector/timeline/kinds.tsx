@@ -1,5 +1,8 @@
 /** The kinds of the layers: names, swatches and the patterns that tell neighbours apart without colour. */
-import { PLACEHOLDER, UNSEEN } from '../../../state/inspector/kindSeries';
+import {
+  PLACEHOLDER,
+  UNSEEN
+} from '../../../state/inspector/figures/kindSeries';
 import type { IWords } from '../../host';
 
 /** A kind in words. */
@@ -29,13 +32,13 @@ const PATTERNS: Readonly<Record<string, string>> = {
 };
 
 /** Defines the patterns of a picture; `mark` makes their ids its own. */
-export function KindPatterns({ mark }: { mark: string }) {
+export function KindPatterns({ idPrefix }: { idPrefix: string }) {
   return (
     <defs>
       {Object.entries(PATTERNS).map(([kind, lines]) => (
         <pattern
           key={kind}
-          id={`${mark}-${kind}`}
+          id={`${idPrefix}-${kind}`}
           width="6"
           height="6"
           patternUnits="userSpaceOnUse"
@@ -48,13 +51,19 @@ export function KindPatterns({ mark }: { mark: string }) {
 }
 
 /** Returns the fill of a kind's pattern; null where it has none. */
-export function patternFill(kind: string, mark: string): string | null {
-  return kind in PATTERNS ? `url(#${mark}-${kind})` : null;
+export function patternFill(kind: string, idPrefix: string): string | null {
+  return kind in PATTERNS ? `url(#${idPrefix}-${kind})` : null;
 }
 
 /** Draws a kind's colour and pattern as a small square. */
-export function KindSwatch({ kind, mark }: { kind: string; mark: string }) {
-  const pattern = patternFill(kind, mark);
+export function KindSwatch({
+  kind,
+  idPrefix
+}: {
+  kind: string;
+  idPrefix: string;
+}) {
+  const pattern = patternFill(kind, idPrefix);
   return (
     <svg
       className="plm-Inspector-swatch"

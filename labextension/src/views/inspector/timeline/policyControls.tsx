@@ -1,7 +1,7 @@
 /** The controls of the second track: which policy, its numbers, by which prices, and how long the cache keeps. */
 import { memo, useMemo } from 'react';
 import type { SliderView } from '../../../protocol/generated';
-import { count } from '../../../state/display/numberFormat';
+import { count } from '../../../state/text/numberFormat';
 import { parsePolicy, policyText } from '../../../state/inspector/labels';
 import { Picker } from '../../controls/picker';
 import { useHost } from '../../host';
@@ -26,17 +26,17 @@ export const PolicyControls = memo(function PolicyControls({
   const { name, numbers } = parsePolicy(policy);
   const { stops } = source;
   const options = useMemo(() => {
-    const held =
-      stops === undefined ? null : new Set(stops.map(one => one.policy));
+    const computed =
+      stops === undefined ? null : new Set(stops.map(stop => stop.policy));
     return view.policies
-      .filter(one => held === null || held.has(one.name))
-      .map(one => ({
-        value: one.name,
-        about: one.what,
-        group: projectOf(one.source)
+      .filter(option => computed === null || computed.has(option.name))
+      .map(option => ({
+        value: option.name,
+        about: option.what,
+        group: projectOf(option.source)
       }));
   }, [view, stops]);
-  const option = view.policies.find(one => one.name === name);
+  const option = view.policies.find(option => option.name === name);
   return (
     <div
       className="plm-PolicyControls"
@@ -48,7 +48,7 @@ export const PolicyControls = memo(function PolicyControls({
         label={words.__('Policy')}
         value={name}
         options={options}
-        named={value => value}
+        nameOf={value => value}
         onChoose={policy => {
           go({ policy });
         }}
@@ -74,7 +74,7 @@ export const PolicyControls = memo(function PolicyControls({
       )}
       {stops === undefined && <PriceControls onPrice={onPrice} />}
       <span className="plm-Muted" role="status">
-        {state(track, source.waits ?? '', words)}
+        {stateText(track, source.waits ?? '', words)}
       </span>
       {option !== undefined && (
         <p className="plm-PolicyControls-about plm-Muted">
@@ -85,16 +85,16 @@ export const PolicyControls = memo(function PolicyControls({
   );
 });
 
-function state(
+function stateText(
   track: IPolicyTrack,
-  waits: string,
+  waitSentence: string,
   words: ReturnType<typeof useHost>['words']
 ): string {
   if (track.error !== '') {
     return track.error;
   }
   if (track.isWaiting) {
-    return waits === '' ? words.__('Counting…') : waits;
+    return waitSentence === '' ? words.__('Counting…') : waitSentence;
   }
   return track.milliseconds === null
     ? ''
@@ -121,7 +121,7 @@ function NumberSlider({ slider, value, onValue }: INumberSliderProps) {
         : best,
     0
   );
-  const told = Number.isInteger(value) ? count(value) : String(value);
+  const valueText = Number.isInteger(value) ? count(value) : String(value);
   return (
     <label className="plm-PolicyControls-slider">
       <span>{slider.name.replaceAll('_', ' ')}</span>
@@ -131,12 +131,12 @@ function NumberSlider({ slider, value, onValue }: INumberSliderProps) {
         max={slider.stops.length - 1}
         step={1}
         value={place}
-        aria-valuetext={told}
+        aria-valuetext={valueText}
         onChange={event => {
           onValue(slider.stops[Number(event.target.value)] ?? slider.default);
         }}
       />
-      <strong>{told}</strong>
+      <strong>{valueText}</strong>
     </label>
   );
 }

@@ -24,7 +24,7 @@ export const PriceControls = memo(function PriceControls({
   };
   const models = [
     ...new Set([view.price.name, ...view.models, 'units'])
-  ].filter(one => one !== '');
+  ].filter(name => name !== '');
   const lifetimes = [
     ['', words.__('unchanged')],
     ['5m', words.__('5 minutes')],
@@ -42,17 +42,17 @@ export const PriceControls = memo(function PriceControls({
             choose({ model: event.target.value });
           }}
         >
-          {models.map(one => (
-            <option key={one} value={one}>
-              {one}
+          {models.map(name => (
+            <option key={name} value={name}>
+              {name}
             </option>
           ))}
         </select>
       </label>
       <GivenPrices
-        given={chosen.given}
-        onGiven={given => {
-          choose({ given });
+        given={chosen.modelPrices}
+        onGiven={modelPrices => {
+          choose({ modelPrices });
         }}
       />
       <label className="plm-PolicyControls-price">
@@ -84,13 +84,13 @@ interface IGivenPricesProps {
 function GivenPrices({ given, onGiven }: IGivenPricesProps) {
   const { words } = useHost();
   const [typed, setTyped] = useState(given);
-  const [known, setKnown] = useState(given);
-  if (known !== given) {
+  const [lastGiven, setLastGiven] = useState(given);
+  if (lastGiven !== given) {
     // Drawn anew it would lose the focus.
-    setKnown(given);
+    setLastGiven(given);
     setTyped(given);
   }
-  const give = () => {
+  const submit = () => {
     if (typed.trim() !== given) {
       onGiven(typed.trim());
     }
@@ -112,10 +112,10 @@ function GivenPrices({ given, onGiven }: IGivenPricesProps) {
         }}
         onKeyDown={event => {
           if (event.key === 'Enter') {
-            give();
+            submit();
           }
         }}
-        onBlur={give}
+        onBlur={submit}
       />
     </label>
   );

@@ -1,8 +1,12 @@
 /** The window by kind over all requests, as a picture that does not depend on the cursor. */
 import { memo } from 'react';
-import { short } from '../../../state/display/numberFormat';
-import type { IKindSeries } from '../../../state/inspector/kindSeries';
-import { areaPaths, linePath, ticks } from '../../../state/inspector/areaPaths';
+import { short } from '../../../state/text/numberFormat';
+import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
+import {
+  areaPaths,
+  linePath,
+  ticks
+} from '../../../state/inspector/figures/areaPaths';
 import { KindPatterns, patternFill } from './kinds';
 import { MARK_PX, markPath, type ITrackMark } from './trackMarks';
 
@@ -12,7 +16,7 @@ interface IStackedAreaProps {
   most: number;
   width: number;
   height: number;
-  mark: string;
+  idPrefix: string;
   /** Reported tokens, limits, and limits less the reserve, as `trackLines` returns them. */
   lines: ITrackLines;
   marks: readonly ITrackMark[];
@@ -42,10 +46,14 @@ export function trackLines(
   // A line that lies above the picture would run through the words there.
   const within = (tokens: number) =>
     tokens > 0 && tokens <= most ? tokens : null;
-  const limits = requests.window.slice(0, count).map(one => within(one ?? 0));
-  const reserves = requests.window.slice(0, count).map((one, request) => {
+  const limits = requests.window
+    .slice(0, count)
+    .map(limit => within(limit ?? 0));
+  const reserves = requests.window.slice(0, count).map((limit, request) => {
     const reserve = requests.reserve[request] ?? 0;
-    return (one ?? 0) > 0 && reserve > 0 ? within((one ?? 0) - reserve) : null;
+    return (limit ?? 0) > 0 && reserve > 0
+      ? within((limit ?? 0) - reserve)
+      : null;
   });
   return {
     reported: isRecorded ? linePath(requests.reported, shape) : '',
@@ -56,7 +64,7 @@ export function trackLines(
 
 /** Draws the layers, the lines of limit and reserve, and the marks below them. */
 export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
-  const { series, most, width, height, mark, lines, factsUntil } = props;
+  const { series, most, width, height, idPrefix, lines, factsUntil } = props;
   const count = series.total.length;
   const plot = height - MARKS_PX;
   const x = (request: number) => (request * width) / Math.max(count, 1);
@@ -71,18 +79,18 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
       height={height}
       aria-hidden="true"
     >
-      <KindPatterns mark={mark} />
-      {ticks(most).map(one => (
+      <KindPatterns idPrefix={idPrefix} />
+      {ticks(most).map(tick => (
         <line
-          key={one}
+          key={tick}
           className="plm-Track-grid"
           x2={width}
-          y1={y(one)}
-          y2={y(one)}
+          y1={y(tick)}
+          y2={y(tick)}
         />
       ))}
       {areaPaths(series, shape).map(({ name, path }) => {
-        const pattern = patternFill(name, mark);
+        const pattern = patternFill(name, idPrefix);
         return (
           <g key={name}>
             <path className="plm-Kind" data-kind={name} d={path} />
@@ -124,7 +132,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
   );
 }, isSamePicture);
 
-/** Whether nothing differs that a picture shows. */
+/** Returns whether two sets of properties give the same picture. */
 function isSamePicture(
   { lines, ...before }: IStackedAreaProps,
   { lines: newer, ...after }: IStackedAreaProps
@@ -144,9 +152,9 @@ export function TrackScale({ most, height }: { most: number; height: number }) {
   const plot = height - MARKS_PX;
   return (
     <div className="plm-Track-scale" aria-hidden="true">
-      {ticks(most).map(one => (
-        <span key={one} style={{ top: plot - (one / most) * plot }}>
-          {short(one)}
+      {ticks(most).map(tick => (
+        <span key={tick} style={{ top: plot - (tick / most) * plot }}>
+          {short(tick)}
         </span>
       ))}
     </div>

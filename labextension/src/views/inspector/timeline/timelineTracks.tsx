@@ -1,7 +1,7 @@
 /** The recorded track and the one of a policy, one above the other, under one cursor. */
 import { memo, useId, useMemo, useRef } from 'react';
 import type { TimelineView, PolicyFigures } from '../../../protocol/generated';
-import { count, short } from '../../../state/display/numberFormat';
+import { count, short } from '../../../state/text/numberFormat';
 import {
   DOUBTFUL,
   ESTIMATED,
@@ -30,7 +30,7 @@ export const TimelineTracks = memo(function TimelineTracks({
 }) {
   const { view, recorded, whatIf, shown } = useInspection();
   const most = useMemo(
-    () => largest(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
+    () => topTokens(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
     [view, recorded, whatIf]
   );
   if (isSmall) {
@@ -53,30 +53,30 @@ function ProofSentences({ view }: { view: TimelineView }) {
   return first === undefined ? null : (
     <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
       <strong>{first}</strong>
-      {others.map(one => (
-        <span key={one} className="plm-Proof-more">
-          {` ${one}`}
+      {others.map(value => (
+        <span key={value} className="plm-Proof-more">
+          {` ${value}`}
         </span>
       ))}
     </p>
   );
 }
 
-/** Returns what fits all: the largest request, and its limit where that is not far above. */
-function largest(view: TimelineView, tracks: readonly IShownTrack[]): number {
+/** Returns the tokens at the top of the picture: the largest request, or its limit where that is not far above. */
+function topTokens(view: TimelineView, tracks: readonly IShownTrack[]): number {
   const { reported } = view.requests;
   let most = 1;
   let at = 0;
-  const fit = (one: number | null, request: number) => {
-    if ((one ?? 0) > most) {
-      most = one ?? 0;
+  const include = (value: number | null, request: number) => {
+    if ((value ?? 0) > most) {
+      most = value ?? 0;
       at = request;
     }
   };
   for (const { series } of tracks) {
-    series.total.forEach(fit);
+    series.total.forEach(include);
   }
-  reported.forEach(fit);
+  reported.forEach(include);
   const limit = view.requests.window[at] ?? 0;
   return (limit > 0 && limit < 4 * most ? Math.max(limit, most) : most) * 1.04;
 }
@@ -93,15 +93,15 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
   const { view, recorded, request: chosen } = useInspection();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
-  const mark = useId().replaceAll(':', '');
+  const idPrefix = useId().replaceAll(':', '');
   const isRecorded = shown === recorded;
   const total = shown.series.total.length;
   const { fired, taken } = shown.track;
-  const recordedOnes = useMemo(
+  const recordedTrackMarks = useMemo(
     () => (isRecorded ? recordedMarks(view, words) : []),
     [view, isRecorded, words]
   );
-  const firedOnes = useMemo(
+  const policyTrackMarks = useMemo(
     () => (isRecorded ? [] : policyMarks(fired, taken, words)),
     [fired, taken, isRecorded, words]
   );
@@ -114,15 +114,15 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
   const until = shown.track.facts_until ?? null;
   const factsUntil = isRecorded ? null : until;
   const name = isRecorded ? words.__('recorded') : shown.track.policy;
-  const marks = isRecorded ? recordedOnes : firedOnes;
-  const marked = useMemo(() => marksByRequest(marks), [marks]);
-  const told = (at: number) => {
+  const marks = isRecorded ? recordedTrackMarks : policyTrackMarks;
+  const kindsAt = useMemo(() => marksByRequest(marks), [marks]);
+  const hintAt = (at: number) => {
     const tokens = count(shown.track.total[at] ?? 0);
     const size =
       factsUntil !== null && at >= factsUntil
         ? words.__('Request %1 of %2: about %3 tokens', at + 1, total, tokens)
         : words.__('Request %1 of %2: %3 tokens', at + 1, total, tokens);
-    const kinds = (marked.get(at) ?? []).map(one => markWords(one, words));
+    const kinds = (kindsAt.get(at) ?? []).map(value => markWords(value, words));
     return [size, ...kinds].join(', ');
   };
   return (
@@ -144,18 +144,18 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
         {!isSmall && <TrackScale most={most} height={height} />}
         <RequestSlider
           name={words.__('Request, %1', name)}
-          value={told(request)}
+          value={hintAt(request)}
           total={total}
           width={width}
           place={plot}
-          hint={told}
+          hint={hintAt}
         >
           <StackedArea
             series={shown.series}
             most={most}
             width={width}
             height={height}
-            mark={mark}
+            idPrefix={idPrefix}
             lines={lines}
             marks={marks}
             factsUntil={factsUntil}
@@ -190,51 +190,60 @@ function headline(
   words: IWords
 ): string {
   const { facts, figures } = shown.track;
-  const told = isRecorded ? (facts ?? figures) : figures;
-  if ((told ?? null) === null || told === undefined) {
+  const hintAt = isRecorded ? (facts ?? figures) : figures;
+  if ((hintAt ?? null) === null || hintAt === undefined) {
     return '';
   }
   const isFact = isRecorded && (facts ?? null) !== null;
   const about = isFact ? '' : ESTIMATED;
-  const cost = money(whole(told), view.price.unit, isFact && told.cost_is_fact);
+  const cost = money(
+    costWithRepair(hintAt),
+    view.price.unit,
+    isFact && hintAt.cost_is_fact
+  );
   const estimate = view.recorded.figures ?? null;
   // What a policy saves is told by the same estimate: the recording paid for breaks that no policy causes or mends.
-  const beside =
+  const estimates =
     isRecorded || estimate === null || (view.recorded.facts ?? null) === null
       ? []
       : [
           words.__(
             'the recording so estimated %1',
-            money(whole(estimate), view.price.unit, false)
+            money(costWithRepair(estimate), view.price.unit, false)
           )
         ];
   // Without reported usage it is only known where a request begins otherwise than the one before.
   const breaks = isFact
-    ? words._n('%1 cache break', '%1 cache breaks', told.breaks, told.breaks)
-    : words._n('%1 rewrite', '%1 rewrites', told.breaks, told.breaks);
-  const input = `${about}${short(told.input)}`;
+    ? words._n(
+        '%1 cache break',
+        '%1 cache breaks',
+        hintAt.breaks,
+        hintAt.breaks
+      )
+    : words._n('%1 rewrite', '%1 rewrites', hintAt.breaks, hintAt.breaks);
+  const input = `${about}${short(hintAt.input)}`;
   const { reported } = view.requests;
-  const known = reported.filter(one => one !== null).length;
+  const reportedCount = reported.filter(value => value !== null).length;
   return [
     // The picture has all requests: where not all reported what they read, the sum is not all of it.
-    isFact && known < reported.length
+    isFact && reportedCount < reported.length
       ? words.__(
           '%1 tokens in %2 of %3 requests',
           input,
-          known,
+          reportedCount,
           reported.length
         )
       : words.__('%1 tokens in', input),
-    words.__('peak %1', short(told.peak)),
+    words.__('peak %1', short(hintAt.peak)),
     breaks,
     isRecorded ? cost : words.__('%1 with repair', cost),
-    ...beside
+    ...estimates
   ].join(' · ');
 }
 
-/** Returns what a track cost with its summaries, and with fetching again what was lost and needed. */
-function whole(told: PolicyFigures): number {
-  return told.cost + (told.summaries ?? 0) + (told.repair ?? 0);
+/** Returns the cost of a track with its summaries and with fetching lost content again. */
+function costWithRepair(hintAt: PolicyFigures): number {
+  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.repair ?? 0);
 }
 
 function sentence(
@@ -261,7 +270,7 @@ function sentence(
           peak + 1
         );
   if (isRecorded) {
-    const line = view.requests.reported.some(one => one !== null)
+    const line = view.requests.reported.some(value => value !== null)
       ? words.__(
           'The line is what the provider reported, a fact; the areas are counted: %1',
           view.ruler.words
@@ -283,18 +292,18 @@ function sentence(
   return `${grown} ${facts} ${shown.track.figures?.verdict ?? ''}`;
 }
 
-/** Says from where a limit is that was not recorded, and that the picture has no room for it. */
+/** Returns the source of a limit that was not recorded, and a remark where it lies above the picture. */
 function limitWords(view: TimelineView, most: number, words: IWords): string {
-  const limit = Math.min(...view.requests.window.filter(one => one > 0));
-  const above =
+  const limit = Math.min(...view.requests.window.filter(value => value > 0));
+  const limitSentence =
     Number.isFinite(limit) && limit > most
       ? words.__(
           'The limit of %1 tokens lies far above the picture.',
           count(limit)
         )
       : '';
-  return [above, view.limit_words]
-    .filter(one => one !== '')
-    .map(one => ` ${one}`)
+  return [limitSentence, view.limit_words]
+    .filter(value => value !== '')
+    .map(value => ` ${value}`)
     .join('');
 }

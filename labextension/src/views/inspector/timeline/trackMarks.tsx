@@ -17,7 +17,7 @@ export const MARK_PX = 7;
 
 /** Returns the marks of the recorded track: its prunes, events and breaks. */
 export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
-  return placed([
+  return withPlaces([
     ...view.pruned.map(({ request, items }) => ({
       request,
       kind: 'prune',
@@ -51,10 +51,10 @@ export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
                 cause
               )
       })),
-    ...view.breaks.map(({ request, words: told }) => ({
+    ...view.breaks.map(({ request, words: legend }) => ({
       request,
       kind: 'break',
-      title: words.__('Request %1: the cache breaks, %2', request + 1, told)
+      title: words.__('Request %1: the cache breaks, %2', request + 1, legend)
     }))
   ]);
 }
@@ -65,7 +65,7 @@ export function policyMarks(
   taken: readonly number[],
   words: IWords
 ): ITrackMark[] {
-  return placed([
+  return withPlaces([
     ...fired.map(request => ({
       request,
       kind: 'fired',
@@ -83,12 +83,12 @@ export function policyMarks(
 }
 
 /** Puts marks of one request beside each other: none hides another. */
-function placed(marks: readonly Omit<ITrackMark, 'place'>[]): ITrackMark[] {
-  const known = new Map<number, number>();
-  return marks.map(one => {
-    const place = known.get(one.request) ?? 0;
-    known.set(one.request, place + 1);
-    return { ...one, place };
+function withPlaces(marks: readonly Omit<ITrackMark, 'place'>[]): ITrackMark[] {
+  const markCounts = new Map<number, number>();
+  return marks.map(mark => {
+    const place = markCounts.get(mark.request) ?? 0;
+    markCounts.set(mark.request, place + 1);
+    return { ...mark, place };
   });
 }
 
@@ -96,17 +96,17 @@ function placed(marks: readonly Omit<ITrackMark, 'place'>[]): ITrackMark[] {
 export function marksByRequest(
   marks: readonly ITrackMark[]
 ): ReadonlyMap<number, readonly string[]> {
-  const found = new Map<number, string[]>();
+  const kindsByRequest = new Map<number, string[]>();
   for (const { request, kind } of marks) {
-    const kinds = found.get(request) ?? [];
+    const kinds = kindsByRequest.get(request) ?? [];
     if (!kinds.includes(kind)) {
-      found.set(request, [...kinds, kind]);
+      kindsByRequest.set(request, [...kinds, kind]);
     }
   }
-  return found;
+  return kindsByRequest;
 }
 
-/** Each kind of mark has a form of its own, so that no colour has to be told from another. */
+/** Returns the path of a mark: each kind has its own form, so that colours need not be distinguished. */
 export function markPath(kind: string, x: number, y: number): string {
   const at = `M${x.toFixed(1)} ${y}`;
   switch (kind) {
@@ -170,20 +170,20 @@ export const MarkLegend = memo(function MarkLegend() {
   const kinds = useMemo(
     () => [
       ...new Set([
-        ...recordedMarks(view, words).map(one => one.kind),
+        ...recordedMarks(view, words).map(mark => mark.kind),
         ...(isFired ? ['fired'] : []),
         ...(isTaken ? ['taken'] : [])
       ])
     ],
     [view, isFired, isTaken, words]
   );
-  const told = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
-  return told.length === 0 ? null : (
+  const legend = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
+  return legend.length === 0 ? null : (
     <ul
       className="plm-MarkLegend plm-Muted"
       aria-label={words.__('What the marks mean')}
     >
-      {told.map(({ kind, name }) => (
+      {legend.map(({ kind, name }) => (
         <li key={kind}>
           <svg width="9" height="9" aria-hidden="true">
             <path

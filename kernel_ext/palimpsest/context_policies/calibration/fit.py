@@ -1,0 +1,292 @@
+"""Fit token counts to the usage that a session reported: tokens = unseen + factor x estimate + remainder.
+
+``unseen`` comes from the first request, ``factor`` from the growth of requests that only appended; what is
+left at each request is its remainder, and the range of the factor shows how far it varies. A report that contradicts
+those around it is left out of the fit, and named. A replay counts each request by the reports of all others, so its
+result for a recorded request does not repeat that request's own report.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from statistics import median
+from typing import NamedTuple
+
+from palimpsest.context_policies.calibration.request_rulers import FOLDS, Fit, request_rulers
+from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
+from palimpsest.context_policies.prompt_cache.cache_walk import (
+    CacheWalk,
+    RequestSize,
+    UnmeasuredRequest,
+)
+from palimpsest.context_policies.prompt_cache.ruler import Prefix, Ruler
+from palimpsest.context_policies.replay.growing_replay import recorded_replay
+from palimpsest.context_policies.replay.simulation import Simulation
+from palimpsest.transcript.timeline import CHARS4, Timeline, TimelineRequest
+
+MOST_MEASURED = 4
+"""Number of newest measures of a recorded session that are kept, one for each ruler."""
+LEAST_GROWTH = 1_000
+"""Estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
+
+LEAST_SEGMENT = 3
+"""Requests of one model, which only appended, that are needed to detect a contradicting report."""
+
+ODD_SHARE = 0.5
+"""Share of a request's tokens by which its report must differ from the expectation to be contradicting."""
+
+ODD_SPREADS = 10
+"""Multiple of the segment's median deviation by which it must differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedUp:
+    """How the tokens of one request add up."""
+
+    request: int
+    reported: int
+    unseen: float
+    """Tokens that the recording does not show: system prompt and tools."""
+    items: float
+    """The scaled estimate of the items."""
+    remainder: float
+    """The reported tokens minus both; signed."""
+
+
+def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
+    """Return the recorded session, replayed once and measured by a ruler."""
+    plain = ruler.plain
+    replay = timeline.derived(
+        f"recorded {ruler.estimator} {ruler.prefix}",
+        lambda timeline: recorded_replay(timeline, plain),
+    )
+    if ruler == plain:
+        return replay
+    known: list[tuple[Ruler, Simulation]] = replay.timeline.derived("measured", lambda _: [])
+    measured = next(
+        (
+            replay_measured
+            for known_ruler, replay_measured in known
+            if known_ruler is ruler or known_ruler == ruler
+        ),
+        None,
+    )
+    if measured is None:
+        measured = replace(replay, ruler=ruler, sizes=_measure(replay, ruler))
+        known[:] = [*known[1 - MOST_MEASURED :], (ruler, measured)]
+    return measured
+
+
+def _measure(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
+    """Return the sizes of a recorded session, which makes no calls for summaries, by another ruler."""
+    requests, earlier = plain.timeline.requests, plain.timeline.earlier
+    before: _Measured = earlier.get("measured", NOTHING_MEASURED)
+    begins_alike = (
+        before.ruler == ruler
+        and before.requests == requests[: len(before.requests)]
+        and before.plain == plain.sizes[: len(before.requests)]
+    )
+    sizes = list(before.sizes) if begins_alike else []
+    walk = before.walk.copy() if begins_alike else CacheWalk(ruler.scale)
+    for replayed in replayed_requests(plain, len(sizes)):
+        if replayed.request is requests[-1]:  # its answer may still be written
+            done = len(sizes)
+            earlier["measured"] = _Measured(
+                ruler, requests[:done], plain.sizes[:done], tuple(sizes), walk.copy()
+            )
+        sizes.append(walk.size(replayed, ruler.of(replayed.request.index)))
+    return tuple(sizes)
+
+
+class _Measured(NamedTuple):
+    """The sizes of all requests but the last of a recorded session, by a ruler, with the walk after them."""
+
+    ruler: Ruler
+    requests: Sequence[TimelineRequest]
+    plain: Sequence[RequestSize]
+    sizes: Sequence[RequestSize]
+    walk: CacheWalk
+
+
+NOTHING_MEASURED = _Measured(Ruler(), (), (), (), CacheWalk(Ruler().scale))
+
+
+def replayed_requests(plain: Simulation, first: int = 0) -> Iterator[UnmeasuredRequest]:
+    """Yield the unmeasured requests of a recorded session, from one on."""
+    requests = plain.timeline.requests[first:]
+    for request, size in zip(requests, plain.sizes[first:], strict=True):
+        changed = size.first_changed
+        prefix = None if changed is None else size.prefix
+        yield UnmeasuredRequest(request, size.total, size.output, prefix, changed)
+
+
+def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "message") -> Ruler:
+    """Return the ruler of a session; where it reported no usage, the estimate itself, marked as assumed."""
+    lifetime = cache_lifetime(timeline)
+    plain = Ruler(
+        estimator=estimator,
+        prefix=prefix,
+        lifetime_seconds=lifetime.seconds,
+        lifetime_words=lifetime.words,
+    )
+    return timeline.derived(
+        f"ruler {estimator} {prefix}", lambda timeline: _fit_rulers(timeline, plain)
+    )
+
+
+def _fit_rulers(timeline: Timeline, plain: Ruler) -> Ruler:
+    replay = recorded_simulation(timeline, plain.plain)
+    reports = [
+        _Report(request.index, request.model, size.total, size.first_changed is None, reported)
+        for request, size, reported in zip(
+            timeline.requests, replay.sizes, timeline.reported, strict=True
+        )
+        if reported is not None
+    ]
+    if not reports:
+        return plain
+    fit = _fit(reports)
+    ratios = [
+        (report.reported - fit.unseen) / report.estimated
+        for report in reports
+        if report.estimated >= LEAST_GROWTH and report.request not in fit.contradicting
+    ]
+    fits = [
+        _fit([report for report in reports if report.request % FOLDS != fold])
+        for fold in range(FOLDS)
+    ]
+    if len(reports) == 1:
+        fits = [fit]
+    return replace(
+        plain,
+        unseen=fit.unseen,
+        factor=fit.factor,
+        measured=True,
+        low=min(*ratios, fit.factor, fit.factor) / fit.factor,
+        high=max(*ratios, fit.factor, fit.factor) / fit.factor,
+        odd=tuple(sorted(fit.contradicting)),
+        requests=request_rulers(timeline, tuple(replayed_requests(replay)), fits),
+    )
+
+
+def _fit(reports: Sequence["_Report"]) -> Fit:
+    """Fit the parts of all requests' tokens to some reports."""
+    if not reports:
+        return Fit()
+    contradicting = _contradicting(reports)
+    pairs = _growth(reports, contradicting)
+    scaled = [pair for pair in pairs if pair.estimated > 0]
+    grown, estimated = sum(pair.reported for pair in scaled), sum(pair.estimated for pair in scaled)
+    is_scaled = grown > 0 and estimated >= LEAST_GROWTH
+    factor = grown / estimated if is_scaled else 1.0
+    rest = sum(pair.reported - factor * pair.estimated for pair in pairs)
+    steps = sum(pair.requests for pair in pairs)
+    added = 0.0 if is_scaled or not steps else max(rest / steps, 0.0)
+    first = next(report for report in reports if report.request not in contradicting)
+    beginning_tokens = first.reported - first.estimated * factor
+    # Growth that would leave nothing for the beginning is no fixed growth per request.
+    unseen = (
+        beginning_tokens - added * first.request
+        if added * first.request < beginning_tokens
+        else beginning_tokens
+    )
+    return Fit(max(unseen, 0.0), factor, added, frozenset(contradicting))
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What one request reported, beside the unscaled estimate of its items."""
+
+    request: int
+    model: str
+    estimated: float
+    appended: bool
+    """Whether the request only appended to the one before."""
+    reported: int
+
+
+def _segments(reports: Sequence[_Report]) -> Iterator[list[_Report]]:
+    """Yield the runs of one model's requests during which the session only appended; other models may answer between."""
+    runs: dict[str, list[_Report]] = {}
+    for report in reports:
+        if not report.appended:
+            yield from runs.values()
+            runs = {}
+        runs.setdefault(report.model, []).append(report)
+    yield from runs.values()
+
+
+class _Growth(NamedTuple):
+    """The growth of a request that only appended to an earlier one."""
+
+    reported: float
+    estimated: float
+    requests: int
+    """Number of requests over which it grew; more than 1 where some between the two are left out."""
+
+
+def _growth(reports: Sequence[_Report], contradicting: set[int]) -> list[_Growth]:
+    """Return the growth of the requests that only appended, without the contradicting ones."""
+    pairs = (
+        _Growth(
+            after.reported - before.reported,
+            after.estimated - before.estimated,
+            after.request - before.request,
+        )
+        for run in _segments(reports)
+        for before, after in pairwise(
+            [report for report in run if report.request not in contradicting]
+        )
+    )
+    # A session that only appended cannot shrink: here another conversation continues in the same file.
+    return [pair for pair in pairs if pair.estimated >= 0 and pair.reported >= -LEAST_GROWTH]
+
+
+def _contradicting(reports: Sequence[_Report]) -> set[int]:
+    """Return the requests whose report contradicts the others of their segment.
+
+    Within a segment the reported tokens minus the scaled estimate hardly change, whatever the session does not show. A
+    report contradicts if it differs from the segment's median by more than half of itself and of the expectation, and ten
+    times further than most: a client that sends the old context again after a compaction, or a usage that was added to
+    the next report. The scale is the median of all growth, weighted by its estimate, so a few such reports do not move it.
+    """
+    runs = [run for run in _segments(reports) if len(run) >= LEAST_SEGMENT]
+    ratios = sorted(
+        ((after.reported - before.reported) / growth, growth)
+        for run in runs
+        for before, after in pairwise(run)
+        if (growth := after.estimated - before.estimated) > 0
+    )
+    if not ratios:
+        return set()
+    passed = accumulate(weight for _, weight in ratios)
+    half = sum(weight for _, weight in ratios) / 2
+    scale = next(ratio for (ratio, _), summed in zip(ratios, passed, strict=True) if summed >= half)
+    contradicting: set[int] = set()
+    for run in runs:
+        rest = [report.reported - scale * report.estimated for report in run]
+        middle = median(rest)
+        spread = ODD_SPREADS * median(abs(left_over - middle) for left_over in rest)
+        for report, deviation in zip(run, rest, strict=True):
+            expected = scale * report.estimated + middle
+            if abs(deviation - middle) > max(
+                ODD_SHARE * max(report.reported, expected), spread, LEAST_GROWTH
+            ):
+                contradicting.add(report.request)
+    return contradicting
+
+
+def added_up(timeline: Timeline, ruler: Ruler) -> tuple[AddedUp, ...]:
+    """Return the parts of each request's reported tokens; the three parts add up to the total exactly."""
+    sizes = recorded_simulation(timeline, ruler.alike).sizes
+    return tuple(
+        AddedUp(
+            request.index,
+            request.reported,
+            ruler.unseen,
+            size.total - ruler.unseen,
+            request.reported - size.total,
+        )
+        for request, size in zip(timeline.requests, sizes, strict=True)
+        if request.reported is not None
+    )

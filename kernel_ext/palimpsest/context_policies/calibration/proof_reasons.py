@@ -1,0 +1,236 @@
+"""Sentences on why a replay of the recorded session differs from the usage that the provider reported.
+
+Each names evidence in the recording: a loss of the cache and what came before it, reads that no cache of the session
+explains, tokens that were reported and that the recording does not show, or too few requests to decide.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from palimpsest.context_policies.calibration.fit import recorded_simulation
+from palimpsest.context_policies.calibration.request_rulers import MOST_HIDDEN, has_too_many_losses
+from palimpsest.context_policies.prompt_cache.break_causes import BreakCause
+from palimpsest.context_policies.prompt_cache.cache_losses import (
+    CacheLoss,
+    cache_losses,
+    unmeasured_losses,
+)
+from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
+from palimpsest.render.content.phrases import some
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import Usage
+
+Outcome = Literal["first", "reproduced", "taken", "missed"]
+Pairs = Sequence[tuple[TimelineRequest, RequestSize]]
+"""The requests with reported usage, each with its replayed size."""
+
+MOST_NAMED = 5
+"""Most requests that a reason lists."""
+FEW = 3
+"""With at most so many reporting requests, each is predicted from one or two others only."""
+LEAST_HIDDEN = 1_000
+"""Tokens missing from the recording that are needed to give them as a reason."""
+PART_APART = 0.01
+"""Share of the money by which one kind of tokens must differ to be given as a reason."""
+LOST_AFTER: Mapping[BreakCause, str] = {
+    "model": "another model had answered",
+    "tools": "the tool definitions had changed",
+    "system prompt": "the system prompt had changed",
+    "rewritten": "the agent's program had sent earlier messages otherwise",
+    "client": "the agent's program had become another version",
+    "effort": "the reasoning effort had changed",
+    "late": "the provider's cache had fallen behind",
+}
+"""Causes of cache losses that the recording shows, without how much of the cache was left."""
+UNEXPLAINED = "without a known cause"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRead:
+    """A request with reported usage: its replayed and its reported read from the cache."""
+
+    request: int
+    replayed: float
+    """Replayed tokens, without losses taken from the recording."""
+    reported: int
+    outcome: Outcome
+    reason: str = ""
+    """Why it was missed, or why it lost the cache where the loss was taken; the end of a sentence."""
+
+
+def why_missed(
+    timeline: Timeline,
+    ruler: Ruler,
+    before: TimelineRequest,
+    request: TimelineRequest,
+    size: RequestSize,
+) -> str:
+    """Return why a request's replayed read differs from the reported one, as far as its numbers show it."""
+    usage, last = request.usage, before.usage
+    read_tokens = 0 if usage is None else usage.cache_read
+    changed = _change_before(timeline, before, request, size)
+    if changed:
+        return changed
+    loss = _loss_of(timeline, request)
+    if loss is not None and loss.causes[0].cause in LOST_AFTER:
+        return f"lost the cache after {LOST_AFTER[loss.causes[0].cause]}"
+    if last is not None and read_tokens > last.prompt + last.output + last.reasoning:
+        return "read more than the request before had sent, which no cache of this session explains"
+    if last is not None and last.cache_write and read_tokens > last.cache_read + last.cache_write:
+        return "read more than the request before had read and written, which no cache of this session explains"
+    if before.model != request.model:
+        return "read otherwise after another model had answered"
+    gap = request.seconds_since(before)
+    if gap is not None and gap > ruler.of(request.index).lifetime_seconds:
+        return "read something after a pause longer than the cache is known to be kept"
+    if read_tokens < size.read:
+        reporting_count = sum(reported is not None for reported in timeline.reported)
+        if not read_tokens and reporting_count <= FEW:
+            return "read nothing, and so few requests do not tell whether prompts are cached"
+        return "read less than the request before had left in the cache"
+    return "read more than the request before was known to leave in the cache"
+
+
+def why_taken(timeline: Timeline, request: TimelineRequest) -> str:
+    """Return the cause of a cache loss that was taken from the recording, as a phrase with "after"."""
+    loss = _loss_of(timeline, request)
+    after = None if loss is None else LOST_AFTER.get(loss.causes[0].cause)
+    return UNEXPLAINED if after is None else f"after {after}"
+
+
+def taken_words(reads: Sequence[ReplayedRead]) -> str:
+    """Return how many losses were taken, with their known causes; empty where none was."""
+    reasons = Counter(read.reason for read in reads if read.outcome == "taken")
+    if not reasons:
+        return ""
+    text = f"{some(sum(reasons.values()), 'break')} taken from the recording"
+    if set(reasons) == {UNEXPLAINED}:
+        return text
+    return (
+        f"{text} ({', '.join(f'{number:,} {reason}' for reason, number in reasons.most_common())})"
+    )
+
+
+def missed_reasons(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[str]:
+    """Return, for each reason, the requests that were missed for it, and whether losses are frequent."""
+    by_reason: dict[str, list[int]] = {}
+    for read in reads:
+        if read.outcome == "missed":
+            by_reason.setdefault(read.reason, []).append(read.request + 1)
+    reasons = [
+        f"{some(len(requests), 'request')} {reason} ({_request_numbers(requests)})."
+        for reason, requests in sorted(by_reason.items(), key=lambda entry: -len(entry[1]))
+    ]
+    missed = {read.request for read in reads if read.outcome == "missed"}
+    loss = sum(loss.request in missed for loss in unmeasured_losses(timeline))
+    if loss and has_too_many_losses(timeline):
+        followers = sum(read.outcome != "first" for read in reads)
+        reasons.append(
+            f"{loss:,} of {some(followers, 'request')} lost the cache for no known cause, too many to be taken from the"
+            " recording: its cache follows rules that are not known here."
+        )
+    return reasons
+
+
+def money_reasons(timeline: Timeline, ruler: Ruler, price: PriceProfile, pairs: Pairs) -> list[str]:
+    """Return why the replayed money differs from the reported, as far as that is known."""
+    cost = sum(size.cost(price) for _, size in pairs)
+    reported = sum(price.cost_of(request) for request, _ in pairs)
+    if not reported:
+        return []
+    side = "above" if cost > reported else "below"
+    differing_kinds = [*_parts_apart(price, pairs, reported)]
+    kind_list = f": {', '.join(differing_kinds)}" if differing_kinds else ""
+    distance = f"{100 * abs(cost / reported - 1):.1f} %"
+    sentences = [
+        f"The money of {some(len(pairs), 'request')} is {distance} {side} the reported{kind_list}."
+    ]
+    return [*sentences, *_hidden_tokens(timeline, ruler, pairs)]
+
+
+def _change_before(
+    timeline: Timeline, before: TimelineRequest, request: TimelineRequest, size: RequestSize
+) -> str:
+    """Return the reason that earlier items changed before a request; empty where none did."""
+    between = range(before.index + 1, request.index + 1)
+    kinds = {event.kind for event in timeline.events if event.request in between}
+    if "compact" in kinds:
+        if (request.reported or 0) >= (before.reported or 0):
+            return "still reported the whole context after a compaction"
+        return "read otherwise after a compaction"
+    if "undo" in kinds:
+        return "read otherwise after messages had been taken back"
+    if size.first_changed is not None:
+        return "read otherwise after earlier items had been shown otherwise"
+    return ""
+
+
+def _loss_of(timeline: Timeline, request: TimelineRequest) -> CacheLoss | None:
+    losses = cache_losses(timeline)
+    return next(
+        (lost for lost in losses if lost is not None and lost.request == request.index), None
+    )
+
+
+def _parts_apart(price: PriceProfile, pairs: Pairs, reported_money: float) -> list[str]:
+    """Return the kinds of tokens that differ much in number or money, the largest difference in money first."""
+    parts: tuple[tuple[str, str, Callable[[Usage], int], float], ...] = (
+        ("prompts", "total", lambda usage: usage.prompt, 0.0),
+        ("uncached input", "uncached", lambda usage: usage.input, price.input),
+        ("reads from the cache", "read", lambda usage: usage.cache_read, price.read),
+        ("writes to the cache", "written", lambda usage: usage.cache_write, price.write),
+        ("answers", "output", lambda usage: usage.output + usage.reasoning, price.output),
+    )
+    differences = []
+    for name, of_size, of_usage, rate in parts:
+        replayed = sum(getattr(size, of_size) for _, size in pairs)
+        reported = sum(of_usage(request.usage) for request, _ in pairs if request.usage is not None)
+        distance = abs(replayed - reported)
+        if (
+            distance > 3 * PART_APART * reported
+            or distance * rate / 1e6 > PART_APART * reported_money
+        ):
+            differences.append(f"{name} {replayed:,.0f} for {reported:,.0f} tokens")
+    return differences
+
+
+def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
+    """Return sentences about reported tokens that the recording does not show, and about too few requests."""
+    plain = recorded_simulation(timeline, ruler.plain).sizes
+    grown = shown = 0.0
+    for (before, _), (request, size) in pairwise(pairs):
+        more = (request.reported or 0) - (before.reported or 0)
+        if size.first_changed is None and before.model == request.model and more > 0:
+            grown += more
+            shown += plain[request.index].total - plain[before.index].total
+    reasons = []
+    if grown >= LEAST_HIDDEN and grown > MOST_HIDDEN * shown:
+        reasons.append(
+            f"The prompts grew by {grown:,.0f} tokens, of which the recording shows about {max(shown, 0):,.0f}: each is"
+            " taken to have grown by the same."
+        )
+    answered = sum(
+        request.usage.output + request.usage.reasoning
+        for request, _ in pairs
+        if request.usage is not None
+    )
+    seen = sum(plain[request.index].output for request, _ in pairs)
+    if answered >= LEAST_HIDDEN and answered > MOST_HIDDEN * seen:
+        reasons.append(
+            f"The answers had {answered:,} tokens, of which the recording shows about {seen:,.0f}."
+        )
+    if len(pairs) <= FEW:
+        reasons.append(
+            f"Only {some(len(pairs), 'request')} reported usage, and each is counted by the others."
+        )
+    return reasons
+
+
+def _request_numbers(requests: Sequence[int]) -> str:
+    kind_list = ", ".join(f"{request:,}" for request in requests[:MOST_NAMED])
+    more = len(requests) - MOST_NAMED
+    return f"{kind_list} and {more:,} more" if more > 0 else kind_list

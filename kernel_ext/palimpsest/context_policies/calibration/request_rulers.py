@@ -1,0 +1,363 @@
+"""How each request of a recording is counted and cached, according to the reports of all other requests.
+
+Border: pure. A request's own report is no input to its own ruler, so a replay that reads the same as the recording has
+reproduced it. Two values are taken from the recording all the same, marked and counted separately: the read of the first
+request, which earlier sessions had left, and cache losses whose size nothing else shows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from statistics import median
+from typing import NamedTuple
+
+from palimpsest.context_policies.prompt_cache.break_causes import MOST_BEHIND
+from palimpsest.context_policies.prompt_cache.cache_lifetime import lifetime_seconds
+from palimpsest.context_policies.prompt_cache.cache_losses import (
+    LEAST_LOSS,
+    LEAST_SHARE,
+    CacheLoss,
+    known_requests,
+    rewritten_reads,
+    unmeasured_losses,
+)
+from palimpsest.context_policies.prompt_cache.cache_walk import UnmeasuredRequest
+from palimpsest.context_policies.prompt_cache.ruler import RequestRuler, Scale
+from palimpsest.context_policies.prompt_cache.setting_changes import read_after_change
+from palimpsest.transcript.provider_profile.cache_rules import CacheRules, cache_rules
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import Usage
+
+FOLDS = 5
+"""Every fifth request is counted by a fit to the four others; one fit per request would take quadratic time."""
+MOST_HIDDEN = 4
+"""Reported tokens of answers per shown token above which the answers contain what the recording does not show."""
+LEAST_KNOWN = 2
+"""With so many requests it counts as evidence that none of them read from the cache, or had an answer."""
+SAME_SHARE = 0.02
+"""Share of the reported read; a replay that differs by no more has reproduced it."""
+MOST_TAKEN = 0.25
+"""Share of the requests whose loss may be taken from the recording; above it the cache follows unknown rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A fit of all requests' tokens to some of the reports."""
+
+    unseen: float = 0.0
+    factor: float = 1.0
+    added: float = 0.0
+    """Tokens by which a request grows beside its items; 0 where the factor includes them."""
+    contradicting: frozenset[int] = frozenset()
+    """Requests whose report contradicts those around it."""
+
+
+def request_rulers(
+    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
+) -> tuple[RequestRuler, ...]:
+    """Return the ruler of each request; ``fits`` leave out every fifth request each."""
+    groups = [_Others(timeline, replayed, fold, len(fits)) for fold in range(len(fits))]
+    rulers: list[RequestRuler] = []
+    earlier = _Earlier()
+    for replay in replayed:
+        fold = replay.request.index % len(fits)
+        if replay.prefix is not None:
+            earlier.changed_at = replay.request.index
+        rulers.append(_ruler(timeline, replayed, replay, fits[fold], groups[fold], earlier))
+        if replay.request.reported is not None:
+            earlier.add(replay.request)
+    return _with_losses(timeline, replayed, rulers)
+
+
+class _Earlier:
+    """The earlier requests with reported usage, by their indexes."""
+
+    def __init__(self) -> None:
+        self.all: list[int] = []
+        self._of: dict[str, list[int]] = {}
+        self.changed_at = 0
+        """The newest request that did not only append."""
+
+    def add(self, request: TimelineRequest) -> None:
+        """Add the next request with reported usage."""
+        self.all.append(request.index)
+        self._of.setdefault(request.model, []).append(request.index)
+
+    def of(self, model: str) -> Sequence[int]:
+        """Return the requests that a model answered."""
+        return self._of.get(model, ())
+
+    def nearest(self, model: str, contradicting: frozenset[int]) -> int | None:
+        """Return a model's last request since the last change, else the last of all, without contradicting ones; or None."""
+        last_of_model = next(
+            (request for request in reversed(self.of(model)) if request not in contradicting), None
+        )
+        if last_of_model is not None and last_of_model >= self.changed_at:
+            return last_of_model
+        return next((index for index in reversed(self.all) if index not in contradicting), None)
+
+
+class _Others:
+    """Facts about each model's requests without every fifth of them; a single request counts itself."""
+
+    def __init__(
+        self, timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fold: int, folds: int
+    ) -> None:
+        def is_other(request: TimelineRequest) -> bool:
+            return folds == 1 or request.index % folds != fold
+
+        self.seconds = lifetime_seconds(timeline, is_other)
+        self._caches: dict[str, _ModelCache] = {}
+        self._answers: dict[str, _Answers] = {}
+        by_model: dict[str, list[TimelineRequest]] = {}
+        for request in timeline.requests:
+            if request.reported is not None and is_other(request):
+                by_model.setdefault(request.model, []).append(request)
+        for model, model_requests in by_model.items():
+            usages = [request.usage for request in model_requests if request.usage is not None]
+            self._caches[model] = _ModelCache.of(model, model_requests)
+            self._answers[model] = _Answers(
+                len(usages),
+                float(sum(usage.output + usage.reasoning for usage in usages)),
+                sum(replayed[request.index].answer for request in model_requests),
+            )
+
+    def cache(self, model: str) -> "_ModelCache":
+        """Return how prompts of a model are cached, as far as these requests show it."""
+        return self._caches.get(model) or _ModelCache.of(model, ())
+
+    def answers(self, model: str) -> "_Answers":
+        """Return the totals of a model's answers."""
+        return self._answers.get(model, _Answers(0, 0.0, 0.0))
+
+
+class _Answers(NamedTuple):
+    """The totals of a model's answers."""
+
+    known: int
+    """Number of requests that reported their usage."""
+    reported_tokens: float
+    estimated: float
+
+
+@dataclass(frozen=True, slots=True)
+class _ModelCache:
+    """How prompts of a model are cached."""
+
+    is_cached: bool
+    uncached: float | None
+    """See ``RequestRuler``."""
+    least: int
+    """The fewest tokens that were read; 0 where none were."""
+    keeps_end: bool
+    """Whether the end of a prompt is cached although it was reported as neither read nor written."""
+    keeps_answer: bool
+
+    @classmethod
+    def of(cls, model: str, requests: Sequence[TimelineRequest]) -> "_ModelCache":
+        usages = [request.usage for request in requests if request.usage is not None]
+        reads = [usage.cache_read for usage in usages if usage.cache_read]
+        written = [usage.input for usage in usages if usage.cache_write]
+        rules = cache_rules(model)
+        expected = (not (written and rules.marks_end), rules.keeps_answers)
+        pairs = [
+            (before, after)
+            for before, after in pairwise(requests)
+            if after.index == before.index + 1
+        ]
+        habits_tried = sorted(
+            product((True, False), (True, False)), key=lambda habit: habit != expected
+        )
+        keeps_end, keeps_answer = max(
+            habits_tried, key=lambda habit: _same_reads(pairs, habit, rules.step)
+        )
+        return cls(
+            # A single other request may have been the first one, which reads nothing.
+            bool(reads) or (len(usages) < LEAST_KNOWN and not _left_uncached(usages, rules)),
+            median(written) if written else None if usages else 0.0,
+            min(reads, default=0),
+            keeps_end,
+            keeps_answer,
+        )
+
+    def beyond(self, usage: Usage) -> int:
+        """Return the tokens that are cached after a prompt; negative where its end is not cached."""
+        answer_tokens = usage.output + usage.reasoning if self.keeps_answer else 0
+        return answer_tokens - (0 if self.keeps_end else usage.input)
+
+
+def _left_uncached(usages: Sequence[Usage], rules: CacheRules) -> bool:
+    """Return whether long requests were not marked for the cache, where a cache keeps only what is marked."""
+    return rules.marks_end and any(
+        usage.prompt >= rules.minimum and not usage.cache_read and not usage.cache_write
+        for usage in usages
+    )
+
+
+def _same_reads(
+    pairs: Sequence[tuple[TimelineRequest, TimelineRequest]], habits: tuple[bool, bool], step: int
+) -> int:
+    """Return how many requests read what the one before left, given whether its end and its answer are cached."""
+    cache = _ModelCache(
+        is_cached=True, uncached=0, least=0, keeps_end=habits[0], keeps_answer=habits[1]
+    )
+    same_reads = 0
+    for before, after in pairs:
+        if before.usage is not None and after.usage is not None:
+            cached_tokens = (before.usage.prompt + cache.beyond(before.usage)) // step * step
+            same_reads += is_same_read(cached_tokens, after.usage.cache_read)
+    return same_reads
+
+
+def is_same_read(replayed: float, reported: int) -> bool:
+    """Return whether a replay reads what was reported: within 2 per cent of it."""
+    return abs(replayed - reported) <= SAME_SHARE * reported
+
+
+def _ruler(
+    timeline: Timeline,
+    replayed: Sequence[UnmeasuredRequest],
+    measured: UnmeasuredRequest,
+    fit: Fit,
+    others: _Others,
+    earlier: _Earlier,
+) -> RequestRuler:
+    request = measured.request
+    rules, cache = cache_rules(request.model), others.cache(request.model)
+    reported, nearest = earlier.all, earlier.nearest(request.model, fit.contradicting)
+    unseen, factor = _scale(timeline, replayed, nearest, fit)
+    since = 1 if nearest is None else request.index - nearest
+    first = timeline.requests[reported[0]] if reported else None
+    answers = _answer_scale(others.answers(request.model), factor)
+    is_first = not reported and request.reported is not None
+    shared = _shared_beginning(first, request)
+    return RequestRuler(
+        unseen=unseen,
+        factor=factor,
+        added=fit.added * since if reported and measured.prefix is None else 0.0,
+        output_factor=answers[0],
+        output_added=answers[1],
+        lifetime_seconds=others.seconds(request.model),
+        # A read below the known minimum shows that another minimum applies, which is not known.
+        minimum=0 if 0 < cache.least < rules.minimum else rules.minimum,
+        step=rules.step,
+        is_cached=cache.is_cached,
+        beyond=_cached_beyond(timeline, replayed, cache, earlier.of(request.model)),
+        uncached=cache.uncached,
+        shared=shared,
+        starts_anew_by_thinking=rules.starts_anew_by_thinking,
+        seen=None if nearest is None else replayed[nearest].tokens,
+        growth=fit.factor,
+        is_fitted=True,
+        taken=request.usage.cache_read if is_first and request.usage is not None else None,
+        beginning=_beginning(timeline, request, shared, fit),
+        counted=measured.tokens,
+    )
+
+
+def _cached_beyond(
+    timeline: Timeline,
+    replayed: Sequence[UnmeasuredRequest],
+    cache: _ModelCache,
+    reported: Sequence[int],
+) -> int:
+    """Return the tokens that are cached after a model's last reported prompt, and earlier ones still cached."""
+    if not reported:
+        return 0
+    last = timeline.requests[reported[-1]]
+    candidates = [0] if last.usage is None else [cache.beyond(last.usage)]
+    for index, after in zip(reported[-2::-1], reported[:0:-1], strict=False):
+        earlier = timeline.requests[index]
+        grew = all(later.prefix is None for later in replayed[index + 1 : after + 1])
+        if len(candidates) > MOST_BEHIND or not grew:
+            break
+        if earlier.usage is not None and last.usage is not None:
+            cached_tokens = earlier.usage.prompt + cache.beyond(earlier.usage)
+            candidates.append(min(cached_tokens, last.usage.prompt) - last.usage.prompt)
+    return max(candidates)
+
+
+def _scale(
+    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], nearest: int | None, fit: Fit
+) -> Scale:
+    """Return the scale by which the last report before a request adds up."""
+    if nearest is None:
+        return Scale(fit.unseen, fit.factor)
+    reported, tokens = timeline.requests[nearest].reported or 0, replayed[nearest].tokens
+    return Scale(fit.unseen, fit.factor).at(reported, tokens)
+
+
+def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
+    """Return the reported tokens of an answer per estimated token shown, and those of which nothing is shown."""
+    count, reported, estimated = answers
+    if not count:
+        return factor, 0.0
+    if reported and estimated * MOST_HIDDEN >= reported:
+        return reported / estimated, 0.0
+    if not reported and count < LEAST_KNOWN:
+        return factor, 0.0
+    # The shown text has at most the reported tokens, and 0 where no answer of the model reported any.
+    shown = min(factor, reported / estimated) if estimated else factor
+    return shown, max(reported - shown * estimated, 0.0) / count
+
+
+def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: Fit) -> float | None:
+    """Return the cached tokens of a prompt whose earlier messages or settings the agent's program changed.
+
+    It is the median read of other such requests; without any, for changed messages, the read of the first request or the
+    tokens outside the items.
+    """
+    rewritten = rewritten_reads(timeline)
+    if request.index not in rewritten:
+        return read_after_change(timeline, request)
+    others = [
+        read
+        for at, read in rewritten.items()
+        if at != request.index and timeline.requests[at].model == request.model
+    ]
+    return median(others) if others else float(shared) or fit.unseen
+
+
+def _shared_beginning(first: TimelineRequest | None, request: TimelineRequest) -> int:
+    if first is None or first.usage is None or first.model != request.model:
+        return 0
+    return first.usage.cache_read
+
+
+def _with_losses(
+    timeline: Timeline, replayed: Sequence[UnmeasuredRequest], rulers: Sequence[RequestRuler]
+) -> tuple[RequestRuler, ...]:
+    """Return the rulers with the cache losses whose size nothing else in the recording shows."""
+    if has_too_many_losses(timeline):
+        return tuple(rulers)
+    changed_rulers = [*rulers]
+    for lost in unmeasured_losses(timeline):
+        ruler = changed_rulers[lost.request]
+        if ruler.beginning is None:
+            share = _sent_share(timeline, replayed, ruler, lost)
+            changed_rulers[lost.request] = ruler._replace(taken=lost.read, taken_share=share)
+    return tuple(changed_rulers)
+
+
+def _sent_share(
+    timeline: Timeline,
+    replayed: Sequence[UnmeasuredRequest],
+    ruler: RequestRuler,
+    lost: CacheLoss,
+) -> float:
+    """Return the sent share of a prompt with a cache loss: below 1 where the prompt shrank though no item changed."""
+    request, before = timeline.requests[lost.request], timeline.requests[lost.before]
+    reported, last = request.reported or 0, before.reported or 0
+    grew = all(replay.prefix is None for replay in replayed[before.index + 1 : request.index + 1])
+    scale = Scale(ruler.unseen, ruler.factor)
+    counted = ruler.of(replayed[request.index].tokens, scale) + ruler.added
+    has_shrunk = last - reported > max(LEAST_LOSS, LEAST_SHARE * last)
+    if not grew or not has_shrunk or request.model != before.model:
+        return 1.0
+    return min(reported / counted, 1.0) if counted else 1.0
+
+
+def has_too_many_losses(timeline: Timeline) -> bool:
+    """Return whether there are so many losses of unknown size that none is taken from the recording."""
+    followers = len(known_requests(timeline)) - 1
+    return len(unmeasured_losses(timeline)) > MOST_TAKEN * followers

@@ -1,0 +1,336 @@
+"""The engine's compactions over a timeline: where they cut, and which summary is shown.
+
+A recorded summary is shown where the same messages would have been summarised at the same place; else a placeholder of
+stated size is shown, since no summary was written.
+"""
+
+from typing import Literal
+
+from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, usable_tokens
+from palimpsest.context.compaction.continuation import CONTINUE, CONTINUE_WITH
+from palimpsest.context.compaction.plan import tail_budget, tail_place, tail_tokens
+from palimpsest.context.request_assembly.turn_limit import turns_kept
+from palimpsest.context_policies.engine_presets.engine_state import EngineState, ShownMessage
+from palimpsest.context_policies.engine_presets.engine_step import EngineStep
+from palimpsest.context_policies.interface.policy import Change, PolicyView
+from palimpsest.context_policies.items.engine_sizes import call_input
+from palimpsest.context_policies.items.reducible import FIXED_KINDS, result_of_call
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    MediaBlock,
+    NeutralMessage,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.context_values.policies import CompactPolicy
+from palimpsest.transcript.parts import COMPACTED
+from palimpsest.transcript.timeline import ASKED_FOR, CHARS4, STOPPED, TimelineEvent
+
+LEAST_SHARE = 0.5
+"""A placeholder is at most this share of what it covers: a summary is shorter than the messages."""
+JOINING = frozenset({"palimpsest", "openclaw-2026.9"})
+"""Rules of repair that join an answer with the summary before it into one message."""
+
+
+def compact_by_hand(step: EngineStep) -> None:
+    """Summarise where the user requested it, which applies under every policy."""
+    by_hand_ids = {
+        str(event.numbers.get("summary"))
+        for event in step.view.timeline.events
+        if event.request == step.request.index
+        and event.kind == "compact"
+        and event.cause == "by hand"
+    }
+    summary = _recorded_summary(step)
+    if summary is not None and step.view.item(summary).message in by_hand_ids:
+        compact(step, by_hand=True)
+
+
+def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) -> bool:
+    """Replace the covered items by a summary; returns False where it failed or would save too little."""
+    cut, repeated_prompt = _cut_and_repeat(step, overflow=overflow)
+    covered = _covered_items(step, cut)
+    if not covered:
+        return False
+    summary = _recorded_summary(step)
+    if summary is not None and not repeated_prompt and _is_reusable(step, summary, cut):
+        _adopt(step, summary, covered, cut)
+        return True
+    if not repeated_prompt and _has_failed(step, cut):
+        request = step.request
+        step.state = step.state._replace(summary_requested=request.started, failed_at=request.index)
+        return False
+    continuation = "" if by_hand else _continuation(step, covered, overflow=overflow)
+    tokens = _placeholder_tokens(step, covered, cut)
+    if repeated_prompt is not None:
+        tokens += sum(
+            step.framed_tokens(item) for item in range(repeated_prompt.first, repeated_prompt.end)
+        )
+    elif continuation:
+        tokens += MESSAGE_TOKENS + step.sizes.count(continuation)
+    tokens_beside = sum(
+        step.framed_tokens(item) for item in step.sizes.beside if item < step.view.count
+    )
+    before = step.total - tokens_beside - step.sizes.remainders[step.request.index]
+    freed = sum(step.framed_tokens(item) for item in covered) + step.summary_tokens
+    judge = step.policy.compact.judge
+    if judge and before - freed + tokens > step.policy.compact.max_share_after * before:
+        return False
+    _replace(step, covered, tokens, cut)
+    continued = step.view.count if continuation or repeated_prompt is not None else -1
+    step.state = step.state._replace(continued=continued)
+    return True
+
+
+def apply_history_limit(step: EngineStep) -> None:
+    """Leave out the items before the newest turns that the policy's history limit sends."""
+    limit = step.policy.history_limit
+    if not limit or limit <= 0:
+        return
+    users = [message.first for message in step.messages() if message.is_users]
+    before = sum(step.state.covered_until <= user < step.state.dropped for user in step.sizes.users)
+    keep = turns_kept(len(users) + before, limit, step.policy.limit)
+    if keep >= len(users) or not users:
+        return
+    cut = users[-keep] if keep else step.view.count
+    for item in _covered_items(step, cut):
+        step.change(Change(item, "out"))
+    step.state = step.state._replace(dropped=cut)
+
+
+# Where a compaction cuts
+
+
+def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMessage | None]:
+    """Return the first item that stays word for word, and the prompt that is repeated after the summary."""
+    policy = step.policy.compact
+    history = step.messages()
+    prompts = [message for message in history if message.is_users]
+    repeated_prompt = prompts[-1] if policy.replay and overflow and len(prompts) > 1 else None
+    if repeated_prompt is not None:
+        history = [message for message in history if message.first < repeated_prompt.first]
+    if step.state.covered_until and not policy.merge_summary:
+        # The earlier summary is summarised again; with its marker it comes before all others.
+        place = ShownMessage(step.state.covered_until, step.state.covered_until, is_users=False)
+        history = [place, place, *history]
+    users = [index for index, message in enumerate(history) if message.is_users]
+    spans = list(zip(users, [*users, len(history)][1:], strict=True))
+    budget = tail_budget(policy, usable_tokens(step.model, step.policy.overflow))
+    start = tail_place(spans, policy, budget, lambda begin, end: _weight(step, history[begin:end]))
+    return (step.view.count if start is None else history[start].first), repeated_prompt
+
+
+def _weight(step: EngineStep, messages: list[ShownMessage]) -> int:
+    """Return the tokens of messages, counted as for a tail."""
+    if step.policy.estimator != CHARS4:
+        return sum(
+            step.framed_tokens(item) for shown in messages for item in range(shown.first, shown.end)
+        )
+    flat = [message for shown_message in messages for message in _neutral(step, shown_message)]
+    return tail_tokens(tuple(flat), step.policy, step.sizes.count)
+
+
+def _neutral(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
+    """Return a message as the engine would write it, without the provider's own data."""
+    blocks: list[Block] = []
+    results: list[Block] = []
+    for index in range(message.first, message.end):
+        item = step.view.item(index)
+        if item.kind in FIXED_KINDS or not step.seen.shows(index):
+            continue
+        match item.kind:
+            case "call":
+                tool_input = call_input(step.view.timeline, index)
+                blocks.append(CallBlock(call_id=item.group, tool=item.tool, input=tool_input))
+            case "output":
+                text = step.text(index)
+                result = ResultBlock(
+                    call_id=item.group, tool=item.tool, text=text, is_error=item.is_error
+                )
+                results.append(result)
+            case "reasoning":
+                blocks.append(ReasoningBlock(text=step.text(index)))
+            case "media" if not item.group:
+                blocks.append(MediaBlock(mime="", url="", filename=item.label))
+            case "media":
+                pass
+            case _:
+                blocks.append(TextBlock(text=step.text(index)))
+    role: Literal["user", "assistant"] = "user" if message.is_users else "assistant"
+    messages = [NeutralMessage(role=role, blocks=tuple(blocks))] if blocks else []
+    if results:
+        messages.append(NeutralMessage(role="tool", blocks=tuple(results)))
+    return messages
+
+
+def _covered_items(step: EngineStep, cut: int) -> list[int]:
+    """Return the items before a cut that a summary replaces; a call that waits for its result stays."""
+    open_calls = _open_calls(step)
+    return [
+        item
+        for item in range(max(step.state.covered_until, step.state.dropped), cut)
+        if step.view.item(item).kind not in FIXED_KINDS
+        and not step.view.item(item).pinned
+        and item not in open_calls
+        and step.seen.shows(item)
+    ]
+
+
+def _open_calls(step: EngineStep) -> set[int]:
+    """Return the calls of the newest answer that have no result."""
+    view, answer = step.view, range(*step.before.answer) if step.before else range(0)
+    calls = (item for item in answer if view.item(item).kind == "call")
+    return {call for call in calls if result_of_call(view, call) is None}
+
+
+# The summary or its placeholder
+
+
+def _recorded_summary(step: EngineStep) -> int | None:
+    """Return the summary that was recorded before this request, and is not shown yet."""
+    summaries = [
+        index
+        for index in range(step.state.items, step.view.count)
+        if step.view.item(index).kind == "summary"
+        and step.view.item(index).entered == step.request.index
+        and index not in step.state.adopted
+        and step.view.item(index).covers
+    ]
+    return summaries[-1] if summaries else None
+
+
+def _is_reusable(step: EngineStep, summary: int, cut: int) -> bool:
+    """Return whether a recorded summary covers the same messages as a cut, and was requested in the same way."""
+    item = step.view.item(summary)
+    events = (
+        event
+        for event in step.view.timeline.events
+        if event.kind == "compact" and event.numbers.get("summary") == item.message
+    )
+    same = _is_same_cut(step, max(item.covers) + 1, cut)
+    return same and all(_is_same_prompt(step, event) for event in events)
+
+
+def _is_same_prompt(step: EngineStep, event: TimelineEvent) -> bool:
+    """Return whether the policy requests summaries with the recorded settings, where the recording is ours."""
+    if step.view.timeline.origin != "palimpsest":
+        return True
+    usual, compact_policy = CompactPolicy(), step.policy.compact
+    return all(
+        getattr(compact_policy, name) == event.numbers.get(name, getattr(usual, name))
+        for name in ASKED_FOR
+    )
+
+
+def _has_failed(step: EngineStep, cut: int) -> bool:
+    """Return whether the recording requested a summary of the same messages at this place, and it failed.
+
+    A request that was stopped does not count: it may have succeeded.
+    """
+    return any(
+        event.kind == "compact failed"
+        and event.request == step.request.index
+        and event.numbers.get("error") != STOPPED
+        and _is_same_prompt(step, event)
+        and _is_same_cut(step, int(event.numbers.get("last", -1)) + 1, cut)
+        for event in step.view.timeline.events
+    )
+
+
+def _is_same_cut(step: EngineStep, recorded: int, cut: int) -> bool:
+    """Return whether two summaries that end before these items cover the same messages."""
+    between = range(min(recorded, cut), max(recorded, cut))
+    return all(
+        step.view.item(item).kind in FIXED_KINDS or step.view.item(item).continues
+        for item in between
+    )
+
+
+def _adopt(step: EngineStep, summary: int, covered: list[int], cut: int) -> None:
+    """Show a recorded summary, and the text that the engine wrote to continue after it."""
+    _hide_shown_summary(step)
+    for item in covered:
+        step.change(Change(item, "summarised", tokens=0))
+    step.change(Change(summary, "whole", numbers={"rule": "compact"}))
+    shown = [summary]
+    for item in range(summary + 1, step.view.count):
+        if not step.view.item(item).continues:
+            break
+        step.change(Change(item, "whole"))
+        shown.append(item)
+    _record_new_summary(step, cut, place=-1, adopted=tuple(shown))
+
+
+def _replace(step: EngineStep, covered: list[int], tokens: int, cut: int) -> None:
+    """Replace the covered items by a placeholder of so many tokens."""
+    place = step.state.place if step.state.place >= 0 else covered[0]
+    _hide_shown_summary(step)
+    for item in covered:
+        if item != place:
+            step.change(Change(item, "summarised", tokens=0))
+    numbers = {"rule": "compact", "covers": len(covered)}
+    step.change(Change(place, "summarised", tokens=tokens, numbers=numbers))
+    _record_new_summary(step, cut, place=place, adopted=())
+
+
+def _hide_shown_summary(step: EngineStep) -> None:
+    """Take out the summary that was shown until now."""
+    place = (step.state.place,) if step.state.place >= 0 else ()
+    for item in (*place, *step.state.adopted):
+        step.change(Change(item, "summarised", tokens=0))
+
+
+def _record_new_summary(
+    step: EngineStep, cut: int, *, place: int, adopted: tuple[int, ...]
+) -> None:
+    """Record a new summary in the state; requesting it used the provider's cache."""
+    step.reduced = {item: numbers for item, numbers in step.reduced.items() if int(item) >= cut}
+    step.state = step.state._replace(
+        covered_until=cut,
+        place=place,
+        adopted=adopted,
+        continued=-1,
+        summary_requested=step.request.started,
+        summarised_at=step.request.index,
+    )
+
+
+def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
+    """Return the tokens of a placeholder, with the question that it answers."""
+    weight = sum(step.framed_tokens(item) for item in covered)
+    if step.state.covered_until and not step.policy.compact.merge_summary:
+        # The summary before is summarised again.
+        weight += step.summary_tokens
+    tokens = min(step.summary, int(weight * LEAST_SHARE))
+    tail = next((message for message in step.messages() if message.first >= cut), None)
+    joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING
+    return tokens + (1 if joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
+
+
+def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> str:
+    """Return the engine's text that continues the turn after a summary; empty where there is none."""
+    policy = step.policy.compact
+    if step.at_turn_end and not policy.always_continue:
+        return ""
+    if policy.continue_text:
+        return (policy.refused_text if overflow else "") + policy.continue_text
+    prompts = [item for item in covered if step.view.item(item).kind == "user"]
+    hidden = bool(prompts) and not any(
+        prompts[-1] < user < step.view.count for user in step.sizes.users
+    )
+    return CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if hidden else CONTINUE
+
+
+def without_undone(state: EngineState, view: PolicyView) -> EngineState:
+    """Return the state without a summary that the user undid, so that what it covered is shown again."""
+    if not state.covered_until:
+        return state
+    if state.place >= 0:
+        undone = view.state(state.place) != "summarised"
+    else:
+        undone = bool(state.adopted) and view.state(state.adopted[0]) == "out"
+    if undone:
+        return state._replace(covered_until=0, place=-1, adopted=(), continued=-1)
+    return state

@@ -1,0 +1,74 @@
+"""Make the requests of a replay fit: run the engine's ``fit`` over a timeline's items, as the loop does over messages.
+
+A summary that ``fit`` requests is the recorded one or a placeholder (``engine_compaction.py``).
+"""
+
+from dataclasses import replace
+
+from palimpsest.context.request_assembly import fit as engine
+from palimpsest.context.request_assembly.fit import (
+    FitOutcome,
+    FittedRequest,
+    SummaryNeeded,
+    fit_request,
+    reported_full,
+    resume_fit,
+)
+from palimpsest.context.request_assembly.fittable_request import Cause
+from palimpsest.context_policies.engine_presets.engine_compaction import compact
+from palimpsest.context_policies.engine_presets.engine_step import EngineStep
+from palimpsest.context_policies.engine_presets.item_request import ItemRequest
+
+
+def make_it_fit(step: EngineStep) -> None:
+    """Reduce the next request until it fits, or as far as the policy allows."""
+    cause = cause_to_shrink(step)
+    while True:
+        outcome = _fitted(step, cause)
+        if outcome is None or not outcome.route.fits or not _would_be_refused(step):
+            return
+        cause, step.checked = "refused", replace(step.checked, fits=False)
+
+
+def cause_to_shrink(step: EngineStep) -> Cause:
+    """Return why the context must shrink before the next request."""
+    before = step.before
+    if before is None or step.state.summarised_at == step.request.index:
+        return "size"
+    if before.overflowed and step.state.compared >= step.recorded_sizes.requests[before.index]:
+        return "refused"
+    usage = step.usage_before()
+    full = usage is not None and reported_full(usage, step.model, step.policy)
+    return "full" if full else "size"
+
+
+def compact_after_turn(step: EngineStep) -> None:
+    """Request a summary if the last answer of a turn reported a full window; cut results where that failed."""
+    if cause_to_shrink(step) == "full" and step.attempts.may_ask("full", step.policy):
+        running = fit_request(ItemRequest(step), step.attempts, "full")
+        resume_fit(running)
+        if not compact(step):
+            resume_fit(running, FitOutcome(ItemRequest(step), failed=True))
+
+
+def prune_after_turn(step: EngineStep) -> None:
+    """Prune if the policy's rule does so when a turn has ended."""
+    for _ in engine.prune_after_turn(ItemRequest(step)):
+        pass
+
+
+def _fitted(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | None:
+    running = fit_request(ItemRequest(step), step.attempts, cause)
+    outcome = resume_fit(running)
+    while outcome is not None and not isinstance(outcome, FittedRequest):
+        failed = isinstance(outcome, SummaryNeeded) and not compact(step, overflow=outcome.overflow)
+        outcome = resume_fit(running, FitOutcome(ItemRequest(step), failed=failed))
+    return outcome
+
+
+def _would_be_refused(step: EngineStep) -> bool:
+    """Return whether the provider would refuse a request that differs from the recorded one, by its other size."""
+    request, sizes = step.request, step.recorded_sizes
+    if not request.estimator or step.compared == sizes.requests[request.index]:
+        return False
+    return round(step.compared * request.calibration) > step.model.capacity

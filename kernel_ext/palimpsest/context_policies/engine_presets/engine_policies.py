@@ -1,0 +1,185 @@
+"""The engine's own presets as policies over a timeline of any agent's session.
+
+Each is made from its row in ``context/presets.py``, and decides by the functions of the live loop. Its numbers are
+those of the policy, by their dotted names, such as ``prune.protect_tokens``.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+from palimpsest.context.budget.request_tokens import usable_tokens
+from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
+from palimpsest.context.policy_overrides import (
+    check_number,
+    policy_differences,
+    policy_numbers,
+    policy_with_changes,
+    read_number,
+    value_text,
+)
+from palimpsest.context.presets import LISTED, ListedPreset
+from palimpsest.context.request_assembly.fit import FitAttempts
+from palimpsest.context_policies.engine_presets.engine_compaction import (
+    apply_history_limit,
+    compact_by_hand,
+    without_undone,
+)
+from palimpsest.context_policies.engine_presets.engine_fit import (
+    compact_after_turn,
+    make_it_fit,
+    prune_after_turn,
+)
+from palimpsest.context_policies.engine_presets.engine_state import EngineState
+from palimpsest.context_policies.engine_presets.engine_step import EngineStep
+from palimpsest.context_policies.engine_presets.new_outputs import truncate_new_outputs
+from palimpsest.context_policies.interface.policy import (
+    ContextPolicy,
+    Decided,
+    PolicyView,
+    SessionFacts,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.presets.summarising import SUMMARY_TOKENS
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.timeline import Timeline
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+
+class EnginePolicy(Preset):
+    """A context policy of the engine, with the numbers that were changed."""
+
+    sticky = False
+    when = "both"
+    base: ClassVar[Policy] = Policy()
+    """The engine's preset."""
+    window: int = 0
+    """Assumed window in tokens; 0 takes the recorded window."""
+    summary: int = SUMMARY_TOKENS
+    """Tokens of a placeholder summary."""
+    changes: tuple[tuple[str, Any], ...] = ()
+    """The numbers that differ from the preset's, by their dotted names."""
+
+    @cached_property
+    def engine(self) -> Policy:
+        """The policy as the live loop would have it."""
+        changes = {**dict(self.changes), "estimator": self.estimator}
+        return policy_with_changes(self.base, changes)
+
+    @property
+    def name(self) -> str:
+        """Its name, with the numbers that differ from the preset's, as ``policies.get`` reads it."""
+        plain = Preset.name.fget(replace(self, changes=()))  # type: ignore[attr-defined]
+        words = [f"{key}={shlex.quote(value_text(value))}" for key, value in self.changes]
+        return " ".join([plain, *words])
+
+    def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:
+        """Return the policy with other numbers: its own fields, and the engine's by dotted names, as values or text."""
+        base, changes = policy_numbers(self.base), dict(self.changes)
+        for key, value in more.items():
+            text = isinstance(value, str)
+            changes[key] = read_number(f"{key}={value}")[1] if text else check_number(key, value)
+        differing = ((key, value) for key, value in changes.items() if value != base[key])
+        return replace(self, **numbers, changes=tuple(sorted(differing)))
+
+    @classmethod
+    def of(
+        cls, policy: Policy, *, window: int = 0, summary: int = SUMMARY_TOKENS
+    ) -> "EnginePolicy":
+        """Return a policy of the engine as one over a timeline; raises ConfigError for an unknown preset."""
+        changes = {key: value for key, (_, value) in policy_differences(policy).items()}
+        changes.pop("estimator", None)
+        return BY_NAME[policy.name](
+            window=window,
+            summary=summary,
+            estimator=policy.estimator,
+            changes=tuple(sorted(changes.items())),
+        )
+
+    @classmethod
+    def own_numbers(cls) -> Mapping[str, Any]:
+        """Return the numbers that are fields of the preset, with their defaults."""
+        return {key: value for key, value in super().own_numbers().items() if key != "changes"}
+
+    @classmethod
+    def more_numbers(cls) -> Mapping[str, Any]:
+        """Return the numbers of the engine's policy, by dotted names, with the preset's values."""
+        numbers = policy_numbers(cls.base)
+        return {key: value for key, value in numbers.items() if key != "estimator"}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        maker = partial(EnginePolicy.of, self.engine, window=self.window, summary=self.summary)
+        return maker, ()
+
+    def start(self, facts: SessionFacts) -> EngineState:
+        """Return the initial state: the window, 0 for that of each request, and nothing reduced."""
+        shown = any(item.kind == "system" for item in facts.timeline.items)
+        return EngineState(self.own_window_of(facts), facts.unseen if shown else 0)
+
+    def step(self, state: EngineState, view: PolicyView) -> Decided:
+        """Make the decisions of the live loop at the end of a turn, or before a request."""
+        step = EngineStep(self.engine, without_undone(state, view), view, self.summary)
+        seen = truncate_new_outputs(step)
+        compared = state.compared
+        if step.at_turn_end:
+            compact_after_turn(step)
+            prune_after_turn(step)
+            compact_by_hand(step)
+            step.attempts = FitAttempts()
+        else:
+            compact_by_hand(step)
+            apply_history_limit(step)
+            make_it_fit(step)
+            compared = step.compared
+            checked = step.checked
+            step.state = step.state._replace(
+                used=step.total, estimate=checked.tokens, budget=checked.budget, fits=checked.fits
+            )
+        step.state = step.state._replace(seen=seen, compared=compared, items=view.count)
+        return step.decided(step.state)
+
+
+def usable_windows(
+    policies: Iterable[ContextPolicy | None], timeline: Timeline, assumed: int = 0
+) -> tuple[str, ...]:
+    """Return a sentence per engine policy on its usable window, where the model's longest answer is not known."""
+    first = timeline.requests[0]
+    facts = SessionFacts(timeline, assumed or first.window, 0, assumed)
+    sentences = []
+    for named_policy in policies:
+        policy = getattr(named_policy, "policy", named_policy)
+        if isinstance(policy, EnginePolicy) and not first.output_limit:
+            window = policy.window_of(facts) or DEFAULT_WINDOW
+            overflow = policy.engine.overflow
+            model = ModelInfo(
+                ref=ModelRef(provider="recorded", name=first.model or "model"),
+                window=window,
+                output_limit=overflow.output_cap,
+            )
+            sentences.append(
+                f"{policy.name} works in {usable_tokens(model, overflow):,} of {window:,} tokens: the rest is kept free for the "
+                "answer, whose longest is not known."
+            )
+    return tuple(sentences)
+
+
+def _preset(listed: ListedPreset) -> type[EnginePolicy]:
+    policy = listed.policy
+    attributes = {
+        "__doc__": listed.summary,
+        "__module__": __name__,
+        "__annotations__": {"estimator": str},
+        "preset": policy.name,
+        "source": listed.source,
+        "counted": listed.counted,
+        "sliders": listed.sliders,
+        "base": policy,
+        "estimator": policy.estimator,
+    }
+    return type("EnginePreset", (EnginePolicy,), attributes)
+
+
+PRESETS = tuple(map(_preset, LISTED))
+BY_NAME = {preset.preset: preset for preset in PRESETS}

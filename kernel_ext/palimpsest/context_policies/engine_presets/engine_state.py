@@ -1,0 +1,57 @@
+"""The state of a light engine policy between requests, as plain values."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class EngineState(NamedTuple):
+    """The state of a light engine policy between requests."""
+
+    window: int
+    """The window that the caller assumes; 0 takes the recorded one."""
+    unseen: int
+    """Tokens of the view's total that belong to no item, although system prompt and tools are items."""
+    seen: int = 0
+    """Number of outputs that were considered when they arrived."""
+    items: int = 0
+    """Number of items at the step before."""
+    reduced: Mapping[str, Mapping[str, Any]] = {}
+    """The numbers of the decision about each reduced output, by its item."""
+    counted: Mapping[str, int] = {}
+    """Tokens of the reduced outputs, by the estimator of the recording, if it differs from the policy's."""
+    replaced: Mapping[str, Mapping[str, Any]] = {}
+    """The numbers of the truncation that a ``cache-ttl`` trim replaced, by its item."""
+    covered_until: int = 0
+    """Items below this one were replaced by a summary."""
+    place: int = -1
+    """The item that a placeholder summary replaces; -1 where there is none."""
+    adopted: tuple[int, ...] = ()
+    """A recorded summary that is shown, with the text that continues after it."""
+    continued: int = -1
+    """The item before which a text that continues after a placeholder is shown; -1 where there is none."""
+    dropped: int = 0
+    """Items below this one are beyond the history limit."""
+    attempts: tuple[int, int, int, int, bool] = (0, 0, 0, 0, False)
+    """Attempts in this turn, as ``FitAttempts`` counts them."""
+    summary_requested: int | None = None
+    """Time at which a summary was requested, which used the provider's cache."""
+    compared: int = 0
+    """Tokens of the newest request as it was sent, by the estimator of the recording."""
+    used: int = 0
+    """Tokens of that request, by the policy's estimator."""
+    estimate: int = 0
+    """Tokens of the newest request as the policy's rule estimated them, and their limit."""
+    budget: int = 0
+    fits: bool = True
+    summarised_at: int = -1
+    """The newest request before which a summary was written."""
+    failed_at: int = -1
+    """The newest request before which a summary was requested and failed, as the recorded one did."""
+
+
+class ShownMessage(NamedTuple):
+    """A message that is shown, as a range of items; the range of a text of the engine is empty."""
+
+    first: int
+    end: int
+    is_users: bool

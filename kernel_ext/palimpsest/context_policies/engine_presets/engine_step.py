@@ -1,0 +1,361 @@
+"""One step of a light engine policy: its view, its decisions, and the sizes that result.
+
+A step works on copies of the state and returns a new one, so that the same view gives the same decisions again.
+"""
+
+import copy
+import dataclasses
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import takewhile
+from typing import Any
+
+from palimpsest.context.budget.request_tokens import BudgetCheck, reserved_tokens, usage_ratio
+from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
+from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.request_assembly.fit import FitAttempts
+from palimpsest.context_policies.engine_presets.engine_state import EngineState, ShownMessage
+from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe
+from palimpsest.context_policies.interface.stage_view import StageView
+from palimpsest.context_policies.items.engine_sizes import EngineSizes, engine_sizes, is_users
+from palimpsest.context_policies.items.reducible import FIXED_KINDS
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.timeline import GONE_STATES, ItemState, TimelineRequest
+from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
+
+
+class EngineStep:
+    """One step of a replay for the engine's deciders: shows items, counts the request, collects decisions."""
+
+    def __init__(self, policy: Policy, state: EngineState, view: PolicyView, summary: int) -> None:
+        self.policy = policy
+        self.state = state
+        self.view = view
+        self.summary = summary
+        """Tokens of a placeholder summary."""
+        self.request = view.request
+        """The request that is about to be sent."""
+        index = view.request.index
+        self.before = view.timeline.requests[index - 1] if index else None
+        """The request before it."""
+        self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
+        self.reduced = dict(state.reduced)
+        self.counted = dict(state.counted)
+        self.replaced = dict(state.replaced)
+        self.attempts = FitAttempts(*state.attempts)
+        self.changes: dict[int, Change] = {}
+        self.seen = StageView(view, self.changes, policy.estimator, policy.estimator)
+        """The view with the decisions of this step."""
+        self.probe: Probe | None = None
+        self.checked = BudgetCheck(fits=True, tokens=0, budget=0)
+        """Whether the request fits, by the policy's rule."""
+        self.at_turn_end = view.turn != view.request.turn
+        """Whether a turn has ended, and the next one has not begun."""
+        self._base = self._tokens_before()
+        self._more = 0
+        """Tokens by which the decisions of this step change the request."""
+
+    # The view
+
+    @property
+    def sender(self) -> TimelineRequest:
+        """The request whose model and window apply now: the newest one, until the next turn has begun."""
+        return self.before or self.request if self.at_turn_end else self.request
+
+    @cached_property
+    def outputs(self) -> tuple[int, ...]:
+        """The outputs so far that may be reduced, oldest first."""
+        outputs = self.sizes.outputs
+        return outputs[: bisect_left(outputs, self.view.count)]
+
+    def media(self, item: int) -> Sequence[int]:
+        """Return the images of a result that are shown."""
+        return [image for image in self._images_of(item) if self.tokens(image)]
+
+    def _images_of(self, item: int) -> Iterator[int]:
+        """Yield the images of a result."""
+        items = self.view.timeline.items
+        group = items[item].group
+        items_behind = range(item + 1, self.view.count) if group else range(0)
+        return takewhile(
+            lambda item: (items[item].kind, items[item].group) == ("media", group), items_behind
+        )
+
+    def tokens(self, item: int) -> int:
+        """Return the tokens of an item's shown text, without its frames."""
+        if self.seen.state(item) == "whole":
+            return self.sizes.whole_tokens[item] - self.sizes.frames[item]
+        change = self.changes.get(item)
+        if change is None:
+            return self.view.tokens(item)
+        if change.tokens is not None:
+            return change.tokens
+        return 0 if change.state in GONE_STATES else self.sizes.count(change.shown)
+
+    def framed_tokens(self, item: int) -> int:
+        """Return the tokens of an item with its frames; 0 where it is not in the request."""
+        return self.tokens(item) + self.sizes.frames[item] if self.seen.shows(item) else 0
+
+    def text(self, item: int) -> str:
+        """Return the shown text of an item."""
+        state, numbers = self.seen.state(item), self.reduced.get(str(item), {})
+        if state == "whole":
+            return self.view.read(item)
+        if state == "truncated" and "head_chars" in numbers:
+            return shorten(self.view.read(item), numbers)
+        return str(numbers.get("text", ""))
+
+    def restored(self, item: int) -> bool:
+        """Return whether the user restored an output, so that nothing may reduce it."""
+        return item in self.sizes.edited and self.seen.state(item) == "whole"
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request as it stands, as the engine counts them."""
+        return self._base + self._more
+
+    def _tokens_before(self) -> int:
+        """Return the tokens of the request before this step decides anything."""
+        sizes, state, view = self.sizes, self.state, self.view
+        extra = sizes.until[view.count] - sizes.until[min(state.covered_until, view.count)]
+        extra += sum(sizes.extras[index] for index in sizes.beside if index < state.covered_until)
+        for name in state.reduced:
+            item = int(name)
+            if item >= state.covered_until and view.state(item) not in (*GONE_STATES, "whole"):
+                extra += sizes.frames[item] - sizes.extras[item]
+        hidden = [index for index in sizes.beside if index < view.count]
+        hidden += [item for item in sizes.edited if state.covered_until <= item < view.count]
+        extra -= sum(sizes.extras[item] for item in hidden if view.state(item) in GONE_STATES)
+        extra += sum(sizes.extras[index] for index in state.adopted if view.state(index) == "whole")
+        dropped = range(state.covered_until, min(state.dropped, view.count))
+        extra -= sum(sizes.extras[index] for index in dropped if view.state(index) == "out")
+        return view.total - state.unseen + extra + sizes.remainders[view.request.index]
+
+    @cached_property
+    def recorded_sizes(self) -> EngineSizes:
+        """The sizes by the estimator that the recording was counted with; by the policy's own where that is unknown."""
+        estimator = self.request.estimator or self.policy.estimator
+        return engine_sizes(self.view.timeline, estimator)
+
+    @property
+    def compared(self) -> int:
+        """Tokens of the request as it stands, by the recording's estimator, to be compared with the recorded count."""
+        sizes = self.recorded_sizes
+        if sizes is self.sizes:
+            return self.total
+        covered_until, count = min(self.state.covered_until, self.view.count), self.view.count
+        tokens = sizes.wholes_until[count] - sizes.wholes_until[covered_until] + self.summary_tokens
+        shown_items = [item for item in (*sizes.beside, *sizes.edited) if item < count]
+        for item in shown_items:
+            if item in sizes.beside and item < covered_until:
+                tokens += sizes.whole_tokens[item]
+            if (item >= covered_until or item in sizes.beside) and not self.seen.shows(item):
+                tokens -= sizes.whole_tokens[item]
+        for name in self.reduced:
+            item = int(name)
+            if item >= covered_until and self.seen.shows(item):
+                tokens += self.counted[name] + sizes.frames[item] - sizes.whole_tokens[item]
+        return tokens + sizes.remainders[self.request.index]
+
+    @cached_property
+    def window(self) -> int:
+        """Tokens of the window; 0 where it has no limit."""
+        known_window = self.state.window or self.sender.window
+        is_ours = self.view.timeline.origin == "palimpsest"
+        return known_window or (0 if is_ours else DEFAULT_WINDOW)
+
+    @cached_property
+    def model(self) -> ModelInfo:
+        """The facts about the model that the deciders use."""
+        request = self.sender
+        return ModelInfo(
+            ref=ModelRef(provider="recorded", name=request.model or "model"),
+            window=self.window,
+            input_limit=None if self.state.window else request.input_limit,
+            output_limit=request.output_limit or self.policy.overflow.output_cap,
+        )
+
+    def facts(self) -> Facts:
+        """Return the facts for the deciders at this step."""
+        return Facts(
+            now=self.now or 0,
+            estimator=self.policy.estimator,
+            calibration=self.calibration,
+            window=self.window,
+            reserve=reserved_tokens(self.policy, self.model),
+            cache_age_seconds=self.cache_age,
+            used_tokens=self.state.used if self.at_turn_end else self.total,
+        )
+
+    @property
+    def now(self) -> int | None:
+        """The time of this step in milliseconds: a turn ends with the newest answer."""
+        sent = self.sender
+        return sent.ended or sent.started if self.at_turn_end else sent.started
+
+    @property
+    def calibration(self) -> float:
+        """The ratio of reported to estimated tokens of the request before."""
+        before = self.before
+        if self.state.adopted and self.state.summarised_at == self.request.index:
+            # The call for the recorded summary reported its usage, too.
+            return self.request.calibration
+        if before is None or before.usage is None or before.model != self.sender.model:
+            return 1.0
+        prompt = self._prompt_before(before)
+        if prompt is not None:
+            return usage_ratio(_with_prompt(before.usage, prompt), self.state.used)
+        return usage_ratio(before.usage, self.sizes.requests[before.index])
+
+    @property
+    def cache_age(self) -> float | None:
+        """Seconds since the provider's cache was last used; None where that is not known or nothing is cached."""
+        before, request = self.before, self.sender
+        if before is None or request.caching is False or before.model != request.model:
+            return None
+        if before.started is None or self.now is None:
+            return None
+        last_use = max(before.started, self.state.summary_requested or 0)
+        return max(self.now - last_use, 0) / 1000
+
+    def usage_before(self) -> Usage | None:
+        """Return the usage that the replay assumes for the request before; None where unknown."""
+        before = self.before
+        usage = (before.usage or before.assumed) if before is not None else None
+        if before is None or usage is None:
+            return None
+        prompt = self._prompt_before(before)
+        if prompt is not None:
+            return usage if prompt == usage.prompt else _with_prompt(usage, prompt)
+        recorded = self.recorded_sizes.requests[before.index]
+        if self.state.compared == recorded or not recorded:
+            return usage
+        return _with_prompt(usage, round(usage.prompt * self.state.compared / recorded))
+
+    def _prompt_before(self, before: TimelineRequest) -> int | None:
+        """Return the prompt tokens that the provider would have reported for another agent's request.
+
+        None for a request of ours, whose recorded count and report give the ratio.
+        """
+        if before.estimator or before.reported is None:
+            return None
+        return self.view.reported(answer=False, since="nothing")
+
+    def messages(self) -> list[ShownMessage]:
+        """Return the shown messages that no summary covers."""
+        shown_messages: list[ShownMessage] = []
+        state, first_items = self.state, self.sizes.first_items
+        begin = max(state.covered_until, state.dropped)
+        for index in (
+            *(place for place in state.adopted[1:] if place < begin),
+            *range(begin, self.view.count),
+        ):
+            if index == state.continued:
+                shown_messages.append(ShownMessage(index, index, is_users=True))
+            item = self.view.item(index)
+            if item.kind in FIXED_KINDS or not self.seen.shows(index):
+                continue
+            if (
+                shown_messages
+                and shown_messages[-1].end > shown_messages[-1].first
+                and first_items[shown_messages[-1].first] == first_items[index]
+            ):
+                shown_messages[-1] = shown_messages[-1]._replace(end=index + 1)
+            else:
+                begins_message = item.continues or is_users(item)
+                shown_messages.append(ShownMessage(index, index + 1, is_users=begins_message))
+        return shown_messages
+
+    def start_of_turns(self, turns: int) -> int:
+        """Return the first item of the newest turns that are shown, each begun by a message of the user."""
+        begin = max(self.state.covered_until, self.state.dropped)
+        users = self.sizes.users
+        newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
+        shown_items = [item for item in newest if self.seen.shows(item)]
+        shown_items += [
+            place for place in (self.state.continued, *self.state.adopted[1:]) if place >= 0
+        ]
+        chosen = sorted(shown_items)[-turns:] if turns else []
+        return chosen[0] if chosen else self.view.count
+
+    @property
+    def summary_tokens(self) -> int:
+        """Tokens of the shown summary, with the text that continues after it."""
+        place = (self.state.place,) if self.state.place >= 0 else ()
+        shown = (*place, *self.state.adopted)
+        return sum(self._added_tokens(item) for item in shown)
+
+    # The decisions
+
+    def reduce(self, item: int, state: ItemState, shown: str, numbers: Mapping[str, Any]) -> None:
+        """Reduce an output; its images are removed where it is cleared."""
+        covered_until = state == "cleared" or bool(numbers.get("without_media"))
+        for image in self.media(item) if covered_until else ():
+            self.change(Change(image, "cleared", chars=0, tokens=0))
+        replaced = self.reduced.get(str(item), {})
+        if replaced and replaced.get("rule") != numbers.get("rule"):
+            self.replaced[str(item)] = replaced
+        self.reduced[str(item)] = dict(numbers)
+        if self.recorded_sizes is not self.sizes:
+            self.counted[str(item)] = self.recorded_sizes.count(shown)
+        self.change(Change(item, state, shown, numbers=numbers))
+
+    def restore(self, item: int) -> None:
+        """Show an output as before a decision that applied to a single request."""
+        numbers = self.replaced.pop(str(item), None)
+        self.reduced.pop(str(item), None)
+        if numbers:
+            self.reduce(item, "truncated", shorten(self.view.read(item), numbers), numbers)
+            return
+        self.change(Change(item, "whole"))
+        for image in self._images_of(item):
+            self.change(Change(image, "whole"))
+
+    def change(self, change: Change) -> None:
+        """Add a decision about an item, if the item may be changed."""
+        item = change.item
+        if self.view.item(item).pinned:
+            return
+        before = self._added_tokens(item)
+        self.changes[item] = change
+        self._more += self._added_tokens(item) - before
+
+    def copy(self) -> "EngineStep":
+        """Return a copy, to try other decisions on."""
+        duplicate = copy.copy(self)
+        duplicate.reduced, duplicate.counted = {**self.reduced}, {**self.counted}
+        duplicate.replaced = {**self.replaced}
+        duplicate.changes = {**self.changes}
+        duplicate.seen = StageView(
+            self.view, duplicate.changes, self.policy.estimator, self.policy.estimator
+        )
+        return duplicate
+
+    def decided(self, state: EngineState) -> Decided:
+        """Return the decisions of this step, with the state after it."""
+        state = state._replace(
+            reduced=self.reduced,
+            counted=self.counted,
+            replaced=self.replaced,
+            attempts=dataclasses.astuple(self.attempts),
+        )
+        changes = tuple(self.changes.values())
+        return Decided(state, changes, self.probe, fired=bool(changes))
+
+    def note(self, nearest_probe: Probe) -> None:
+        """Keep the probe that is nearest to its threshold."""
+        if self.probe is None or nearest_probe.nearness > self.probe.nearness:
+            self.probe = nearest_probe
+
+    def _added_tokens(self, item: int) -> int:
+        """Return the tokens that an item adds to the request now."""
+        is_summary = self.seen.state(item) == "summarised"
+        return self.tokens(item) if is_summary else self.framed_tokens(item)
+
+
+def _with_prompt(usage: Usage, prompt: int) -> Usage:
+    """Return a usage with another prompt of which only the size is known."""
+    update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
+    return usage.model_copy(update=update)

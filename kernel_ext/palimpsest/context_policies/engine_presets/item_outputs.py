@@ -1,0 +1,158 @@
+"""The outputs among a timeline's items, in the form that the engine's rules use.
+
+``context/reduction/request_outputs.py`` defines that form; ``item_request.py`` applies the rules' decisions.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+
+from palimpsest.context.reduction.request_outputs import OutputReduction
+from palimpsest.context.reduction.superseded_reads import FileCall, NewerCall, superseded_calls
+from palimpsest.context_policies.engine_presets.engine_step import EngineStep
+from palimpsest.context_policies.items.engine_sizes import char_sizes, file_calls
+from palimpsest.context_policies.items.reducible import FIXED_KINDS
+
+
+class ItemOutputs:
+    """The outputs of a session at a step of a replay; see ``RequestOutputs``."""
+
+    def __init__(self, step: EngineStep) -> None:
+        self.step = step
+        self.turn_starts: dict[int, int] = {}
+        """The first items of the newest turns."""
+
+    def newest_first(self) -> Iterator["ItemOutput"]:
+        step = self.step
+        for item in reversed(step.outputs):
+            if step.seen.shows(item) and step.seen.state(item) != "cleared":
+                yield ItemOutput(self, item)
+
+    @property
+    def tokens_at_most(self) -> int:
+        """An upper bound of the tokens of the outputs that are not cleared."""
+        step = self.step
+        sizes, covered_until = step.sizes, min(step.state.covered_until, step.view.count)
+        cleared = (
+            sizes.whole_tokens[int(item)]
+            for item, numbers in step.reduced.items()
+            if "text" in numbers and int(item) >= covered_until
+        )
+        return (
+            sizes.outputs_sums[step.view.count] - sizes.outputs_sums[covered_until] - sum(cleared)
+        )
+
+    def older(self, turns: int) -> Iterator["ItemOutput"]:
+        step = self.step
+        users = step.sizes.users[: bisect_left(step.sizes.users, step.view.count)]
+        if turns > len(users):
+            return
+        newest = users[-turns] if turns else step.view.count
+        for item in reversed(step.outputs):
+            if step.sizes.first_items[item] > newest:
+                continue
+            if item < step.state.covered_until:
+                return
+            if step.seen.shows(item):
+                yield ItemOutput(self, item)
+
+    def newer_call(self, part_id: str) -> NewerCall | None:
+        return self._newer.get(part_id)
+
+    def all_chars(self, *, wide: bool) -> int:
+        step = self.step
+        sizes = char_sizes(step.view.timeline, wide=wide)
+        total = sum(sizes[item] for item in step.state.adopted)
+        for index in range(step.view.count):
+            if step.view.item(index).kind not in FIXED_KINDS and step.seen.shows(index):
+                is_whole = step.seen.state(index) == "whole"
+                total += sizes[index] if is_whole else step.seen.chars(index)
+        return total
+
+    def count(self, text: str) -> int:
+        return self.step.sizes.count(text)
+
+    def made_by(self, rule: str) -> dict[str, OutputReduction]:
+        step = self.step
+        return {
+            (name := step.sizes.parts[int(item)]): OutputReduction(
+                name, "clear" if "text" in numbers else "truncate", numbers
+            )
+            for item, numbers in step.reduced.items()
+            if numbers.get("rule") == rule and int(item) >= step.state.covered_until
+        }
+
+    def without(self, rule: str) -> "ItemOutputs":
+        reductions = self.made_by(rule)
+        without_rule = self.step.copy() if reductions else self.step
+        for name in reductions:
+            without_rule.restore(without_rule.sizes.places[name])
+        return ItemOutputs(without_rule)
+
+    @cached_property
+    def settled(self) -> tuple[int, list[int]]:
+        """The first item of the user's first message, and those of the model's answers since then."""
+        messages = self.step.messages()
+        prompts = (message.first for message in messages if message.is_users)
+        answers = [message.first for message in messages if not message.is_users]
+        if self.step.state.covered_until:
+            return -1, [-1, *answers]
+        return next(prompts, self.step.view.count), answers
+
+    @cached_property
+    def _newer(self) -> dict[str, NewerCall]:
+        shown = {output.part_id for output in self.newest_first()}
+        return superseded_calls(self._calls(), shown)
+
+    def _calls(self) -> Iterator[FileCall]:
+        step = self.step
+        for index, result, call in reversed(file_calls(step.view.timeline)):
+            if (
+                result < step.view.count
+                and index >= step.state.covered_until
+                and step.seen.shows(index)
+            ):
+                yield call
+
+
+class ItemOutput:
+    """An output of a timeline; see ``RequestOutput``."""
+
+    def __init__(self, outputs: ItemOutputs, item: int) -> None:
+        step, timeline_item = outputs.step, outputs.step.view.item(item)
+        self.outputs = outputs
+        self.item = item
+        self.part_id = step.sizes.parts[item]
+        self.tool = timeline_item.tool if timeline_item.kind == "output" else timeline_item.kind
+        self.chars = step.seen.chars(item)
+        self.tokens = step.tokens(item)
+        self.cleared = step.seen.state(item) == "cleared"
+        self.pinned = timeline_item.pinned
+        self.kept = timeline_item.pinned or step.restored(item)
+
+    @cached_property
+    def whole(self) -> str:
+        return self.outputs.step.view.read(self.item)
+
+    @cached_property
+    def shown(self) -> str:
+        return self.outputs.step.text(self.item)
+
+    @cached_property
+    def media(self) -> int:
+        return len(self.outputs.step.media(self.item))
+
+    def is_recent(self, turns: int) -> bool:
+        step, turn_starts = self.outputs.step, self.outputs.turn_starts
+        if turns not in turn_starts:
+            turn_starts[turns] = step.start_of_turns(turns)
+        return step.sizes.first_items[self.item] >= turn_starts[turns]
+
+    def is_settled(self, answers: int) -> bool:
+        first, answer_starts = self.outputs.settled
+        if answers > len(answer_starts):
+            return False
+        first_of_message = self.outputs.step.sizes.first_items[self.item]
+        return first < first_of_message and (
+            not answers or first_of_message < answer_starts[-answers]
+        )

@@ -1,0 +1,107 @@
+"""The next request in terms of a timeline's items, so that the engine's ``fit`` can reduce it.
+
+The decisions of ``fit`` become changes of the step: nothing is journaled in a replay.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from palimpsest.context.budget.conservative_estimate import (
+    CHARS_PER_TOKEN,
+    MEDIA_TOKENS,
+    MESSAGE_TOKENS,
+    RESULT_CHARS_PER_TOKEN,
+    RESULT_TOKENS,
+)
+from palimpsest.context.budget.request_tokens import BudgetCheck
+from palimpsest.context.reduction.request_outputs import RuleAnswer
+from palimpsest.context.request_assembly.fittable_request import Cause
+from palimpsest.context_policies.engine_presets.engine_step import EngineStep
+from palimpsest.context_policies.engine_presets.item_outputs import ItemOutputs
+from palimpsest.context_policies.interface.policy import Probe
+from palimpsest.context_policies.items.engine_sizes import char_sizes
+from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.timeline import ItemState
+
+STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared"}
+
+
+@dataclass(frozen=True)
+class ItemRequest:
+    """A request at a step of a replay; see ``FittableRequest``."""
+
+    step: EngineStep
+
+    @property
+    def policy(self) -> Policy:
+        return self.step.policy
+
+    @cached_property
+    def facts(self) -> Facts:
+        return self.step.facts()
+
+    @property
+    def outputs(self) -> ItemOutputs:
+        return ItemOutputs(self.step)
+
+    @property
+    def total(self) -> int:
+        return self.step.total
+
+    def conservative(self) -> int:
+        """Return an upper estimate of its tokens, as ``conservative_estimate.py`` counts messages."""
+        step = self.step
+        sizes = char_sizes(step.view.timeline, wide=False)
+        tokens = 0.0
+        chars: dict[int, int] = {}
+        results: dict[int, int] = {}
+        for index in range(step.view.count):
+            item = step.view.item(index)
+            if item.kind == "tools" or not step.seen.shows(index):
+                continue
+            first = step.sizes.first_items[index]
+            if item.kind == "media":
+                tokens += MEDIA_TOKENS if step.tokens(index) else 0
+            elif item.kind == "output":
+                results[first] = results.get(first, 0) + 1
+                tokens += RESULT_TOKENS - (-step.seen.chars(index) // RESULT_CHARS_PER_TOKEN)
+            else:
+                name_chars = len(item.tool) if item.kind == "call" else 0
+                chars[first] = chars.get(first, 0) + sizes[index] + name_chars
+        frames = len(chars) + sum(results.values())
+        tokens += MESSAGE_TOKENS * frames + sum(
+            -(-count // CHARS_PER_TOKEN) for count in chars.values()
+        )
+        tokens += step.summary_tokens
+        return math.ceil(tokens * step.policy.overflow.safety_margin)
+
+    def has_history(self, cause: Cause) -> bool:  # noqa: ARG002  # the answer of a refused request is no item
+        return self.step.request.index > 0
+
+    def with_reminders(self) -> tuple[tuple[Decision, ...], Self]:
+        """Return the request unchanged: reminders are not items of a timeline."""
+        return (), self
+
+    def within_limits(self) -> tuple[tuple[Decision, ...], Self]:
+        """Return the request unchanged: a timeline does not record the size of its pictures."""
+        return (), self
+
+    def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
+        if answer.looked_at is not None:
+            self.step.note(Probe(*answer.looked_at))
+        for reduction in answer.reductions:
+            item = self.step.sizes.places[reduction.part_id]
+            if reduction.action == "restore":
+                self.step.restore(item)
+            else:
+                numbers = {**reduction.numbers, "rule": rule}
+                self.step.reduce(item, STATES[reduction.action], reduction.text, numbers)
+        return (), self
+
+    def note_check(self, route: BudgetCheck) -> None:
+        self.step.checked = route
+        if route.budget:
+            self.step.note(Probe("tokens of the request", route.tokens, route.budget))

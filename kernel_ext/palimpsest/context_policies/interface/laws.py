@@ -1,0 +1,132 @@
+"""The laws of every context policy, and a checker that names the item, the request and the broken law.
+
+A policy decides the same twice, knows only what was sent so far, keeps calls with their results, leaves pinned items
+and open calls alone, makes nothing longer, and has a state of JSON values only.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    PolicyView,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import GONE_STATES, ItemState
+
+TWICE = "with the same view it decides the same"
+KNOWN = (
+    "it decides on items that the request could show, which are numbered from 0 to below view.count"
+)
+STATE = "it shows an item as truncated, cleared, masked, summarised, offloaded or out"
+PAIRED = "a call goes only together with its result, and a result with its call"
+PINNED = "what a person pinned stays as it is"
+OPEN = "a call that waits for its result stays"
+LONGER = "what stands in the place of an item is not longer than the item"
+STICKY = "what a sticky policy decided, it does not take back by itself"
+JSON = "what it remembers can be written as JSON"
+STATES = frozenset(get_args(ItemState)) - {"reverted"}
+PLACEHOLDER_CHARS = 80
+"""Characters of the presets' longest placeholder, which may be longer than a very short result."""
+
+
+class PolicyBreach(UserError):
+    """A policy broke a law."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A law that a decision broke, with the request and item."""
+
+    law: str
+    request: int
+    item: int | None = None
+    label: str = ""
+
+    def error(self, policy: str) -> PolicyBreach:
+        """Return the breach as an error that names the policy, the request, the item and the law."""
+        item = "" if self.item is None else f", item {self.item}"
+        label = f" ({self.label})" if self.label else ""
+        return PolicyBreach(
+            f"The policy {policy!r} breaks a law at request {self.request + 1}{item}{label}: {self.law}."
+        )
+
+
+def breaches(
+    changes: Sequence[Change],
+    view: PolicyView,
+    *,
+    sticky: bool,
+    placeholder: int = 0,
+    pins: bool = True,
+) -> Iterator[Breach]:
+    """Yield the laws that decisions break, given the policy's view.
+
+    ``placeholder`` is the length of a text that may replace shorter items; without ``pins`` the replay itself keeps
+    pinned items.
+    """
+    number = view.request.index
+    change_by_item: dict[int, Change] = {}
+    for change in changes:
+        if not 0 <= change.item < view.count:
+            yield Breach(KNOWN, number, change.item)
+            continue
+        item = view.item(change.item)
+        change_by_item[change.item] = change
+        for law, broken in (
+            (STATE, change.state not in STATES),
+            (STICKY, sticky and change.state == "whole"),
+            (PINNED, pins and item.pinned and change.state != "whole"),
+            (LONGER, _is_longer(change, view, placeholder)),
+        ):
+            if broken:
+                yield Breach(law, number, change.item, item.label)
+    yield from _calls(change_by_item, view)
+
+
+def _is_longer(change: Change, view: PolicyView, placeholder: int) -> bool:
+    if change.state in GONE_STATES or change.state == "whole":
+        return False
+    if change.tokens is not None:
+        return change.tokens > view.weight(change.item)
+    return change.length > max(view.item(change.item).chars, placeholder)
+
+
+def _calls(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
+    """Yield the calls and results that would be left without each other, and open calls that would be removed."""
+    changed_groups = {
+        view.item(index).group
+        for index, change in changes.items()
+        if (change.state in GONE_STATES) != (view.state(index) in GONE_STATES)
+    } - {""}
+    if not changed_groups:
+        return
+    members: dict[str, list[int]] = {}
+    for index in range(view.count):
+        group = view.item(index).group
+        if group in changed_groups:
+            members.setdefault(group, []).append(index)
+    for group_items in members.values():
+        is_gone = [_state(index, changes, view) in GONE_STATES for index in group_items]
+        first = next(index for index in group_items if index in changes)
+        label = view.item(first).label
+        if any(is_gone) and not all(is_gone):
+            yield Breach(PAIRED, view.request.index, first, label)
+        kinds = {view.item(index).kind for index in group_items}
+        if all(is_gone) and "output" not in kinds and _is_newest(group_items[0], view):
+            yield Breach(OPEN, view.request.index, first, label)
+
+
+def _state(index: int, changes: Mapping[int, Change], view: PolicyView) -> ItemState:
+    change = changes.get(index)
+    return view.state(index) if change is None else change.state
+
+
+def _is_newest(index: int, view: PolicyView) -> bool:
+    """Return whether an item belongs to the newest answer; older calls without a result will get none."""
+    number = view.request.index
+    if not number:
+        return False
+    first, end = view.timeline.requests[number - 1].answer
+    return first <= index < end

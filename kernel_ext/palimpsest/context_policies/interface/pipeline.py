@@ -1,0 +1,128 @@
+"""Pipelines of policies: each policy sees the result of those before it, counted by its own estimator.
+
+The decisions of each policy are a layer: an item shows the decision of the last policy that has one about it, and an
+item that an earlier policy removed does not exist for the later policies.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    ContextPolicy,
+    Decided,
+    Layer,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    When,
+    with_changes,
+)
+from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
+from palimpsest.context_policies.interface.stage_view import StageView
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import GONE_STATES
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A policy made of others, in order: ``a | b``."""
+
+    stages: tuple[ContextPolicy, ...]
+
+    def __post_init__(self) -> None:
+        """Raise UserError for a stage that repeats the recorded requests."""
+        recorded_stage = next(
+            (stage for stage in self.stages if isinstance(stage, RecordedPolicy)), None
+        )
+        if recorded_stage is not None:
+            raise UserError(
+                f"The policy {recorded_stage.name!r} repeats the recorded requests, so that no other stands beside it: compare it"
+                " alone, and give lifetime= to keep the requests of another policy longer."
+            )
+
+    @classmethod
+    def of(cls, *policies: ContextPolicy) -> "Pipeline":
+        """Return one pipeline of policies, in which pipelines are replaced by their stages."""
+        return cls(
+            tuple(
+                stage
+                for policy in policies
+                for stage in (policy.stages if isinstance(policy, Pipeline) else (policy,))
+            )
+        )
+
+    def __or__(self, other: ContextPolicy) -> "Pipeline":
+        """Return this pipeline with another policy at its end."""
+        return Pipeline.of(self, other)
+
+    @property
+    def name(self) -> str:
+        """The names of its policies, in the form that ``policies.get`` reads."""
+        return " | ".join(stage.name for stage in self.stages)
+
+    @property
+    def source(self) -> str:
+        """The sources of its policies, one after the other."""
+        return "; ".join(stage.source for stage in self.stages)
+
+    @property
+    def estimator(self) -> str:
+        """The estimator of the first policy; each other counts by its own."""
+        return self.stages[0].estimator
+
+    @property
+    def when(self) -> When:
+        """When its policies decide: ``both`` where they differ."""
+        first, *others = {stage.when for stage in self.stages}
+        return "both" if others else first
+
+    @property
+    def sticky(self) -> bool:
+        """Whether the decisions of all its policies stay in effect until they are replaced."""
+        return all(getattr(stage, "sticky", True) for stage in self.stages)
+
+    def start(self, facts: SessionFacts) -> dict[str, Any]:
+        """Return the states of its policies, with no item changed."""
+        return {
+            "states": tuple(stage.start(facts) for stage in self.stages),
+            "layers": tuple({} for _ in self.stages),
+        }
+
+    def step(self, state: Mapping[str, Any], view: PolicyView) -> Decided:
+        """Let each policy decide on the result of those before it."""
+        states, layers = list(state["states"]), list(state["layers"])
+        moment = "request" if view.turn == view.request.turn else "turn end"
+        changes: dict[int, Change] = {}
+        probes: list[Probe | None] = []
+        fired = False
+        idle: Counter[str] = Counter()
+        for place, stage in enumerate(self.stages):
+            if stage.when not in (moment, "both"):
+                continue
+            seen = StageView(view, dict(changes), stage.estimator, self.estimator)
+            decided = stage.step(states[place], seen)
+            states[place] = decided.state
+            fired = fired or decided.fired
+            idle.update(decided.idle)
+            probes.append(decided.held_by)
+            if decided.changes:
+                layers[place] = with_changes(layers[place], decided.changes)
+                for change in decided.changes:
+                    changes[change.item] = _effective(change.item, layers)
+        new = {"states": tuple(states), "layers": tuple(layers)}
+        given_probes = [probe for probe in probes if probe is not None]
+        nearest = max(given_probes, key=lambda probe: probe.nearness, default=None)
+        return Decided(new, tuple(changes.values()), nearest, fired=fired, idle=idle)
+
+
+def _effective(item: int, layers: list[Layer]) -> Change:
+    """Return the combined change of all layers to an item."""
+    change = Change(item, "whole")
+    for layer in layers:
+        change = layer.get(item, change)
+        if change.state in GONE_STATES:
+            break
+    return change

@@ -1,0 +1,240 @@
+"""The interface of a context policy over a timeline, and its decisions.
+
+A policy is a value; its memory between requests is the state it returns. It sees only the past, through its view, reads
+no clock and keeps nothing else, so that the same session gives the same decisions again.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Literal, NamedTuple, Protocol
+
+from palimpsest.transcript.timeline import (
+    GONE_STATES,
+    ItemState,
+    Timeline,
+    TimelineItem,
+    TimelineRequest,
+)
+
+Since = Literal["nothing", "estimated", "counted"]
+"""How the tokens after the last report are counted: not at all, by the policy's estimator, or scaled to the provider's."""
+
+When = Literal["request", "turn end", "both"]
+"""``request``: before each request; ``turn end``: before the first request of the next turn, without its prompt;
+``both``: at these moments; a pipeline distinguishes them by the turns of view and request."""
+
+
+class Change(NamedTuple):
+    """A decision: from this request on an item is shown in another state."""
+
+    item: int
+    state: ItemState
+    shown: str = ""
+    """The text that replaces it."""
+    chars: int | None = None
+    """Its length, where the text itself is not needed."""
+    tokens: int | None = None
+    """Its size in tokens, if it is no text: a placeholder summary."""
+    numbers: Mapping[str, Any] = {}
+
+    @property
+    def length(self) -> int:
+        """Number of characters that are shown instead."""
+        return len(self.shown) if self.chars is None else self.chars
+
+    def tokens_of(self, whole: int, count: Callable[[str], int] | None) -> int:
+        """Return the shown tokens of an item with ``whole`` tokens; without a ``count`` a token is four characters."""
+        if self.state == "whole":
+            return whole
+        if self.tokens is not None:
+            return self.tokens
+        if self.state in GONE_STATES:
+            return 0
+        return count(self.shown) if count is not None and self.shown else -(-self.length // 4)
+
+
+Layer = Mapping[int, Change]
+"""The changes that one policy has in effect, by item."""
+
+
+def with_changes(layer: Layer, changes: Iterable[Change]) -> Layer:
+    """Return a layer with a policy's new changes; an item that is shown whole again is removed from it."""
+    merged = {**layer, **{change.item: change for change in changes}}
+    return {item: state for item, state in merged.items() if state.state != "whole"}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A rule's measured value and its threshold; the rule acts above that, or at it if it is ``inclusive``."""
+
+    signal: str
+    """Name of the measured value, such as ``tokens of tool results that may be cleared``."""
+    value: float
+    threshold: float
+    unit: str = "tokens"
+    after: "Probe | None" = None
+    """An earlier condition whose threshold was passed, if this one then held the rule back."""
+    inclusive: bool = False
+    """Whether the rule acts also at the threshold, as an original that compares with ``>=``."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the rule acts at this value, unless another condition holds it back."""
+        return self.value >= self.threshold if self.inclusive else self.value > self.threshold
+
+    @property
+    def nearness(self) -> tuple[float, float]:
+        """How near the rule was to acting; it is comparable also between probes of different signals."""
+        share = self.value / self.threshold if self.threshold else self.value
+        before = 0 if self.after is None else 1 + self.after.nearness[0]
+        return (inf if self.passed else before), share
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A policy's answer at one request."""
+
+    state: Any
+    """The state for the next request: a value that is never changed in place."""
+    changes: Sequence[Change] = ()
+    probe: Probe | None = None
+    """The measured value, also where the rule does nothing: it shows how far the rule was from acting."""
+    fired: bool = False
+    """Whether the rule acted as a whole, whatever number of items it changed."""
+    idle: Mapping[str, int] = field(default_factory=dict)
+    """Number of its decisions that changed nothing, by the reason, such as ``pinned``."""
+
+    @property
+    def held_by(self) -> Probe | None:
+        """The probe, marked as held back if the rule did not act though the probe's threshold was passed."""
+        if self.probe is None or self.fired or not self.probe.passed:
+            return self.probe
+        return none_of("items that it may show otherwise", self.probe)
+
+
+NO_LIMIT = Probe("requests to a model whose limit is known; a window can be given", 0, 0)
+"""The probe of a rule that compares requests with a limit that is not known."""
+
+
+def none_of(signal: str, after: Probe) -> Probe:
+    """Return the probe of a rule that was held back because there was nothing that it may reduce."""
+    return Probe(signal, 0, 0, "", after)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """Facts about a session before its first request."""
+
+    timeline: Timeline
+    window: int
+    """The window in tokens, of the recorded model or as the caller assumes; 0 for none."""
+    unseen: int
+    """Tokens of every request besides its items, by the policy's estimator."""
+    assumed: int = 0
+    """The window that the caller assumes for all policies, instead of a preset's own; 0 for none."""
+
+
+class PolicyView(Protocol):
+    """A policy's view at a request: the items so far, in their current states; nothing of the future."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """The session; only the part before this request may be used."""
+
+    @property
+    def request(self) -> TimelineRequest:
+        """The request that is about to be sent."""
+
+    @property
+    def count(self) -> int:
+        """Number of items so far; a policy may use the indexes below."""
+
+    @property
+    def outputs(self) -> Sequence[int]:
+        """The results of calls among them, oldest first."""
+
+    @property
+    def shown_outputs(self) -> int:
+        """Number of results that are in the request, whole or in part."""
+
+    @property
+    def shown_items(self) -> Sequence[int]:
+        """The items so far that are in the request, oldest first.
+
+        In a long session most items may be gone, so a rule that uses these alone stays fast.
+        """
+
+    @property
+    def turn(self) -> int:
+        """The current turn."""
+
+    @property
+    def gap_seconds(self) -> float | None:
+        """Seconds since the request before; None where it is the first, or times are not known."""
+
+    @property
+    def changes(self) -> int | None:
+        """Number of changes of items so far; None where that is not known, as in a pipeline."""
+
+    def item(self, index: int) -> TimelineItem:
+        """Return an item."""
+
+    def weight(self, index: int) -> int:
+        """Return an item's tokens, whole."""
+
+    def tokens(self, index: int) -> int:
+        """Return the tokens of what is shown of an item now."""
+
+    def chars(self, index: int) -> int:
+        """Return the number of characters of an item that are shown now."""
+
+    def state(self, index: int) -> ItemState:
+        """Return the current state of an item."""
+
+    def shows(self, index: int) -> bool:
+        """Return whether an item is in the request, whole or in part."""
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request as it stands, including those that the recording does not show."""
+
+    @property
+    def raw_total(self) -> int:
+        """Tokens of the request if every item were whole."""
+
+    def reported(self, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request by the provider's count, as an agent knows them before it sends it.
+
+        The count is the last reported prompt, with the tokens of its ``answer`` and of the items ``since``. Once a request
+        differs from the recorded one, the replay's ruler estimates the prompt. None while nothing was reported.
+        """
+
+    def read(self, index: int) -> str:
+        """Return the whole text of an item."""
+
+
+class ContextPolicy(Protocol):
+    """Decides, request by request, how each item is shown."""
+
+    @property
+    def name(self) -> str:
+        """Its name with the numbers that differ from the preset's: ``sweagent.last_n n=10``."""
+
+    @property
+    def source(self) -> str:
+        """The source of its rule and numbers, with the version."""
+
+    @property
+    def estimator(self) -> str:
+        """How it counts tokens: ``chars/4``, or a tokenizer's name."""
+
+    @property
+    def when(self) -> When:
+        """When it decides."""
+
+    def start(self, facts: SessionFacts) -> Any:
+        """Return its state before the first request."""
+
+    def step(self, state: Any, view: PolicyView) -> Decided:
+        """Return its decisions at a request."""

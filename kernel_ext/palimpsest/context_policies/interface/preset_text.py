@@ -1,0 +1,182 @@
+"""Read a policy's name and numbers as users write them: ``opencode.prune@31e22f65 protect=20_000``.
+
+Wrong names and values are refused in one sentence with the most likely correction.
+"""
+
+import difflib
+import math
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin
+
+from palimpsest.context_policies.interface.settings import Preset, version_of
+from palimpsest.model.tokenizer import counter
+from palimpsest.transcript.errors import ConfigError, UserError
+
+MOST_CHARS = 2_000
+"""Most characters of a policy's text; the longest real one has some hundred."""
+MOST_STAGES = 8
+"""Most policies of one pipeline; real ones have three at most."""
+MOST_SUGGESTED = 3
+"""Most names that a refusal suggests."""
+BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+class UnknownPolicy(UserError):
+    """The policy, version or number does not exist, or the number does not take this value."""
+
+
+def preset_named(name: str, presets: Sequence[type[Preset]]) -> type[Preset]:
+    """Return the preset of a name, with or without ``@version``; raises UnknownPolicy."""
+    bare_name, mark, version = name.partition("@")
+    same_name = [preset for preset in presets if preset.preset == bare_name]
+    if not same_name:
+        raise UnknownPolicy(
+            f"There is no policy {bare_name!r}{nearest_names(bare_name, (preset.preset for preset in presets))}"
+        )
+    if not mark:
+        return same_name[-1]
+    for preset in same_name:
+        preset_version = version_of(preset)
+        if (
+            version
+            and preset_version
+            and (preset_version.startswith(version) or version.startswith(preset_version))
+        ):
+            return preset
+    versions = " and ".join(version_of(preset) or "no version" for preset in same_name)
+    raise UnknownPolicy(f"The policy {bare_name!r} is known in {versions}, not in {version!r}.")
+
+
+def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
+    """Return the policies in a text, each its name and its numbers as written; raises UnknownPolicy."""
+    if len(text) > MOST_CHARS:
+        raise UnknownPolicy(f"The text of a policy has at most {MOST_CHARS:,} characters.")
+    words = shlex.shlex(text, posix=True, punctuation_chars="|")
+    words.whitespace_split, words.commenters = True, ""
+    stages: list[list[str]] = [[]]
+    try:
+        for word in words:
+            if word == "|":
+                stages.append([])
+            else:
+                stages[-1].append(word)
+    except ValueError:
+        stages = []
+    if not stages or len(stages) > MOST_STAGES or not all(stages):
+        raise UnknownPolicy(
+            f"{text!r} is no policy: write a name, then numbers such as protect=20000, and '|' between policies, of "
+            f"which there are at most {MOST_STAGES}."
+        )
+    return [(name, _parse_value(name, numbers)) for name, *numbers in stages]
+
+
+def _parse_value(name: str, words: Sequence[str]) -> dict[str, str]:
+    numbers: dict[str, str] = {}
+    for word in words:
+        key, equal, value = word.partition("=")
+        if not equal:
+            raise UnknownPolicy(f"Write {word!r} behind {name!r} as number=value.")
+        if key in numbers:
+            raise UnknownPolicy(f"The number {key!r} is given twice behind {name!r}.")
+        numbers[key] = value
+    return numbers
+
+
+def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
+    """Return a preset with other numbers, as values or as written; raises UnknownPolicy."""
+    defaults, more = preset.own_numbers(), preset.more_numbers()
+    fields_by_name = {
+        field_of_preset.name: field_of_preset
+        for field_of_preset in fields(preset)
+        if field_of_preset.name in defaults
+    }
+    values = {}
+    for key, given in numbers.items():
+        field = fields_by_name.get(key)
+        if key in more:
+            continue
+        if field is None:
+            raise UnknownPolicy(
+                f"The policy {preset.preset!r} has no number {key!r}{nearest_names(key, [*fields_by_name, *more])}"
+            )
+        value = _field_value(given, field.type)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is None or (is_number and value < preset.smallest.get(key, 0)):
+            raise UnknownPolicy(
+                f"The number {key!r} of {preset.preset!r} takes {_type_words(preset, key, field.type)}, not {given!r}."
+            )
+        values[key] = value
+    if "estimator" in values:
+        counter(values["estimator"])
+    try:
+        return preset.with_numbers(
+            values, {key: number for key, number in numbers.items() if key in more}
+        )
+    except ConfigError as error:
+        raise UnknownPolicy(str(error)) from error
+
+
+def nearest_names(value: str, known_names: Iterable[str]) -> str:
+    """Return the end of a sentence that refuses a name: the nearest ones, else all."""
+    names = sorted(set(known_names))
+    close = difflib.get_close_matches(value, names, MOST_SUGGESTED, 0.5)
+    last = value.rpartition(".")[2]
+    close += [name for name in names if last and last in name and name not in close][
+        :MOST_SUGGESTED
+    ]
+    if close:
+        return f"; did you mean {' or '.join(map(repr, close[:MOST_SUGGESTED]))}?"
+    return f". There are: {', '.join(names)}."
+
+
+def _field_value(value: Any, kind: Any) -> Any:
+    """Return a text as a value of a field's type; None where it is not one."""
+    if get_origin(kind) is tuple:
+        return _field_words(value)
+    if get_origin(kind) is Literal:
+        return value if value in get_args(kind) else None
+    if kind is str:
+        return value if isinstance(value, str) else None
+    if kind is bool:
+        value = BOOLEAN_WORDS.get(value.casefold()) if isinstance(value, str) else value
+        return value if isinstance(value, bool) else None
+    return _number(value, kind)
+
+
+def _field_words(value: Any) -> tuple[str, ...] | None:
+    """Return a value as several words; None where it is not a sequence of them."""
+    words = value.split(",") if isinstance(value, str) else value
+    is_many = isinstance(words, list | tuple | set | frozenset)
+    if not is_many or not all(isinstance(word, str) for word in words):
+        return None
+    return tuple(word.strip() for word in words if word.strip())
+
+
+def _number(value: Any, kind: Any) -> int | float | None:
+    if isinstance(value, str):
+        written = value.strip().replace("_", "")
+        if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?(e\d)?", written):
+            return None
+        value = float(written)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    if kind is int:
+        return int(value) if value == int(value) else None
+    return float(value)
+
+
+def _type_words(preset: Preset, key: str, kind: Any) -> str:
+    """Return the values that a field takes, in words."""
+    if get_origin(kind) is tuple:
+        return "names separated by commas"
+    if get_origin(kind) is Literal:
+        return " or ".join(map(repr, get_args(kind)))
+    if kind is str:
+        return "text"
+    if kind is bool:
+        return "true or false"
+    whole = "a whole number" if kind is int else "a number"
+    return f"{whole} from {preset.smallest.get(key, 0):g}"

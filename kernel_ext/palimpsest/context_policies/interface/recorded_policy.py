@@ -1,0 +1,70 @@
+"""The policy that a session was recorded under: it repeats the recorded transitions."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    SessionFacts,
+    When,
+)
+from palimpsest.transcript.timeline import CHARS4, Timeline, Transition
+
+RECORDED = "recorded"
+"""The name of the recorded policy."""
+Recorded = Mapping[int, Sequence[Transition]]
+"""The recorded transitions before each request."""
+
+
+class RecordedPolicy:
+    """Shows each item as the recording does."""
+
+    source: ClassVar[str] = "the recording"
+    estimator = CHARS4
+    when: When = "request"
+    first = 0
+    """The first request whose transitions are known."""
+
+    def __init__(self, first: int = 0) -> None:
+        """Use the transitions from the request ``first`` on."""
+        self.first = first
+
+    def continued_on(self, timeline: Timeline, first: int) -> "RecordedPolicy":  # noqa: ARG002
+        """Return the policy for a longer timeline that equals this policy's up to the request ``first``."""
+        return RecordedPolicy(first)
+
+    @property
+    def name(self) -> str:
+        """The name of the recording itself."""
+        return RECORDED
+
+    def start(self, facts: SessionFacts) -> Recorded:
+        """Return the recorded transitions by request."""
+        by_request: dict[int, list[Transition]] = {}
+        moves = facts.timeline.transitions
+        place = bisect_left(moves, self.first, key=lambda move: move.request) if self.first else 0
+        for transition in moves[place:]:
+            by_request.setdefault(transition.request, []).append(transition)
+        return by_request
+
+    def step(self, state: Recorded, view: PolicyView) -> Decided:
+        """Repeat the decisions that were recorded before this request."""
+        recorded_now = state.get(view.request.index, ())
+        changes = [change_of(move) for move in recorded_now if move.item < view.count]
+        fired = any(transition.state not in ("whole", "reverted") for transition in recorded_now)
+        return Decided(state, changes, fired=fired)
+
+
+def change_of(transition: Transition) -> Change:
+    """Return a transition as a policy's decision."""
+    return Change(
+        transition.item,
+        transition.state,
+        shown=transition.shown or "",
+        chars=None if transition.shown else transition.chars,
+        tokens=None if transition.state == "whole" or transition.shown else transition.tokens,
+        numbers=transition.numbers,
+    )

@@ -1,0 +1,14 @@
+"""The window that the requests of a policy must fit."""
+
+from palimpsest.context_policies.interface.pipeline import Pipeline
+from palimpsest.context_policies.interface.policy import ContextPolicy, SessionFacts
+from palimpsest.context_policies.interface.settings import Preset
+
+
+def window_to_fit(policy: ContextPolicy | None, facts: SessionFacts) -> int:
+    """Return the window of a policy's threshold, or the caller's; a pipeline's smallest; 0 for the model's own."""
+    if isinstance(policy, Pipeline):
+        return min((window_to_fit(stage, facts) for stage in policy.stages), default=0)
+    if isinstance(policy, Preset) and policy.counted and hasattr(policy, "window"):
+        return policy.own_window_of(facts)
+    return facts.assumed

@@ -1,0 +1,351 @@
+"""Sizes of a timeline's items as the engine counts them in a request: with frames of messages, calls and results.
+
+A timeline counts texts; the engine also counts the frames around them. The difference is stored for each item, so that
+a light policy compares the same numbers with its thresholds as the engine would.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from pydantic import ValidationError
+
+from palimpsest.context.budget.request_tokens import (
+    CALL_TOKENS,
+    MESSAGE_TOKENS,
+    tools_tokens,
+    weigh_chars,
+)
+from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
+from palimpsest.context.reduction.superseded_reads import CHANGES, READS, FileCall
+from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context_policies.items.reducible import FIXED_KINDS
+from palimpsest.model.tokenizer import counter
+from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.store.bounded_json import json_value
+from palimpsest.transcript.timeline import CHARS4, GONE_STATES, Timeline, TimelineItem, Transition
+from palimpsest.transcript.values import ToolSpec
+
+
+@dataclass(frozen=True)
+class EngineSizes:
+    """Sizes of all items of a timeline by one estimator."""
+
+    estimator: str
+    count: Callable[[str], int]
+    frames: tuple[int, ...]
+    """Tokens around each item's text."""
+    extras: tuple[int, ...]
+    """Tokens by which the engine's count of a whole item exceeds its weight."""
+    parts: tuple[str, ...]
+    """The id of the part in the log, for each item."""
+    whole_tokens: tuple[int, ...]
+    """Tokens of each whole item with its frames."""
+    wholes_until: tuple[int, ...]
+    """Prefix sums of ``whole_tokens``, without recorded summaries."""
+    until: tuple[int, ...]
+    """Prefix sums of ``extras``, without recorded summaries, which are shown only in place of what they cover."""
+    outputs: tuple[int, ...]
+    """The outputs that may be reduced: results of calls that did not fail, and notes about the user's cells."""
+    places: Mapping[str, int]
+    """The outputs by the ids of their parts."""
+    outputs_sums: tuple[int, ...]
+    """Prefix sums of the tokens of outputs and their images."""
+    users: tuple[int, ...]
+    """First items of the user's messages."""
+    first_items: tuple[int, ...]
+    """First item of each item's message."""
+    beside: tuple[int, ...]
+    """System prompts and tools."""
+    edited: tuple[int, ...]
+    """Items that the user excluded, restored or reverted, in the whole session."""
+    requests: tuple[int, ...]
+    """Tokens of each recorded request."""
+    remainders: tuple[int, ...]
+    """Tokens that the engine counted in each request beyond its items; 0 for requests that it did not count."""
+
+
+def engine_sizes(timeline: Timeline, estimator: str) -> EngineSizes:
+    """Return the sizes of a timeline's items; made once for each estimator."""
+    return timeline.derived(
+        f"engine sizes by {estimator}", lambda timeline: _sizes(timeline, estimator)
+    )
+
+
+def counted_requests(
+    timeline: Timeline, simulated: Timeline, estimator: str, weight_estimator: str
+) -> list[int]:
+    """Return the tokens of each request in the replay of a timeline, as the engine counts them.
+
+    ``weight_estimator`` is the estimator by which the replay counted changed items. Tokens that the engine counted of a recorded
+    request beyond its items are added to the replayed one, too.
+    """
+    sizes = engine_sizes(timeline, estimator)
+    replayed_tokens = _requests(
+        simulated, estimator, sizes.whole_tokens, sizes.frames, weight_estimator
+    )
+    return [size + more for size, more in zip(replayed_tokens, sizes.remainders, strict=True)]
+
+
+def char_sizes(timeline: Timeline, *, wide: bool) -> tuple[int, ...]:
+    """Return the characters of each item, for the engine's rules that count characters."""
+    return timeline.derived(
+        f"engine characters, wide {wide}",
+        lambda timeline: tuple(_chars(timeline, item, wide=wide) for item in timeline.items),
+    )
+
+
+def call_input(timeline: Timeline, call: int) -> dict[str, Any]:
+    """Return the input of a call; empty where it cannot be read."""
+    tool = timeline.items[call].tool
+    try:
+        tool_input = json_value(timeline.read(call).removeprefix(tool))
+    except (ValueError, RecursionError):
+        return {}
+    return tool_input if isinstance(tool_input, dict) else {}
+
+
+def file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
+    """Return the calls that read or changed a file: the items of calls and results, and their inputs."""
+    return timeline.derived("file calls", _file_calls)
+
+
+def _file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
+    results = {
+        item.group: item.index
+        for item in timeline.items
+        if item.kind == "output" and not item.is_error
+    }
+    return tuple(
+        (
+            item.index,
+            results[item.group],
+            FileCall(part_of(item), item.tool, call_input(timeline, item.index)),
+        )
+        for item in timeline.items
+        if item.kind == "call" and item.tool in READS | CHANGES and item.group in results
+    )
+
+
+def is_users(item: TimelineItem) -> bool:
+    """Return whether an item belongs to a message of the user."""
+    attached = item.kind == "media" and not _is_attached(item)
+    return not item.continues and (item.kind in ("user", "notebook") or attached)
+
+
+def is_by_hand(transition: Transition) -> bool:
+    """Return whether a transition is a decision of the user."""
+    return transition.state == "reverted" or transition.rule.startswith("user/")
+
+
+def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
+    count = counter(estimator)
+    weights = timeline.weights(estimator)
+    frames, first_items = _frames(timeline)
+    whole_tokens = [
+        weight if item.kind == "media" else _whole_tokens(timeline, item, weight, count) + frame
+        for item, weight, frame in zip(timeline.items, weights, frames, strict=True)
+    ]
+    absent = [item.kind == "summary" or item.continues for item in timeline.items]
+    extras = tuple(whole - weight for whole, weight in zip(whole_tokens, weights, strict=True))
+
+    def sums(tokens: Iterable[int]) -> tuple[int, ...]:
+        present = (0 if gone else weight for gone, weight in zip(absent, tokens, strict=True))
+        return (0, *accumulate(present))
+
+    requests = _requests(timeline, estimator, whole_tokens, frames)
+    parts = tuple(map(part_of, timeline.items))
+    outputs = tuple(
+        item.index
+        for item in timeline.items
+        if (item.kind == "output" and not item.is_error) or item.kind == "notebook"
+    )
+    recorded_counts = [
+        request.estimated if request.estimator == estimator else 0 for request in timeline.requests
+    ]
+    return EngineSizes(
+        estimator=estimator,
+        count=count,
+        frames=frames,
+        extras=extras,
+        parts=parts,
+        whole_tokens=tuple(whole_tokens),
+        wholes_until=sums(whole_tokens),
+        until=sums(extras),
+        outputs=outputs,
+        places={parts[output]: output for output in outputs},
+        outputs_sums=(
+            0,
+            *accumulate(
+                whole if item.kind in ("output", "notebook") or _is_attached(item) else 0
+                for item, whole in zip(timeline.items, whole_tokens, strict=True)
+            ),
+        ),
+        users=tuple(sorted({first_items[item.index] for item in timeline.items if is_users(item)})),
+        first_items=first_items,
+        beside=tuple(
+            item.index
+            for item in timeline.items
+            if item.kind in FIXED_KINDS and item.kind != "summary"
+        ),
+        edited=tuple(
+            sorted(
+                {transition.item for transition in timeline.transitions if is_by_hand(transition)}
+            )
+        ),
+        requests=tuple(
+            sent or sums_of for sent, sums_of in zip(recorded_counts, requests, strict=True)
+        ),
+        remainders=tuple(
+            sent - sums_of if sent else 0
+            for sent, sums_of in zip(recorded_counts, requests, strict=True)
+        ),
+    )
+
+
+def _frames(timeline: Timeline) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the tokens around each item, and the first item of its message."""
+    frames: list[int] = []
+    first_items: list[int] = []
+    first_of_message: dict[str, int] = {}
+    calls: dict[str, int] = {}
+    begun_messages: set[tuple[int, bool]] = set()
+    for item in timeline.items:
+        results = item.kind == "output"
+        first = first_of_message.setdefault(item.message or f"block {item.block}", item.index)
+        if results or _is_attached(item):
+            # A result belongs to the answer that called for it.
+            first = calls.get(item.group, first)
+        elif item.kind == "call":
+            calls[item.group] = first
+        frame = CALL_TOKENS if results or item.kind == "call" else 0
+        if (
+            item.kind != "tools"
+            and (first, results) not in begun_messages
+            and not _is_attached(item)
+        ):
+            begun_messages.add((first, results))
+            frame += MESSAGE_TOKENS
+        frames.append(frame)
+        first_items.append(first)
+    return tuple(frames), tuple(first_items)
+
+
+def _is_attached(item: TimelineItem) -> bool:
+    """Return whether an item is an image of a result, which belongs to the result's own message."""
+    return item.kind == "media" and bool(item.group)
+
+
+def _whole_tokens(
+    timeline: Timeline, item: TimelineItem, weight: int, count: Callable[[str], int]
+) -> int:
+    """Return the tokens of a whole item as the engine counts its text."""
+    if item.text != "kept" or not item.chars:
+        return weight
+    if item.kind in ("system", "tools"):
+        return _section_tokens(timeline, item, weight, count)
+    if item.kind == "call":
+        if count is counter(CHARS4):
+            return _chars4_tokens(len(item.tool)) + _chars4_tokens(item.chars - len(item.tool))
+        tool_input = json.dumps(call_input(timeline, item.index), ensure_ascii=False)
+        return count(item.tool) + count(tool_input)
+    return _chars4_tokens(item.chars) if count is counter(CHARS4) else weight
+
+
+def _chars4_tokens(chars: int) -> int:
+    return (chars + 2) // 4
+
+
+def _section_tokens(
+    timeline: Timeline, item: TimelineItem, weight: int, count: Callable[[str], int]
+) -> int:
+    """Return the tokens of a system prompt or of the tools, which are recorded as JSON."""
+    if item.kind == "tools":
+        try:
+            sections = json_value(timeline.read(item.index))
+            return tools_tokens([ToolSpec.model_validate(spec) for spec in sections], count)
+        except (ValueError, TypeError, ValidationError):
+            return weight
+    texts = system_texts(timeline, item.index)
+    if not texts:
+        return weight
+    return sum(map(count, texts)) + MESSAGE_TOKENS * (len(texts) - 1)
+
+
+def system_texts(timeline: Timeline, item: int) -> list[str]:
+    """Return the texts of a system prompt that was recorded as JSON; none where it was not."""
+    try:
+        sections = json_value(timeline.read(item))
+    except ValueError:
+        return []
+    return (
+        [text for text in sections if isinstance(text, str) and text]
+        if isinstance(sections, list)
+        else []
+    )
+
+
+def _requests(
+    timeline: Timeline,
+    estimator: str,
+    whole_tokens: Sequence[int],
+    frames: tuple[int, ...],
+    weight_estimator: str = "",
+) -> list[int]:
+    """Return the tokens of each request, from the sizes of the items it shows."""
+    shown = list(whole_tokens)
+    request_tokens: list[int] = []
+    count = counter(estimator)
+    total = added = place = 0
+    transitions = timeline.transitions
+    for request in timeline.requests:
+        total += sum(shown[added : request.items])
+        added = request.items
+        while place < len(transitions) and transitions[place].request <= request.index:
+            transition = transitions[place]
+            place += 1
+            tokens = whole_tokens[transition.item]
+            if transition.state in GONE_STATES:
+                tokens = transition.tokens or 0
+            elif transition.state != "whole":
+                # A replay rounds quarters of characters up, where the engine rounds them half up.
+                same = (
+                    weight_estimator or request.estimator
+                ) == estimator and weight_estimator != CHARS4
+                tokens = (
+                    _shown_tokens(timeline, transition, count, same=same) + frames[transition.item]
+                )
+            if transition.item < added:
+                total += tokens - shown[transition.item]
+            shown[transition.item] = tokens
+        request_tokens.append(total)
+    return request_tokens
+
+
+def _shown_tokens(
+    timeline: Timeline, transition: Transition, count: Callable[[str], int], *, same: bool
+) -> int:
+    """Return the tokens of what a recorded request showed of an item."""
+    if same and transition.tokens is not None:
+        return transition.tokens
+    if "head_chars" in transition.numbers:
+        return count(shorten(timeline.read(transition.item), transition.numbers))
+    text = transition.shown or transition.numbers.get("text")
+    return count(text) if isinstance(text, str) else -(-transition.chars // 4)
+
+
+def _chars(timeline: Timeline, item: TimelineItem, *, wide: bool) -> int:
+    if item.kind == "media":
+        return MEDIA_CHARS
+    if item.kind == "call":
+        tool_input = json.dumps(
+            call_input(timeline, item.index), ensure_ascii=False, separators=(",", ":")
+        )
+        return len(tool_input)
+    if item.kind == "system" and (texts := system_texts(timeline, item.index)):
+        return sum(map(len, texts))
+    if wide and item.text == "kept" and item.kind not in ("system", "tools"):
+        return weigh_chars(timeline.read(item.index))
+    return item.chars

@@ -1,0 +1,103 @@
+"""How a preset's threshold counts the request: by the provider's reported tokens, or by the preset's own estimate.
+
+Most agents compare the usage of the last answer with their threshold; a few count the request themselves. Each preset
+states which, with the place in the original's source. The tokens that a rule frees or keeps are always counted by its
+estimator.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from palimpsest.context_policies.interface.policy import (
+    NO_LIMIT,
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    Since,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.items.reducible import decided_with_reason
+
+Measure = Literal["reported", "estimated"]
+
+REPORTED = "reported tokens of the request"
+ESTIMATED = "estimated tokens of the request"
+NOT_REPORTED = "estimated tokens of the request (none were reported)"
+MEASURES = (REPORTED, ESTIMATED, NOT_REPORTED)
+
+
+class Measured(Preset):
+    """Common base of the presets whose threshold is a number of tokens of the whole request."""
+
+    with_answer: ClassVar[bool] = True
+    """Whether the last answer's tokens are added to the reported prompt."""
+    since: ClassVar[Since] = "estimated"
+    """How the tokens after the last report are added."""
+    times: ClassVar[float] = 1.0
+    """The original's own estimate as a multiple of this estimator's."""
+    inclusive: ClassVar[bool] = False
+    """Whether it acts at its threshold already, not only above it."""
+    measure: Measure = "reported"
+    """``reported``: usage of the last answer and the tokens since; ``estimated``: the estimator's count of all."""
+
+    def size(self, view: PolicyView) -> tuple[float, str]:
+        """Return the tokens of the request as this preset counts them, and the name of that count."""
+        if self.measure == "estimated":
+            return self.times * view.total, ESTIMATED
+        reported_tokens = view.reported(answer=self.with_answer, since=self.since)
+        return (
+            (view.total, NOT_REPORTED) if reported_tokens is None else (reported_tokens, REPORTED)
+        )
+
+    def probe_against(self, view: PolicyView, threshold: float) -> Probe:
+        """Return the probe of the request's size against a threshold."""
+        value, signal = self.size(view)
+        return Probe(signal, value, threshold, inclusive=self.inclusive)
+
+
+class AtWindow(Measured):
+    """Common base of the stateless rules that act where a request reaches a threshold of their window."""
+
+    candidates: ClassVar[str]
+    """Name of the items that it may reduce, for the sentence that there are none."""
+    window: int = 200_000
+    """The window in tokens; 0 takes the recorded one."""
+
+    def start(self, facts: SessionFacts) -> int:
+        """Return the window: the assumed one, or the recorded one where that is 0."""
+        return self.window_of(facts)
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Make the rule's changes where the request reaches its threshold."""
+        if state <= 0:
+            return Decided(state, probe=NO_LIMIT)
+        probe = self.probe_against(view, self.trigger(state))
+        if not probe.passed:
+            return Decided(state, probe=probe)
+        return decided_with_reason(state, self.new_changes(view, probe), probe, self.candidates)
+
+    def trigger(self, window: int) -> float:
+        """Return the threshold in tokens."""
+        raise NotImplementedError
+
+    def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
+        """Return the changes from this request on."""
+        raise NotImplementedError
+
+
+class AtShare(AtWindow):
+    """Common base of the presets that check each request and act above a share of the window."""
+
+    at: float = 1.0
+    """Share of the window over which a request is too large."""
+
+    def trigger(self, window: int) -> float:
+        """Return the share of the window."""
+        return self.at * window
+
+
+def in_own_tokens(tokens: float, view: PolicyView, probe: Probe) -> float:
+    """Convert tokens of a probe's count into tokens of the policy's estimator, to compare items with them."""
+    return tokens * view.total / probe.value if probe.value else tokens

@@ -1,0 +1,241 @@
+"""Which items a policy may reduce, and how to do it so that a request stays valid.
+
+A system prompt, the tools, pinned items and items that the user removed are left as they are; a call and its result go
+together. A placeholder also replaces a result that is shorter than itself, as the agents themselves do.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe, none_of
+from palimpsest.transcript.timeline import ItemState, Timeline
+
+FIXED_KINDS = frozenset({"system", "tools", "summary"})
+"""Kinds that no policy reduces; a recorded summary is in no request of another policy."""
+
+PATH_CHARS = 120
+"""Characters of a path in an agent's own folder, under which the whole result is stored."""
+
+
+def is_reducible(view: PolicyView, index: int) -> bool:
+    """Return whether a policy may change this item."""
+    item = view.item(index)
+    return item.kind not in FIXED_KINDS and not item.pinned and view.shows(index)
+
+
+def is_shown(view: PolicyView, index: int) -> bool:
+    """Return whether an item of the conversation is in the request, whole or in part."""
+    return view.shows(index) and view.item(index).kind not in FIXED_KINDS
+
+
+def replaced(
+    view: PolicyView, indexes: Iterable[int], state: ItemState, placeholder: str
+) -> list[Change]:
+    """Return the changes that replace the reducible ones of the items by a placeholder."""
+    return [Change(index, state, placeholder) for index in indexes if is_reducible(view, index)]
+
+
+def reopened(view: PolicyView, indexes: Iterable[int], state: ItemState) -> list[Change]:
+    """Return the changes that show items in a state whole again; the user's decisions stay."""
+    return [Change(index, "whole") for index in indexes if view.state(index) == state]
+
+
+def shortened(
+    view: PolicyView, lengths: Iterable[tuple[int, int]], state: ItemState = "truncated"
+) -> list[Change]:
+    """Return the changes that cut items to a number of characters, for items that this makes shorter."""
+    return [
+        Change(index, state, chars=chars)
+        for index, chars in lengths
+        if is_reducible(view, index) and chars < view.chars(index)
+    ]
+
+
+def decided_with_reason(
+    state: Any, changes: Sequence[Change], probe: Probe, candidates: str
+) -> Decided:
+    """Return a policy's answer; where the threshold was passed but no ``candidates`` existed, with a probe of that."""
+    if probe.passed and not changes:
+        probe = none_of(candidates, probe)
+    return Decided(state, changes, probe, fired=bool(changes))
+
+
+def border_of_newest(view: PolicyView, count: int) -> int:
+    """Return the index in the view's results before which all but the newest shown ones come."""
+    outputs = view.outputs
+    if view.shown_outputs <= count:
+        return 0 if count else len(outputs)
+    place, remaining = len(outputs), count
+    while remaining > 0:
+        place -= 1
+        remaining -= view.shows(outputs[place])
+    return place
+
+
+def shown_messages(view: PolicyView) -> list[int]:
+    """Return the first shown item of each message that is shown, oldest first."""
+    messages = view.timeline.derived(
+        "messages of items",
+        lambda timeline: [
+            -1 if item.kind in FIXED_KINDS else item.block for item in timeline.items
+        ],
+    )
+    starts, block = [], -1
+    for index in view.shown_items:
+        if messages[index] not in (block, -1):
+            block = messages[index]
+            starts.append(index)
+    return starts
+
+
+def shown_chat(view: PolicyView, *, calls: bool = False) -> list[int]:
+    """Return the first shown item of each message, oldest first, where each result is a message of its own.
+
+    OpenAI's chat completions count this way, and the libraries built on them. With ``calls`` each call is a
+    message as well, together with the text before it: as in OpenHands, whose events are single actions.
+    """
+    starts: list[int] = []
+    block, has_call = -1, False
+    for index in view.shown_items:
+        item = view.item(index)
+        if item.kind in FIXED_KINDS:
+            continue
+        is_call = item.kind == "call"
+        if item.block != block or item.kind == "output" or (calls and is_call and has_call):
+            starts.append(index)
+            block, has_call = item.block, False
+        has_call = has_call or is_call
+    return starts
+
+
+def shown_turns(view: PolicyView) -> list[int]:
+    """Return the first shown item of each message, oldest first; results that follow each other are one message.
+
+    Anthropic's and Bedrock's APIs count this way, and the agents built on them.
+    """
+    starts: list[int] = []
+    for index in shown_messages(view):
+        if not (starts and is_result(view, index) and is_result(view, starts[-1])):
+            starts.append(index)
+    return starts
+
+
+def shown_events(view: PolicyView) -> list[int]:
+    """Return the first shown item of each event of OpenHands, oldest first."""
+    return shown_chat(view, calls=True)
+
+
+def begins_message(view: PolicyView, index: int) -> bool:
+    """Return whether an item is the first of its message, or the end of all."""
+    if index in (0, view.count):
+        return True
+    return view.item(index - 1).block != view.item(index).block
+
+
+def after_first_prompt(view: PolicyView, starts: Sequence[int]) -> int:
+    """Return the index after the first message that is a prompt; 1 where there is none."""
+    return 1 + next(
+        (index for index, start in enumerate(starts) if view.item(start).kind == "user"), 0
+    )
+
+
+def is_result(view: PolicyView, index: int) -> bool:
+    """Return whether an item is the result of a call, or came with one."""
+    return view.item(index).kind == "output" or (
+        view.item(index).kind == "media" and bool(view.item(index).group)
+    )
+
+
+def tokens_in(view: PolicyView, first: int, until: int) -> int:
+    """Return the tokens of the shown items of a range, without system prompt and tools."""
+    shown = view.shown_items
+    return sum(
+        view.tokens(index)
+        for index in shown[bisect_left(shown, first) : bisect_left(shown, until)]
+        if view.item(index).kind not in FIXED_KINDS
+    )
+
+
+def newest_that_fit(
+    view: PolicyView,
+    starts: Sequence[int],
+    most: float,
+    count: Callable[[PolicyView, int, int], int] = tokens_in,
+) -> int:
+    """Return the index in ``starts`` of the first of the newest messages that fit; ``count`` counts a range of items."""
+    end, place = view.count, len(starts)
+    for start in reversed(starts):
+        most -= count(view, start, end)
+        if most < 0:
+            break
+        end, place = start, place - 1
+    return place
+
+
+def start_of_unanswered(view: PolicyView) -> int:
+    """Return the first item after the newest answer; before the first request, that of the newest message."""
+    if view.request.index:
+        return view.timeline.requests[view.request.index - 1].items
+    last = view.count - 1
+    while last > 0 and view.item(last - 1).block == view.item(last).block:
+        last -= 1
+    return max(last, 0)
+
+
+def result_of_call(view: PolicyView, call: int) -> int | None:
+    """Return the result of a call; None while there is none."""
+    result = view.timeline.derived("results and calls", _partners).get(call)
+    return result if result is not None and result < view.count else None
+
+
+def call_of_result(view: PolicyView, result: int) -> int | None:
+    """Return the call that a result answers; None where the recording has none."""
+    return view.timeline.derived("results and calls", _partners).get(result)
+
+
+def _partners(timeline: Timeline) -> Mapping[int, int]:
+    """Return for each call the first result after it, and for each result the last call before it."""
+    partners: dict[int, int] = {}
+    calls: dict[str, int] = {}
+    waiting: dict[str, list[int]] = {}
+    for item in timeline.items:
+        if item.kind == "call":
+            calls[item.group] = item.index
+            waiting.setdefault(item.group, []).append(item.index)
+        elif item.kind == "output":
+            partners |= dict.fromkeys(waiting.pop(item.group, ()), item.index)
+            if item.group in calls:
+                partners[item.index] = calls[item.group]
+    return partners
+
+
+def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
+    """Return the chosen items that may be removed from a request, with the results of calls among them.
+
+    The newest answer and the items after it stay. A call that waits for its result stays, and so does a call whose result
+    has to stay; a result stays if its call does.
+    """
+    end = start_of_unanswered(view)
+    removable = {index for index in chosen if index < end and is_reducible(view, index)}
+    for index in sorted(removable):
+        kind = view.item(index).kind
+        if kind == "call":
+            result = result_of_call(view, index)
+            if result is None:
+                if view.item(index).turn == view.turn:
+                    removable.discard(index)
+            elif result < end and is_reducible(view, result):
+                removable.add(result)
+            elif is_shown(view, result):
+                removable.discard(index)
+        elif kind == "output":
+            call = call_of_result(view, index)
+            if call is not None and call not in removable and is_shown(view, call):
+                removable.discard(index)
+    return sorted(removable)
+
+
+def dropped(view: PolicyView, chosen: Iterable[int]) -> list[Change]:
+    """Return the changes that take items out of the request, calls and results together."""
+    return [Change(index, "out") for index in with_partners(view, chosen)]

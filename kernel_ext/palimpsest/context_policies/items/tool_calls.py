@@ -1,0 +1,77 @@
+"""The files that calls read and wrote: the path in a call's input, and the kinds of tools of many agents."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from palimpsest.context_policies.interface.policy import PolicyView
+from palimpsest.context_policies.items.engine_sizes import call_input
+from palimpsest.context_policies.items.reducible import call_of_result
+
+LONGEST_INPUT = 2_000_000
+"""Characters of an input above which it is not parsed."""
+PATH_NAMES = (
+    "file_path",
+    "filePath",
+    "path",
+    "file",
+    "filename",
+    "absolute_path",
+    "target_file",
+    "relative_path",
+    "notebook_path",
+)
+"""Fields of an input that name a file, in their order of precedence."""
+# Names of tools in small letters
+READ_TOOLS = frozenset({"read", "read_file", "readfile", "view", "view_file", "open", "open_file"})
+WHOLE_WRITE_TOOLS = frozenset(
+    {"write", "write_file", "writefile", "write_to_file", "create", "create_file"}
+)
+"""Tools whose input is a whole file; the input of an edit has only the change."""
+EDIT_TOOLS = frozenset({"edit", "multiedit", "notebookedit", "edit_file", "replace", "str_replace"})
+"""Tools that change a part of a file."""
+FILE_TOOLS = READ_TOOLS | WHOLE_WRITE_TOOLS | EDIT_TOOLS
+SHELL_TOOLS = frozenset(
+    {
+        "run_shell_command",
+        "bash",
+        "shell",
+        "local_shell",
+        "exec",
+        "exec_command",
+        "execute_bash",
+        "execute_command",
+        "run_command",
+        "run_in_terminal",
+        "terminal",
+    }
+)
+TEXT_COMMAND = "command"
+"""The tool of a command that an agent without tool calls wrote as text, with the output as a user message."""
+
+
+def is_of_server(tool: str) -> bool:
+    """Return whether a tool's name is that of an MCP server's tool: ``mcp__server__tool``, ``server__tool``."""
+    return tool.startswith(("mcp_", "mcp.")) or "__" in tool.strip("_")
+
+
+def is_text_command_output(view: PolicyView, result: int) -> bool:
+    """Return whether a result was sent in a user message: the output of a command that was written as text."""
+    call = call_of_result(view, result)
+    if call is None or view.item(call).tool != TEXT_COMMAND:
+        return False
+    return view.item(call).chars <= len(f"{TEXT_COMMAND}{{}}")
+
+
+def path_of(view: PolicyView, result: int) -> str:
+    """Return the path that the call of a result names; empty where it names none."""
+    call = call_of_result(view, result)
+    tool_input = input_of(view, call) if call is not None else {}
+    return next(
+        (path for name in PATH_NAMES if isinstance(path := tool_input.get(name), str) and path), ""
+    )
+
+
+def input_of(view: PolicyView, call: int) -> Mapping[str, Any]:
+    """Return the input of a call; empty where it is no JSON object, or very long."""
+    item = view.item(call)
+    return {} if item.chars > LONGEST_INPUT else call_input(view.timeline, call)

@@ -1,0 +1,244 @@
+"""A user's own policy: a function from the view to decisions, which are checked during the replay.
+
+It is recorded by its name, source text and digest, and never run from a record.
+"""
+
+import hashlib
+import inspect
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, overload
+
+from palimpsest.context_policies.interface.laws import KNOWN, TWICE, Breach, PolicyBreach, breaches
+from palimpsest.context_policies.interface.pipeline import Pipeline
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    ContextPolicy,
+    Decided,
+    Layer,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    When,
+    with_changes,
+)
+from palimpsest.context_policies.interface.stage_view import StageView
+from palimpsest.context_policies.own_policies.decisions import CLEARED
+from palimpsest.context_policies.own_policies.past_view import PastView
+from palimpsest.transcript.timeline import CHARS4, GONE_STATES
+
+PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
+DECISIONS_PER_ITEM = 4
+"""A function that yields more decisions per item is assumed never to end."""
+
+
+@dataclass(frozen=True)
+class CustomPolicy:
+    """A policy that the user wrote as a function; see ``palimpsest.policy``."""
+
+    function: PolicyFunction
+    name: str
+    sticky: bool = False
+    """Whether its decisions stay in effect until replaced; else each request starts from whole items."""
+    when: When = "request"
+    estimator: str = CHARS4
+    text: str = field(default="", repr=False)
+    """The function's source; empty where it is not known."""
+    keeps_pins: bool = False
+    """Whether decisions about pinned items are ignored, where they would otherwise break a law."""
+
+    @property
+    def source(self) -> str:
+        """A phrase that it is the user's function, with the digest of its text."""
+        return f"your function {self.name}, sha256 {self.digest[:12]}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its source and of the plain global values that it uses."""
+        code = self.text or self.function.__code__.co_code.hex()
+        values = json.dumps(self.values, sort_keys=True)
+        return hashlib.sha256(f"{code}\n{values}".encode()).hexdigest()
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The global numbers and texts that the function uses, by name."""
+        used = inspect.getclosurevars(self.function)
+        return {
+            name: value
+            for name, value in sorted({**used.globals, **used.nonlocals}.items())
+            if isinstance(value, bool | int | float | str)
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return its record, which is never run."""
+        return {
+            "name": self.name,
+            "text": self.text,
+            "sha256": self.digest,
+            "values": self.values,
+            "sticky": self.sticky,
+            "when": self.when,
+            "estimator": self.estimator,
+        }
+
+    def __call__(self, view: PastView) -> Iterable[Change | Probe]:
+        """Return the function's decisions for a view."""
+        return self.function(view)
+
+    def __or__(self, other: ContextPolicy) -> Pipeline:
+        """Return a pipeline in which another policy sees this one's result."""
+        return Pipeline.of(self, other)
+
+    def start(self, facts: SessionFacts) -> Layer:  # noqa: ARG002
+        """Return the initial state: no item changed."""
+        return {}
+
+    def step(self, state: Layer, view: PolicyView) -> Decided:
+        """Call the function, check its decisions, and return the changes since the request before."""
+        base = view if self.sticky else self._without_own(state, view)
+        past_view = PastView(base)
+        decisions, probe = self._call_function(past_view)
+        if (decisions, probe) != self._call_function(past_view):
+            raise Breach(TWICE, view.request.index).error(self.name)
+        reasons = [(change, self._why_idle(change, base)) for change in decisions]
+        idle = Counter(why for _, why in reasons if why)
+        decisions = [
+            change._replace(numbers={}) for change, why in reasons if not why or why == WHOLE
+        ]
+        # Earlier states were checked before; only calls and results that lost their partner may break a law now.
+        unchecked = [
+            change
+            for change in decisions
+            if change.state in GONE_STATES or state.get(change.item) != change
+        ]
+        for breach in breaches(unchecked, base, sticky=self.sticky):
+            raise breach.error(self.name)
+        layer = with_changes(state if self.sticky else {}, decisions)
+        changes = [change for item, change in layer.items() if state.get(item) != change]
+        changes += [Change(item, "whole") for item in state if item not in layer]
+        return Decided(layer if changes else state, changes, probe, fired=bool(changes), idle=idle)
+
+    def _why_idle(self, change: Change, view: PolicyView) -> str:
+        """Return why a decision changes nothing, as the state or kind of its item; empty where it changes something."""
+        item, shown = view.item(change.item), view.state(change.item)
+        if self.keeps_pins and item.pinned:
+            return "pinned"
+        if shown in GONE_STATES:
+            return "not shown any more"
+        if not _is_due(change, view):
+            return "as short as what would stand for it"
+        return WHOLE if change.state == shown == "whole" else ""
+
+    def _without_own(self, state: Layer, view: PolicyView) -> PolicyView:
+        """Return the view with each item whole that only this policy changed."""
+        shown_whole = {
+            item: Change(item, "whole")
+            for item, change in state.items()
+            if view.state(item) == change.state
+        }
+        return StageView(view, shown_whole, self.estimator, self.estimator) if shown_whole else view
+
+    def _call_function(self, past_view: PastView) -> tuple[list[Change], Probe | None]:
+        most_decisions = DECISIONS_PER_ITEM * past_view.count + DECISIONS_PER_ITEM
+        place = f"at request {past_view.request.index + 1}"
+        try:
+            answers: list[Any] = list(islice(self.function(past_view) or (), most_decisions + 1))
+        except Exception as error:
+            raise PolicyBreach(
+                f"The policy {self.name!r} failed {place}: {type(error).__name__}: {error}"
+            ) from error
+        if len(answers) > most_decisions:
+            raise PolicyBreach(
+                f"The policy {self.name!r} made over {most_decisions:,} decisions {place}."
+            )
+        no_decision = next(
+            (answer for answer in answers if not isinstance(answer, Change | Probe)), None
+        )
+        if no_decision is not None:
+            raise PolicyBreach(
+                f"The policy {self.name!r} gave {no_decision!r:.80} {place}; it gives decisions such as policies.clear(i)."
+            )
+        changes: list[Any] = [decided for decided in answers if isinstance(decided, Change)]
+        for change in changes:
+            if type(change.item) is not int or not 0 <= change.item < past_view.count:
+                number = change.item if isinstance(change.item, int) else None
+                raise Breach(KNOWN, past_view.request.index, number).error(self.name)
+        probes = [decided for decided in answers if isinstance(decided, Probe)]
+        return list({change.item: change for change in changes}.values()), probes[
+            -1
+        ] if probes else None
+
+
+OWN_POLICIES: dict[str, CustomPolicy] = {}
+"""The policies that ``policy`` made in this process, the newest of each name: ``%agent policy`` finds them."""
+
+
+@overload
+def policy(function: PolicyFunction, /) -> CustomPolicy: ...
+
+
+@overload
+def policy(
+    *, sticky: bool = False, when: When = "request", estimator: str = CHARS4, name: str = ""
+) -> Callable[[PolicyFunction], CustomPolicy]: ...
+
+
+def policy(
+    function: PolicyFunction | None = None,
+    /,
+    *,
+    sticky: bool = False,
+    when: When = "request",
+    estimator: str = CHARS4,
+    name: str = "",
+) -> CustomPolicy | Callable[[PolicyFunction], CustomPolicy]:
+    """Turn a function into a context policy: it yields decisions about the items in a view.
+
+    It is called before each request, and its decisions apply to that request; an item without a decision is whole again,
+    unless the policy is ``sticky``. It must be pure: the same view, the same decisions.
+
+    >>> import palimpsest
+    >>> from palimpsest import policies
+    >>> @palimpsest.policy
+    ... def newest_five(view):
+    ...     for index in view.outputs[:-5]:
+    ...         yield policies.clear(index)
+    >>> newest_five.name
+    'newest_five'
+    """
+
+    def decorated(function: PolicyFunction) -> CustomPolicy:
+        own_policy = CustomPolicy(
+            function=function,
+            name=name or getattr(function, "__name__", "policy"),
+            sticky=sticky,
+            when=when,
+            estimator=estimator,
+            text=_text_of(function),
+        )
+        OWN_POLICIES[own_policy.name] = own_policy
+        return own_policy
+
+    return decorated if function is None else decorated(function)
+
+
+def _text_of(function: PolicyFunction) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        return ""
+
+
+WHOLE = "whole already"
+
+
+def _is_due(change: Change, view: PolicyView) -> bool:
+    """Return whether a decision would make an item shorter."""
+    chars = view.item(change.item).chars
+    if change.state == "truncated":
+        return change.length < chars
+    return not (change.state == "cleared" and change.shown == CLEARED and chars <= len(CLEARED))

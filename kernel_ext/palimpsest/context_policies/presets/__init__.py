@@ -1,0 +1,1 @@
+"""Context policies of the field, as pure functions with their published numbers."""

@@ -1,0 +1,112 @@
+"""Cache policies: the recorded requests, with a provider's cache that keeps other parts, or for another time.
+
+``cache.lifetime seconds=300`` keeps a prefix for another time, at the price of writes for that time; ``cache.all``,
+``cache.system`` and ``cache.no_results`` choose how much of a prompt is kept. ``replay/kept_prompts.py`` computes the
+effect on a request.
+"""
+
+from typing import ClassVar
+
+from palimpsest.context_policies.interface.policy import PolicyView
+from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
+from palimpsest.context_policies.interface.settings import Preset
+
+SOURCE = "the provider's cache, as arXiv 2601.06007 compares what it keeps"
+HOUR = 3_600
+"""Lifetime in seconds from which on writes are at the price of an hour."""
+_FIXED = frozenset({"system", "tools", "instructions"})
+"""Kinds of items that come before a conversation."""
+
+
+class CacheKeeping(Preset, RecordedPolicy):
+    """The recorded requests under other rules of the provider's cache."""
+
+    source = SOURCE
+    sliders = ("seconds",)
+    seconds: int = 0
+    """Seconds for which a prefix is kept after its last use; 0: as recorded."""
+    words: ClassVar[str] = "The requests are the recorded ones"
+    """The part of a prompt that is kept, as the beginning of a sentence."""
+    keeps_as_recorded: ClassVar[bool] = False
+    """Whether as much of each prompt is kept as the recording shows."""
+    start = RecordedPolicy.start
+    step = RecordedPolicy.step
+
+    @property
+    def lifetime(self) -> float | None:
+        """Seconds for which a prefix is kept after its last use; None: as recorded or concluded."""
+        return float(self.seconds) or None
+
+    @property
+    def is_hourly(self) -> bool | None:
+        """Whether writes are at the price of an hour; None: as recorded."""
+        return None if self.lifetime is None else self.lifetime >= HOUR
+
+    @property
+    def sentence(self) -> str:
+        """The policy's effect in a sentence, with what the provider must support."""
+        text = self.words
+        if self.lifetime is not None:
+            text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
+            price = "at the price of an hour" if self.is_hourly else "at the usual price"
+            text += f", written {price}"
+        return f"{text}."
+
+    def first_left_out(self, view: PolicyView) -> int | None:  # noqa: ARG002
+        """Return the first shown item that is not kept; None where all are."""
+        return None
+
+
+class ChosenLifetime(CacheKeeping):
+    """Keep each prefix in the provider's cache for another time, at the price of writes for that time."""
+
+    preset = "cache.lifetime"
+    keeps_as_recorded = True
+    seconds: int = HOUR
+    """Seconds for which a prefix is kept after its last use."""
+
+    @property
+    def name(self) -> str:
+        """Its name with the seconds, also where they are the default."""
+        name_so_far = super().name
+        if self.seconds != HOUR:
+            return name_so_far
+        return name_so_far.replace(self.preset, f"{self.preset} seconds={HOUR}", 1)
+
+    @property
+    def lifetime(self) -> float:
+        """The seconds, also where they are 0."""
+        return float(self.seconds)
+
+
+class CacheAll(CacheKeeping):
+    """Keep all of each prompt in the provider's cache."""
+
+    preset = "cache.all"
+    words = "The requests are the recorded ones; all of each is kept in the cache"
+
+
+class CacheSystem(CacheKeeping):
+    """Keep of each prompt only what stands before the conversation in the provider's cache."""
+
+    preset = "cache.system"
+    words = "The requests are the recorded ones; only what stands before the conversation is kept in the cache"
+
+    def first_left_out(self, view: PolicyView) -> int | None:
+        """Return the first item of the conversation."""
+        items = view.timeline.items
+        return next((index for index in view.shown_items if items[index].kind not in _FIXED), None)
+
+
+class CacheNoResults(CacheKeeping):
+    """Keep of each prompt what stands before the first tool result in the provider's cache, and no result."""
+
+    preset = "cache.no_results"
+    words = (
+        "The requests are the recorded ones; what stands before the first tool result is kept in the cache,"
+        " and no result is"
+    )
+
+    def first_left_out(self, view: PolicyView) -> int | None:
+        """Return the first result."""
+        return next((output for output in view.outputs if view.shows(output)), None)

@@ -1,0 +1,278 @@
+"""Policies that clear old tool results, inputs of calls or reasoning, and call no model."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    none_of,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.items.measured import AtShare, Measure, Measured
+from palimpsest.context_policies.items.reducible import (
+    border_of_newest,
+    call_of_result,
+    decided_with_reason,
+    dropped,
+    is_shown,
+    replaced,
+)
+
+RESULT_CLEARED = "[Old tool result content cleared]"
+OPENCODE_PROTECTED = frozenset({"skill"})
+LANGCHAIN_CLEARED = "[cleared]"
+INSPECT_CLEARED = "(Tool result removed)"
+
+
+class OpenCodePrune(Preset):
+    """OpenCode's prune: at the end of a turn, results older than the newest ``protect`` tokens are cleared.
+
+    Nothing is cleared below ``minimum`` tokens. The walk back stops at a result that is cleared already.
+    """
+
+    preset = "opencode.prune"
+    source = "OpenCode 31e22f65, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM"
+    when = "turn end"
+    protect: int = 40_000
+    minimum: int = 20_000
+    turns: int = 2
+    """Number of newest turns whose results are kept."""
+    failed: bool = True
+    """Whether failed results count, too. OpenCode itself keeps them as errors and never clears them."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+        passed = freed = 0
+        old_outputs: list[int] = []
+        for index in reversed(view.outputs):
+            item = view.item(index)
+            if item.turn > view.turn - self.turns:
+                continue
+            if view.state(index) == "cleared":
+                break
+            if item.is_error and not self.failed:
+                continue
+            if item.tool in OPENCODE_PROTECTED or item.pinned or not view.shows(index):
+                continue
+            passed += view.tokens(index)
+            if passed > self.protect:
+                freed += view.tokens(index)
+                old_outputs.append(index)
+        probe = Probe("tokens of results that may be cleared", freed, self.minimum)
+        if freed <= self.minimum:
+            return Decided(None, probe=probe)
+        return Decided(
+            None, replaced(view, old_outputs, "cleared", RESULT_CLEARED), probe, fired=True
+        )
+
+
+class ClearedUntil(NamedTuple):
+    """How far results are cleared, and the tokens that clearing more would free."""
+
+    cleared: int = 0
+    """Index, among the results, of the first that is not cleared."""
+    considered: int = 0
+    """Index up to which the results that are not cleared were counted."""
+    candidates: int = 0
+    """Number of these that may be cleared."""
+    freed: int = 0
+    """Tokens that clearing them would free."""
+    changes: int | None = None
+    """``PolicyView.changes`` when they were counted."""
+
+
+class ClearToolUses(Measured):
+    """Anthropic's clear_tool_uses: above ``trigger`` tokens all but the newest ``keep`` results are cleared.
+
+    With ``at_least`` nothing is cleared that would free fewer tokens. ``recomputed``: the server gets the whole
+    history again, so that the rule holds for every request that is over the trigger before it.
+    """
+
+    preset = "anthropic.clear_tool_uses"
+    source = "Anthropic API, clear_tool_uses_20250919 (beta context-management-2025-06-27)"
+    counted = "Anthropic API, context editing: trigger of input_tokens, which the server counts"
+    since = "counted"
+    at_first = ClearedUntil()
+    """Nothing is cleared and nothing was counted."""
+    trigger: int = 100_000
+    keep: int = 3
+    at_least: int = 0
+    clear_inputs: bool = False
+    excluded: tuple[str, ...] = ()
+    """Tools whose results stay."""
+    recomputed: bool = False
+    placeholder: str = RESULT_CLEARED
+
+    def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
+        value, signal = self.size(view)
+        if self.recomputed and view.total:
+            value *= view.raw_total / view.total
+        probe = Probe(signal, value, self.trigger)
+        if not probe.passed:
+            return Decided(state, probe=probe)
+        border = max(state.cleared, border_of_newest(view, self.keep))
+        # The counts stay valid unless another item changed since.
+        is_unchanged = view.changes is not None and view.changes == state.changes
+        state = self._clearable(
+            state if is_unchanged else ClearedUntil(state.cleared), border, view
+        )
+        if not state.candidates:
+            candidates = f"results beyond the newest {self.keep} that may be cleared"
+            return Decided(state, probe=none_of(candidates, probe))
+        if self.at_least and state.freed < self.at_least:
+            signal = "tokens of results that may be cleared"
+            probe = Probe(signal, state.freed, self.at_least, after=probe)
+            return Decided(state, probe=probe)
+        changes = self._clear(view, view.outputs[state.cleared : border])
+        return Decided(ClearedUntil(border), changes, probe, fired=True)
+
+    def _clear(self, view: PolicyView, results: Sequence[int]) -> list[Change]:
+        """Return the changes that clear those of the results that may be cleared."""
+        old = [result for result in results if view.item(result).tool not in self.excluded]
+        changes = replaced(view, old, "cleared", self.placeholder)
+        return changes + without_inputs(view, old) if self.clear_inputs else changes
+
+    def _clearable(self, before: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
+        """Return how much clearing all old results would free; only results that became old since are counted."""
+        new = view.outputs[max(before.considered, before.cleared) : border]
+        changes = self._clear(view, new)
+        freed = sum(view.tokens(change.item) - -(-change.length // 4) for change in changes)
+        return ClearedUntil(
+            before.cleared,
+            border,
+            before.candidates + len(changes),
+            before.freed + freed,
+            view.changes,
+        )
+
+
+class LangChainClear(ClearToolUses):
+    """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored.
+
+    With ``at_least`` the oldest results are cleared only until so many tokens are freed.
+    """
+
+    preset = "langchain.clear_tool_uses"
+    source = "LangChain 1.x, agents/middleware/context_editing.py: ClearToolUsesEdit"
+    counted = "LangChain 1.x, agents/middleware/context_editing.py: token_count_method approximate"
+    measure: Measure = "estimated"
+    sticky = False
+    recomputed: bool = True
+    placeholder: str = LANGCHAIN_CLEARED
+
+    def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
+        if not self.at_least:
+            return ClearToolUses.step(self, state, view)
+        probe = Probe("tokens of the request", view.raw_total, self.trigger)
+        if not probe.passed:
+            return Decided(state, probe=probe)
+        border = max(state.cleared, border_of_newest(view, self.keep))
+        place, freed = state.cleared, state.freed
+        changes: list[Change] = []
+        while place < border and freed < self.at_least:
+            cleared = self._clear(view, view.outputs[place : place + 1])
+            freed += sum(view.tokens(change.item) - -(-change.length // 4) for change in cleared)
+            changes += cleared
+            place += 1
+        candidates = f"results beyond the newest {self.keep} that may be cleared"
+        return decided_with_reason(ClearedUntil(place, freed=freed), changes, probe, candidates)
+
+
+class ClearThinking(Preset):
+    """Anthropic's clear_thinking: reasoning stays of the newest ``keep`` turns that have some, and of no other."""
+
+    preset = "anthropic.clear_thinking"
+    source = "Anthropic API, clear_thinking_20251015 (beta context-management-2025-06-27)"
+    sticky = False
+    at_first = (0, ())
+    """Number of items considered so far, and the reasoning of the newest turns."""
+    keep: int = 1
+
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+        considered, newest = state
+        reasoning = [*newest, *reasoning_in(view, considered, view.count)]
+        turns = sorted({view.item(index).turn for index in reasoning if is_shown(view, index)})
+        turns_that_stay = turns[-self.keep :] if self.keep else []
+        changes = dropped(
+            view, [item for item in reasoning if view.item(item).turn not in turns_that_stay]
+        )
+        remaining = {*reasoning} - {change.item for change in changes}
+        probe = Probe("turns with reasoning", len(turns), self.keep, "turns")
+        candidates = "older ones whose reasoning may be dropped"
+        return decided_with_reason(
+            (view.count, tuple(sorted(remaining))), changes, probe, candidates
+        )
+
+
+class InspectEdit(AtShare):
+    """Inspect's CompactionEdit: near the window old reasoning is dropped and all but the newest results cleared."""
+
+    preset = "inspect.compaction_edit"
+    source = "Inspect 499e615, model/_compaction: CompactionEdit, threshold 0.9"
+    counted = "Inspect 499e615, model/_compaction: count_tokens, which asks the provider"
+    since = "counted"
+    candidates = "older results and reasoning that may be cleared"
+    at: float = 0.9
+    keep: int = 3
+    """Number of newest results that stay."""
+    keep_thinking: int = 1
+    """Number of newest answers whose reasoning stays."""
+
+    def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:  # noqa: ARG002
+        changes = dropped(view, reasoning_in(view, 0, self._thinking_border(view)))
+        old = view.outputs[: border_of_newest(view, self.keep)]
+        whole_results = (index for index in old if view.state(index) == "whole")
+        return changes + replaced(view, whole_results, "cleared", INSPECT_CLEARED)
+
+    def _thinking_border(self, view: PolicyView) -> int:
+        """Return the first item of the newest answers whose reasoning stays."""
+        answers = view.timeline.requests[: view.request.index]
+        oldest = len(answers) - self.keep_thinking
+        if oldest >= len(answers):
+            return view.count
+        return answers[oldest].answer[0] if oldest >= 0 else 0
+
+
+class LearnClaudeCodeMicro(Preset):
+    """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool.
+
+    What was read from a file stays.
+    """
+
+    preset = "learn_claude_code.micro"
+    source = "shareAI-lab/learn-claude-code, lesson s06: KEEP_RECENT, PRESERVE_RESULT_TOOLS"
+    at_first = 0
+    """Number of results considered so far: none."""
+    keep: int = 3
+    longest: int = 100
+    """Characters up to which a result stays."""
+    spared: tuple[str, ...] = ("read_file", "read")
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        border = max(state, border_of_newest(view, self.keep))
+        changes: list[Change] = []
+        for output in view.outputs[state:border]:
+            item = view.item(output)
+            if item.chars > self.longest and item.tool.lower() not in self.spared:
+                text = f"[Previous: used {view.item(output).tool}]"
+                changes += replaced(view, [output], "cleared", text)
+        probe = Probe("results", view.shown_outputs, self.keep, "results")
+        candidates = f"results of over {self.longest} characters beyond the newest {self.keep}"
+        return decided_with_reason(border, changes, probe, candidates)
+
+
+def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
+    """Return the changes that show the calls of some results without their inputs."""
+    changes: list[Change] = []
+    for result in results:
+        call = call_of_result(view, result)
+        if call is not None:
+            changes += replaced(view, [call], "cleared", f"{view.item(call).tool}{{}}")
+    return changes
+
+
+def reasoning_in(view: PolicyView, first: int, until: int) -> list[int]:
+    """Return the reasoning items in a range of items."""
+    return [index for index in range(first, until) if view.item(index).kind == "reasoning"]

@@ -1,0 +1,214 @@
+"""Policies that clear items that a later call made obsolete: older reads, repeated calls, writes that were read later."""
+
+import json
+from collections.abc import Sequence
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.items.measured import AtWindow
+from palimpsest.context_policies.items.reducible import (
+    call_of_result,
+    decided_with_reason,
+    dropped,
+    is_reducible,
+    is_shown,
+    replaced,
+    shortened,
+    shown_turns,
+)
+from palimpsest.context_policies.items.tool_calls import (
+    READ_TOOLS,
+    WHOLE_WRITE_TOOLS,
+    input_of,
+    path_of,
+)
+from palimpsest.context_policies.presets.clearing import without_inputs
+
+CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
+LEAST_SHARE = 0.8
+"""Share of the window below which Cline never acts, whatever the reserve."""
+LEAST_FREE = {64_000: 27_000, 128_000: 30_000}
+"""Tokens that Cline keeps free in windows of two sizes, by the window."""
+DCP_NOTICE = "[An older result of the same call was removed to save context.]"
+DCP_INPUT_REMOVED = "[input removed due to failed tool call]"
+DCP_WHOLE_OUTPUTS = frozenset({"question", "edit", "write"})
+"""Tools whose results DCP shows whole, though it counts them as cleared."""
+
+Known = tuple[tuple[str, int], ...]
+"""The newest result for each file's path or digest of a call."""
+
+
+class ClineLegacy(AtWindow):
+    """Cline's older rule: near the window, only the newest read of each file stays.
+
+    Where that saves less than ``enough`` of the characters, half of the messages after the first two are dropped, or
+    three quarters where the request is twice too large.
+    """
+
+    preset = "cline.legacy"
+    source = "Cline 3.x, core/context/context-management: duplicate file reads"
+    counted = "Cline 3.x, core/context/context-management: the totals of the last API request"
+    since = "nothing"
+    inclusive = True
+    candidates = "older reads and messages that may be removed"
+    reserve: int = 40_000
+    """Tokens of the window that are kept free."""
+    enough: float = 0.3
+
+    def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
+        total_chars = sum(view.chars(index) for index in range(view.count) if is_shown(view, index))
+        changes = self._older_reads(view)
+        saved = sum(view.chars(change.item) - change.length for change in changes)
+        if saved < self.enough * total_chars:
+            starts = shown_turns(view)
+            other_count = len(starts) - 2
+            count = (
+                other_count * 3 // 4 // 2 * 2
+                if probe.value / 2 > probe.threshold
+                else other_count // 4 * 2
+            )
+            if count > 0:
+                removed = dropped(view, range(starts[2], starts[2 + count]))
+                items = {change.item for change in removed}
+                changes = [change for change in changes if change.item not in items] + removed
+        return changes
+
+    def trigger(self, window: int) -> float:
+        free = LEAST_FREE.get(window)
+        if free is not None:
+            return window - free
+        return max(window - self.reserve, round(LEAST_SHARE * window))
+
+    def _older_reads(self, view: PolicyView) -> list[Change]:
+        newest: set[str] = set()
+        changes: list[Change] = []
+        for output in reversed(view.outputs):
+            if view.item(output).tool.lower() not in READ_TOOLS or view.state(output) != "whole":
+                continue
+            path = path_of(view, output)
+            if path and path in newest:
+                changes += replaced(view, [output], "cleared", CLINE_NOTICE)
+            newest.add(path)
+        return changes
+
+
+class DcpDeduplicate(Preset):
+    """DCP's deduplication: of calls of one tool with one input only the newest result stays."""
+
+    preset = "dcp.deduplicate"
+    source = "Opencode-DCP fbd75bc, strategies: deduplication"
+    at_first = (0, ())
+    """Number of results considered so far, and the newest result of each call."""
+    protected: tuple[str, ...] = ()
+    """Name prefixes of tools whose results stay."""
+
+    def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
+        seen, outputs_before = state
+        newest = dict(outputs_before)
+        changes: list[Change] = []
+        for output in view.outputs[seen:]:
+            call = call_of_result(view, output)
+            digest = view.item(call).input_hash if call is not None else ""
+            if not digest or view.item(output).tool.startswith(self.protected):
+                continue
+            before = newest.get(digest)
+            if before is not None:
+                changes += self._remove(view, before)
+            newest[digest] = output
+        probe = Probe("repeated calls", len(changes), 0, "calls")
+        state = (len(view.outputs), tuple(newest.items()))
+        return Decided(state, changes, probe, fired=bool(changes))
+
+    def _remove(self, view: PolicyView, result: int) -> list[Change]:
+        """Return the changes to an older result of a repeated call; of a failed call the input is removed instead."""
+        if view.item(result).is_error:
+            return without_texts(view, result)
+        if view.item(result).tool in DCP_WHOLE_OUTPUTS:
+            return []
+        return replaced(view, [result], "cleared", DCP_NOTICE)
+
+
+class DcpSupersedeWrites(Preset):
+    """DCP's superseded writes: the input of a call that wrote a whole file goes once that file was read afterwards.
+
+    The input of an edit stays. At this commit DCP marks such a call but still sends it whole; the preset follows the
+    rule in its documentation.
+    """
+
+    preset = "dcp.supersede_writes"
+    source = "Opencode-DCP fbd75bc, strategies: supersedeWrites"
+    at_first = (0, ())
+    """Number of results considered so far, and the writes that no read followed."""
+
+    def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
+        seen, written = state
+        pending = list(written)
+        changes: list[Change] = []
+        for output in view.outputs[seen:]:
+            tool, path = view.item(output).tool.lower(), ""
+            if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(output).is_error:
+                path = path_of(view, output)
+            if not path:
+                continue
+            if tool in WHOLE_WRITE_TOOLS:
+                pending.append((path, output))
+            else:
+                changes += without_inputs(view, [write for name, write in pending if name == path])
+                pending = [entry for entry in pending if entry[0] != path]
+        probe = Probe("writes whose file was read afterwards", len(changes), 0, "writes")
+        return Decided((len(view.outputs), tuple(pending)), changes, probe, fired=bool(changes))
+
+
+class DcpPurgeErrors(Preset):
+    """DCP's purge of errors: the texts in the input of a failed call go after four requests; the error stays."""
+
+    preset = "dcp.purge_errors"
+    source = "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"
+    at_first = (0, ())
+    """Number of results considered so far, and the failed ones whose calls are still whole."""
+    requests: int = 4
+    protected: tuple[str, ...] = ()
+
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+        seen, failed = state
+        waiting = [
+            *failed,
+            *(
+                output
+                for output in view.outputs[seen:]
+                if view.item(output).is_error
+                and not view.item(output).tool.startswith(self.protected)
+            ),
+        ]
+        border = view.request.index - self.requests
+        candidates = [result for result in waiting if is_reducible(view, result)]
+        changes = [
+            change
+            for result in candidates
+            if view.item(result).entered <= border
+            for change in without_texts(view, result)
+        ]
+        oldest = max(
+            (view.request.index - view.item(item).entered for item in candidates), default=0
+        )
+        probe = Probe(
+            "requests since a call failed", oldest, self.requests, "requests", inclusive=True
+        )
+        still_waiting = tuple(result for result in waiting if view.item(result).entered > border)
+        state = (len(view.outputs), still_waiting)
+        return decided_with_reason(state, changes, probe, "calls whose input may be cleared")
+
+
+def without_texts(view: PolicyView, result: int) -> list[Change]:
+    """Return the change that replaces each text in the input of a result's call by a short notice."""
+    call = call_of_result(view, result)
+    if call is None or not is_reducible(view, call):
+        return []
+    texts = [value for value in input_of(view, call).values() if isinstance(value, str)]
+    difference = sum(len(json.dumps(DCP_INPUT_REMOVED)) - len(json.dumps(text)) for text in texts)
+    return shortened(view, [(call, view.chars(call) + difference)], "cleared")

@@ -1,0 +1,256 @@
+"""Gemini CLI's own rules: a new long result is cut, old results are masked, and a full window is compressed.
+
+Read from Gemini CLI at the commit that each ``source`` names.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.items.reducible import (
+    FIXED_KINDS,
+    PATH_CHARS,
+    begins_message,
+    decided_with_reason,
+    is_reducible,
+    shortened,
+    start_of_unanswered,
+)
+from palimpsest.context_policies.items.tool_calls import SHELL_TOOLS, is_of_server
+from palimpsest.context_policies.presets.summarising import CutAtTokens, SummaryState
+
+PREVIEW_GAP_CHARS = 25
+"""Characters between the head and the tail of a preview."""
+PREVIEW_NOTE_CHARS = 90 + PATH_CHARS
+"""Characters of the note around a preview: that it was masked, and the name of its file."""
+CUT_NOTE_CHARS = 130 + PATH_CHARS
+"""Characters of the note around a cut result: the lengths, and the file with the whole text."""
+
+
+class GeminiTruncate(Preset):
+    """Gemini CLI shows 40,000 characters of what a shell or an MCP server returned, and writes the whole to a file.
+
+    Less is shown where the window is nearly full: four characters for each token that was free after the request
+    before. What other tools return stays, and what came with a picture.
+    """
+
+    preset = "gemini.truncate"
+    source = "Gemini CLI 5411f11, scheduler/tool-executor.ts, getTruncateToolOutputThreshold"
+    window: int = 1_048_576
+    """The window in tokens; 0 takes the recorded one; where none is known, the window is never full."""
+    longest: int = 40_000
+    """Characters up to which a result is shown whole, and to which a longer one is cut."""
+    note_chars: int = CUT_NOTE_CHARS
+    """Characters of the note with the whole length and the file's name."""
+
+    def start(self, facts: SessionFacts) -> tuple[int, int]:
+        """Return the window, the recorded one where none is assumed, and the number of results considered: none."""
+        return self.window_of(facts), 0
+
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
+        window, seen = state
+        new = [output for output in view.outputs[seen:] if self._is_cut(view, output)]
+        most = min(self.longest, free_chars(view, window)) if window > 0 else self.longest
+        size = most + self.note_chars
+        long_results = ((output, size) for output in new if view.chars(output) > most > 0)
+        changes = shortened(view, long_results, "offloaded")
+        longest = max((view.chars(output) for output in new), default=0) if most > 0 else 0
+        probe = Probe("characters of a shell's or a server's result", longest, most, "characters")
+        candidates = f"results that {size} characters of head, tail and note would shorten"
+        return decided_with_reason((window, len(view.outputs)), changes, probe, candidates)
+
+    def _is_cut(self, view: PolicyView, index: int) -> bool:
+        item = view.item(index)
+        if not is_reducible(view, index):
+            return False
+        if item.tool.lower() in SHELL_TOOLS:
+            return True
+        return is_of_server(item.tool) and not has_media(view, index)
+
+
+class MaskedUntil(NamedTuple):
+    """How far results are masked, and the counts beyond the protected tokens."""
+
+    masked: int = 0
+    """Index, among the results, of the first that is not masked."""
+    beyond: int = 0
+    """Index up to which the results that are not masked were counted."""
+    freed: int = 0
+    """Tokens of these results."""
+    changes: int | None = None
+    """``PolicyView.changes`` when they were counted."""
+    protected: int = 0
+    """Tokens of the results from ``beyond`` on."""
+    seen: int = 0
+    """Number of results when they were counted."""
+
+
+class GeminiMask(Preset):
+    """Gemini CLI's masking: results older than the newest ``protect`` tokens become a head, a tail and a file.
+
+    Nothing is masked below ``minimum`` tokens. What is about to be sent for the first time is not looked at, nor
+    what its tools in ``spared`` returned.
+    """
+
+    preset = "gemini.mask"
+    source = "Gemini CLI 5411f11, services/toolOutputMaskingService.ts"
+    at_first = MaskedUntil()
+    """Nothing is masked and nothing was counted."""
+    protect: int = 50_000
+    minimum: int = 30_000
+    preview_chars: int = 250
+    """Characters of head and of tail that stay."""
+    shell_lines: int = 10
+    """Lines of head and of tail that stay of a shell's output, which stays whole if it has no more."""
+    spared: tuple[str, ...] = ("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode")
+
+    def step(self, state: MaskedUntil, view: PolicyView) -> Decided:
+        # Results beyond the protected tokens stay there, unless another item changed since.
+        is_unchanged = view.changes is not None and view.changes == state.changes
+        counts = self._maskable(
+            state if is_unchanged else MaskedUntil(state.masked, state.masked), view
+        )
+        probe = Probe(
+            "tokens of results that may be masked", counts.freed, self.minimum, inclusive=True
+        )
+        if not probe.passed:
+            return Decided(counts, probe=probe)
+        outputs = view.outputs
+        candidates = [
+            output
+            for output in outputs[state.masked : counts.beyond]
+            if self._may_mask(view, output)
+        ]
+        sizes = ((output, self._size(view, output)) for output in reversed(candidates))
+        changes = shortened(view, sizes, "masked")
+        return decided_with_reason(
+            MaskedUntil(counts.beyond), changes, probe, "longer results among them"
+        )
+
+    def _size(self, view: PolicyView, index: int) -> int:
+        """Return the characters of a masked result."""
+        if view.item(index).tool.lower() not in SHELL_TOOLS:
+            return 2 * self.preview_chars + PREVIEW_GAP_CHARS + PREVIEW_NOTE_CHARS
+        lines = view.read(index).split("\n")
+        if len(lines) <= 2 * self.shell_lines:
+            return view.chars(index) + PREVIEW_NOTE_CHARS
+        ends = [*lines[: self.shell_lines], *lines[len(lines) - self.shell_lines :]]
+        return sum(len(line) + 1 for line in ends) + PREVIEW_GAP_CHARS + PREVIEW_NOTE_CHARS
+
+    def _may_mask(self, view: PolicyView, index: int) -> bool:
+        """Return whether a result may be masked and is not yet."""
+        item = view.item(index)
+        return (
+            view.shows(index)
+            and view.state(index) != "masked"
+            and not item.pinned
+            and item.tool not in self.spared
+        )
+
+    def _maskable(self, before: MaskedUntil, view: PolicyView) -> MaskedUntil:
+        """Return where the protected tokens begin now, counting only results that are new or no longer protected.
+
+        A result that an earlier policy of a pipeline shortened counts with its shortened length.
+        """
+        outputs = view.outputs
+        sent = bisect_left(outputs, start_of_unanswered(view))
+        beyond, freed, protected = before.beyond, before.freed, before.protected
+        for output in outputs[max(before.seen, beyond) : sent]:
+            if self._may_mask(view, output):
+                protected += view.tokens(output)
+        place = beyond
+        while protected > self.protect and place < sent:
+            output = outputs[place]
+            place += 1
+            if not self._may_mask(view, output):
+                continue
+            protected -= view.tokens(output)
+            freed += view.tokens(output)
+            beyond = place
+        return MaskedUntil(before.masked, beyond, freed, view.changes, protected, sent)
+
+
+class GeminiCompress(CutAtTokens):
+    """Gemini CLI's compression: at half of the window, a summary replaces the turns before the newest 30 per cent.
+
+    It cuts in front of prompts only: where none lies in the newest 30 per cent, before the newest prompt if its turn
+    still runs, else behind everything. Of the results that stay those beyond 50,000 tokens are cut as
+    ``gemini.truncate`` cuts them, whatever tool they are of.
+    """
+
+    preset = "gemini.compress"
+    source = "Gemini CLI 5411f11, context/chatCompressionService.ts"
+    counted = "Gemini CLI 5411f11, context/chatCompressionService.ts: getLastPromptTokenCount"
+    with_answer = False
+    since = "nothing"
+    inclusive = True
+    window: int = 1_048_576
+    at: float = 0.5
+    keep_share: float = 0.3
+    results: int = 50_000
+    """Tokens of results that stay whole."""
+    longest: int = 40_000
+    """Characters that are shown of each result beyond them."""
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first prompt that stays, by the characters of the requests and answers so far."""
+        if not view.request.index:
+            return 0
+        before = view.timeline.requests[view.request.index - 1]
+        end = before.answer[1]
+        history = [
+            shown_item
+            for shown_item in view.shown_items[: bisect_left(view.shown_items, end)]
+            if view.item(shown_item).kind not in FIXED_KINDS
+        ]
+        summary = 4 * self.summary if state.place >= 0 and not view.shows(state.place) else 0
+        goal = (1 - self.keep_share) * (summary + sum(view.chars(index) for index in history))
+        passed, newest = summary, 0
+        for index in history:
+            if view.item(index).kind == "user" and begins_message(view, index):
+                if passed >= goal:
+                    return index
+                newest = index
+            passed += view.chars(index)
+        is_turn_running = any(view.item(index).kind == "call" for index in range(*before.answer))
+        return newest if is_turn_running else end
+
+    def further_changes(self, view: PolicyView, cut: int, leaving: Sequence[int]) -> list[Change]:
+        removed, outputs = {*leaving}, view.outputs
+        window = self.window or view.request.window
+        most = min(self.longest, free_chars(view, window))
+        passed = 0
+        changes: list[Change] = []
+        sent = bisect_left(outputs, start_of_unanswered(view))
+        for output in reversed(outputs[bisect_left(outputs, cut) : sent]):
+            if output in removed or not view.shows(output):
+                continue
+            tokens = view.tokens(output)
+            if passed + tokens > self.results and view.chars(output) > most:
+                changes += shortened(view, [(output, most + CUT_NOTE_CHARS)], "offloaded")
+                tokens = -(-(most + CUT_NOTE_CHARS) // 4)
+            passed += tokens
+        return changes
+
+
+def free_chars(view: PolicyView, window: int) -> int:
+    """Return four characters for each token of the window that the request before left free."""
+    first = view.timeline.requests[view.request.index - 1].items if view.request.index else 0
+    new = sum(view.tokens(index) for index in range(first, view.count))
+    return 4 * (window - (view.total - new))
+
+
+def has_media(view: PolicyView, result: int) -> bool:
+    """Return whether pictures or files came with a result."""
+    if result + 1 >= view.count:
+        return False
+    after = view.item(result + 1)
+    return after.kind == "media" and after.group == view.item(result).group

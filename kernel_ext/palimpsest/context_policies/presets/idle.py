@@ -1,0 +1,155 @@
+"""Policies that act when the provider's cache is cold anyway, so that they break no live prefix."""
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.interface.stage_view import StageView
+from palimpsest.context_policies.items.reducible import (
+    decided_with_reason,
+    is_reducible,
+    is_shown,
+    replaced,
+)
+from palimpsest.context_policies.presets.clearing import RESULT_CLEARED
+
+CUT = (
+    "\n...\n[Tool result trimmed: kept first {head} chars and last {tail} chars of {chars} chars.]"
+)
+IMAGE_REMOVED = "[image data removed - already processed by model]"
+COMPACTABLE = (
+    "read",
+    "bash",
+    "grep",
+    "glob",
+    "websearch",
+    "webfetch",
+    "edit",
+    "write",
+    "powershell",
+)
+"""Tools whose results Claude Code clears, in lower case."""
+
+
+class OpenClawCacheTtl(Preset):
+    """OpenClaw's cache-ttl pruning: after a pause long results are trimmed, and cleared if that is not enough.
+
+    It acts after ``ttl_seconds`` without a request, on results before the newest ``keep_assistants`` answers.
+    Images older than ``image_turns`` turns go before the first request of any turn.
+    """
+
+    preset = "openclaw.cache_ttl"
+    source = "OpenClaw 2026.2, agents/pi-extensions/context-pruning"
+    window: int = 200_000
+    ttl_seconds: float = 300
+    soft: float = 0.3
+    hard: float = 0.5
+    keep_assistants: int = 3
+    longest: int = 4_000
+    """Characters above which a result is trimmed."""
+    head: int = 1_500
+    tail: int = 1_500
+    least_chars: int = 50_000
+    """Nothing is cleared if fewer characters can be."""
+    image_turns: int = 3
+
+    def start(self, facts: SessionFacts) -> tuple[int, int]:
+        """Return the window, the recorded one where none is assumed, and the number of items considered: none."""
+        return self.window_of(facts), 0
+
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
+        window, seen = state
+        pause = probe = since_request_before(view, self.ttl_seconds)
+        seen, changes = self._images(seen, view)
+        if changes:
+            probe = Probe(f"images older than {self.image_turns} turns", len(changes), 0, "images")
+        if pause.passed and window > 0:
+            chars = sum(view.chars(index) for index in range(view.count) if is_shown(view, index))
+            least = self.soft * window * 4
+            if chars >= least:
+                changes += self._after_pause(window * 4, chars, view)
+            elif not changes:
+                probe = Probe("characters of the request", chars, least, "characters", probe)
+        return decided_with_reason(
+            (window, seen), changes, probe, "older results that may be trimmed"
+        )
+
+    def _images(self, first: int, view: PolicyView) -> tuple[int, list[Change]]:
+        border = first
+        while border < view.count and view.item(border).turn < view.turn - self.image_turns:
+            border += 1
+        return border, [
+            Change(index, "cleared", chars=min(len(IMAGE_REMOVED), view.chars(index)))
+            for index in range(first, border)
+            if view.item(index).kind == "media" and is_reducible(view, index)
+        ]
+
+    def _after_pause(self, chars: int, total: int, view: PolicyView) -> list[Change]:
+        oldest = view.request.index - self.keep_assistants  # empty answers are counted
+        border = view.timeline.requests[oldest].items if oldest >= 0 else 0
+        first = next((index for index in range(view.count) if view.item(index).kind == "user"), 0)
+        candidates = [
+            output
+            for output in view.outputs
+            if first <= output < border and is_reducible(view, output)
+        ]
+        changes: dict[int, Change] = {}
+        seen = StageView(view, changes, self.estimator, self.estimator)
+        for result in candidates:
+            if view.state(result) == "whole" and view.item(result).chars > self.longest:
+                cut = CUT.format(head=self.head, tail=self.tail, chars=view.item(result).chars)
+                size = self.head + self.tail + len(cut)
+                total += size - view.item(result).chars
+                changes[result] = Change(result, "truncated", chars=size)
+        if total / chars >= self.hard:
+            excess_chars = total - self.hard * chars
+            candidates = [result for result in candidates if view.state(result) != "cleared"]
+            if sum(map(seen.chars, candidates)) >= self.least_chars:
+                for result in candidates:
+                    if excess_chars < 0:
+                        break
+                    excess_chars += len(RESULT_CLEARED) - seen.chars(result)
+                    changes[result] = Change(result, "cleared", RESULT_CLEARED)
+        return list(changes.values())
+
+
+class ClaudeCodeMicrocompact(Preset):
+    """Claude Code's microcompaction after a pause: all but the newest results of its file and web tools are cleared.
+
+    It is switched off unless the vendor switches it on. In 2.1.17 another rule kept three, near the auto-compaction, and
+    from 2.1.112 on none is left that asks for a pause.
+    """
+
+    preset = "claude_code.microcompact"
+    source = "Claude Code 2.1.96, its published cli.js: gapThresholdMinutes 60, keepRecent 5"
+    third_party = True
+    idle_seconds: float = 3_600
+    keep: int = 5
+    tools: tuple[str, ...] = COMPACTABLE
+    """Tools whose results may be cleared, in lower case."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+        probe = since_request_before(view, self.idle_seconds)
+        if not probe.passed:
+            return Decided(None, probe=probe)
+        candidates = [
+            output
+            for output in view.outputs
+            if view.item(output).tool.lower() in self.tools and view.shows(output)
+        ]
+        old_results = [
+            item for item in candidates[: -max(1, self.keep)] if view.state(item) == "whole"
+        ]
+        changes = replaced(view, old_results, "cleared", RESULT_CLEARED)
+        no_candidates = f"results of its tools beyond the newest {self.keep} that may be cleared"
+        return decided_with_reason(None, changes, probe, no_candidates)
+
+
+def since_request_before(view: PolicyView, seconds: float) -> Probe:
+    """Return the time since the last request, beside the pause after which a rule acts; 0 where times are not known."""
+    gap = view.gap_seconds or 0.0
+    return Probe("seconds since the request before", gap, seconds, "seconds", inclusive=True)

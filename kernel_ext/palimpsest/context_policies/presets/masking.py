@@ -1,0 +1,261 @@
+"""Policies that replace old observations by a placeholder, whatever the size of the request, and call no model."""
+
+import re
+
+from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.items.reducible import (
+    border_of_newest,
+    call_of_result,
+    decided_with_reason,
+    dropped,
+    is_reducible,
+    is_shown,
+    reopened,
+    replaced,
+    shown_events,
+)
+from palimpsest.context_policies.items.tool_calls import input_of, is_text_command_output
+
+MASKED = "<MASKED>"
+VIEWED_FILE = re.compile(r"\[File:\s+([^\n]{1,500}?)\s+\(\d+\s+lines total\)\]")
+VIEWED_LINE = re.compile(r"^\d+:.*?(?:\n|\Z)", re.MULTILINE)
+
+
+class SweAgentLastN(Preset):
+    """SWE-agent's last n observations: all older ones are elided before every request.
+
+    With ``polling`` over 1 the border moves in steps of so many observations, which spares the cache; the first
+    prompt counts as one of them, as SWE-agent's instance template does. Tools can be tagged, so that their
+    observations always stay or never do.
+    """
+
+    preset = "sweagent.last_n"
+    source = (
+        "SWE-agent 3ea751c, agent/history_processors.py: LastNObservations, TagToolCallObservations"
+    )
+    sticky = False
+    at_first = (0, 0)
+    """Number of observations that are elided, and that were considered: none."""
+    n: int = 5
+    polling: int = 1
+    always_keep: tuple[str, ...] = ()
+    """Tools tagged ``keep_output``."""
+    always_remove: tuple[str, ...] = ()
+    """Tools tagged ``remove_output``."""
+
+    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
+        elided, seen = state
+        outputs = view.outputs
+        shown = view.shown_outputs
+        template = 1
+        steps = (shown + template) // self.polling * self.polling
+        to_show = shown - max(0, steps - self.n - template)
+        border = border_of_newest(view, to_show)
+        old = [
+            index
+            for index in outputs[elided:border]
+            if view.item(index).tool not in self.always_keep
+        ]
+        if self.always_remove:
+            new = outputs[max(seen, border) :]
+            old += [output for output in new if view.item(output).tool in self.always_remove]
+        changes = [change for output in old for change in _line_count_placeholder(view, output)]
+        shown_again = [
+            output
+            for output in outputs[border:elided]
+            if view.item(output).tool not in self.always_remove
+        ]
+        changes += reopened(view, shown_again, "masked")  # after newer observations were reverted
+        # With so many observations none is elided yet.
+        most = -(-(self.n + template + 1) // self.polling) * self.polling - template - 1
+        probe = Probe("observations", shown, most, "observations")
+        candidates = f"observations beyond the newest {self.n} that it may elide"
+        return decided_with_reason((border, len(outputs)), changes, probe, candidates)
+
+
+class SweAgentClosedWindow(Preset):
+    """SWE-agent's closed windows: of each viewed file only the newest view shows its lines.
+
+    It looks at messages of role ``user`` only: prompts, and the outputs of commands that were written as text. What
+    a tool call returned stays, unless ``results`` is on. A message with numbered lines that names no file is left
+    out, as SWE-agent does.
+    """
+
+    preset = "sweagent.closed_window"
+    source = "SWE-agent 3ea751c, agent/history_processors.py: ClosedWindowHistoryProcessor"
+    sticky = False
+    at_first = (0, ())
+    """Number of items considered so far, and the views of files in them, the oldest first."""
+    results: bool = False
+    """The results of tool calls count as well."""
+
+    def step(self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView) -> Decided:
+        seen, views_before = state
+        views = [*views_before, *self._views(view, seen)]
+        newest: set[str] = set()
+        changes: list[Change] = []
+        for file, result in reversed(views):
+            if not view.shows(result):
+                continue
+            is_closed = view.state(result) == "masked"
+            if not file:
+                call = call_of_result(view, result) if view.item(result).kind == "output" else None
+                changes += dropped(view, [result] if call is None else [call, result])
+            elif file not in newest:
+                changes += reopened(view, [result], "masked")
+            elif not is_closed:
+                changes += _without_lines(view, result)
+            newest.add(file)
+        probe = Probe("older views of files", len(changes), 0, "views")
+        return Decided((view.count, tuple(views)), changes, probe, fired=bool(changes))
+
+    def _views(self, view: PolicyView, first: int) -> list[tuple[str, int]]:
+        """Return the file of each view from an item on; empty where its lines are numbered and no file is named."""
+        views: list[tuple[str, int]] = []
+        for index in range(first, view.count):
+            kind = view.item(index).kind
+            is_user_message = kind == "output" and (
+                self.results or is_text_command_output(view, index)
+            )
+            if kind == "user" or is_user_message:
+                text = view.read(index)
+                if VIEWED_LINE.search(text) is not None:
+                    file_name = VIEWED_FILE.search(text)
+                    views.append((file_name[1] if file_name else "", index))
+        return views
+
+
+class SweAgentRemoveRegex(Preset):
+    """SWE-agent's remove_regex: what matches a pattern is taken out of all but the newest ``keep`` texts."""
+
+    preset = "sweagent.remove_regex"
+    source = "SWE-agent 3ea751c, agent/history_processors.py: RemoveRegex"
+    sticky = False
+    at_first = 0
+    """Number of items considered so far: none."""
+    remove: tuple[str, ...] = ("<diff>.*</diff>",)
+    keep: int = 0
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        until = max(state, view.count - self.keep)
+        changes: list[Change] = []
+        for index in range(state, until):
+            if view.item(index).kind in ("output", "user", "assistant") and is_reducible(
+                view, index
+            ):
+                text_before = text = view.read(index)
+                for pattern in self.remove:
+                    text = re.sub(pattern, "", text, flags=re.DOTALL)
+                if text != text_before:
+                    changes += replaced(view, [index], "truncated", text)
+        probe = Probe("texts with a match", len(changes), 0, "texts")
+        return Decided(until, changes, probe, fired=bool(changes))
+
+
+class MaskWindow(Preset):
+    """Observation masking: all but the newest ``n`` observations become a placeholder before every request."""
+
+    preset = "complexity_trap.mask"
+    source = "The Complexity Trap, arXiv 2508.21433 v3: M = 10"
+    sticky = False
+    at_first = 0
+    """Number of observations that are masked: none."""
+    n: int = 10
+    placeholder: str = ""
+    """The text in place of an observation; empty: SWE-agent's count of lines."""
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        border = border_of_newest(view, self._kept_count(view))
+        # After newer observations were reverted, older ones are shown again.
+        changes = reopened(view, view.outputs[border:state], "masked")
+        for output in view.outputs[state:border]:
+            if self.placeholder:
+                changes += replaced(view, [output], "masked", self.placeholder)
+            else:
+                changes += _line_count_placeholder(view, output)
+        probe = self._probe(view)
+        candidates = f"observations beyond the newest {self.n} that it may mask"
+        return decided_with_reason(border, changes, probe, candidates)
+
+    def _kept_count(self, view: PolicyView) -> int:  # noqa: ARG002
+        """Return how many of the newest observations stay."""
+        return self.n
+
+    def _probe(self, view: PolicyView) -> Probe:
+        """Return the number of observations, and how many of these may stay."""
+        return Probe("observations", view.shown_outputs, self.n, "observations")
+
+
+class OpenHandsMask(MaskWindow):
+    """OpenHands' observation masking: observations before the newest ``n`` events become ``<MASKED>``.
+
+    A message is an event, too, and so is each call: of a session of single calls half as many observations stay.
+    """
+
+    preset = "openhands.observation_masking"
+    source = "OpenHands 611629e, condenser/impl/observation_masking_condenser.py"
+    n: int = 100
+    placeholder: str = MASKED
+
+    def _kept_count(self, view: PolicyView) -> int:
+        """Return how many observations are among the newest events."""
+        events = shown_events(view)
+        newest = events[max(0, len(events) - self.n) :]
+        return sum(view.item(index).kind == "output" for index in newest)
+
+    def _probe(self, view: PolicyView) -> Probe:
+        """Return the number of events, and how many may stay."""
+        return Probe("events", len(shown_events(view)), self.n, "events")
+
+
+class OpenHandsBrowserOutput(Preset):
+    """OpenHands' browser condenser: of what a browser showed only the newest ``n`` observations stay.
+
+    In the place of the others stand the address and ``placeholder``.
+    """
+
+    preset = "openhands.browser_output"
+    source = "OpenHands 611629e, condenser/impl/browser_output_condenser.py"
+    sticky = False
+    at_first = (0, ())
+    """Number of results considered so far, and those of a browser."""
+    n: int = 1
+    tool: str = "brows"
+    """Text that the names of browsing tools contain."""
+    placeholder: str = "Content omitted"
+
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+        seen, pages_before = state
+        new = [item for item in view.outputs[seen:] if self.tool in view.item(item).tool.lower()]
+        pages = [index for index in (*pages_before, *new) if is_shown(view, index)]
+        border = max(0, len(pages) - self.n)
+        changes = reopened(view, pages[border:], "masked")  # after newer pages were reverted
+        for page in pages[:border]:
+            if view.state(page) != "masked":
+                changes += replaced(view, [page], "masked", self._text(view, page))
+        probe = Probe("pages of a browser", len(pages), self.n, "pages")
+        candidates = f"pages beyond the newest {self.n} that it may mask"
+        return decided_with_reason(
+            (len(view.outputs), (*pages_before, *new)), changes, probe, candidates
+        )
+
+    def _text(self, view: PolicyView, page: int) -> str:
+        call = call_of_result(view, page)
+        address = input_of(view, call).get("url") if call is not None else None
+        return f"Visited URL {address}\n{self.placeholder}" if address else self.placeholder
+
+
+def _line_count_placeholder(view: PolicyView, index: int) -> list[Change]:
+    """Return the change to SWE-agent's text for an elided observation, which counts its lines."""
+    lines = len(view.read(index).splitlines())
+    return replaced(view, [index], "masked", f"Old environment output: ({lines} lines omitted)")
+
+
+def _without_lines(view: PolicyView, index: int) -> list[Change]:
+    """Return the change that shows a view of a file without its lines."""
+    text = view.read(index)
+    lines = list(VIEWED_LINE.finditer(text))
+    note = f"Outdated window with {len(lines)} lines omitted...\n"
+    text = text[: lines[0].start()] + note + text[lines[-1].end() :]
+    return replaced(view, [index], "masked", text)

@@ -1,0 +1,272 @@
+"""Policies that shorten a single long result or prompt when it is new, or a few turns later, and call no model.
+
+New items are shortened before their first request, so that no cached prefix breaks.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.items.measured import Measure, Measured
+from palimpsest.context_policies.items.reducible import (
+    decided_with_reason,
+    is_reducible,
+    newest_that_fit,
+    reopened,
+    shortened,
+    shown_chat,
+)
+from palimpsest.context_policies.items.tool_calls import input_of
+from palimpsest.transcript.timeline import ItemState
+
+FILE_NOTE_CHARS = 640
+"""Characters of deepagents' note: the file with the whole text, and how it is read."""
+LINE_NUMBER_CHARS = 8
+"""Characters that a line's number and line break add."""
+REFERENCE_NOTE_CHARS = 480
+"""Characters of Strands' note: how the rest is requested, and its reference."""
+TRIMMED = "[Trimmed: {tool} output \u2014 {chars} chars \u2192 {preview} char preview]\n..."
+ARGUMENT_CUT = "...(argument truncated)"
+
+
+class ShortenedResults(Preset):
+    """A result over ``longest`` characters shows its head and its tail, together ``kept`` characters, and a note."""
+
+    longest: int = 10_000
+    """Characters up to which a result is shown whole."""
+    kept: int = 10_000
+    note_chars: int = 60
+    """Characters of the note between head and tail."""
+    state: ClassVar[ItemState] = "truncated"
+    at_first = 0
+    """Number of results considered so far: none."""
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        """Shorten the new results that are too long."""
+        new = [output for output in view.outputs[state:] if is_reducible(view, output)]
+        size = self.kept + self.note_chars
+        # A result that is hardly too long grows with the note, as it does for the agent.
+        changes = [
+            Change(item, self.state, chars=size) for item in new if view.chars(item) > self.longest
+        ]
+        longest = max((view.chars(output) for output in new), default=0)
+        probe = Probe("characters of a result", longest, self.longest, "characters")
+        candidates = f"results that {size} characters of head, tail and note would shorten"
+        return decided_with_reason(len(view.outputs), changes, probe, candidates)
+
+
+class MiniSweAgentOutput(ShortenedResults):
+    """Mini-SWE-agent shows 5,000 characters of head and of tail of a long output, and manages no history."""
+
+    preset = "mini_swe_agent.output"
+    source = "mini-swe-agent 2.4, config: observation_template, below 10,000 whole"
+    longest: int = 9_999
+    """Characters up to which an output is shown whole; one of 10,000 is not."""
+    note_chars: int = 564
+
+
+class SmolagentsOutput(ShortenedResults):
+    """Smolagents shows 20,000 characters of an output: half of them from its head, half from its tail."""
+
+    preset = "smolagents.output"
+    source = "smolagents 1.x, utils.py: MAX_LENGTH_TRUNCATE_CONTENT"
+    longest: int = 20_000
+    kept: int = 20_000
+    note_chars: int = 72
+
+
+class DeepAgentsOffload(Preset):
+    """Deepagents' offloading: results and prompts over a number of tokens go to a file.
+
+    Their first and last lines stay, with their numbers. What ``spared`` tools return stays whole: they bound it
+    themselves.
+    """
+
+    preset = "deepagents.offload"
+    source = "deepagents 23b83ad, middleware/filesystem.py"
+    at_first = 0
+    """Number of items considered so far: none."""
+    result_tokens: int = 20_000
+    prompt_tokens: int = 50_000
+    lines: int = 5
+    """Lines of head and of tail that stay."""
+    line_chars: int = 1_000
+    """Characters of such a line that stay."""
+    spared: tuple[str, ...] = (
+        "ls",
+        "glob",
+        "grep",
+        "read_file",
+        "edit_file",
+        "write_file",
+        "read",
+        "edit",
+        "write",
+    )
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        changes: list[Change] = []
+        highest = 0.0
+        for index in range(state, view.count):
+            limit = {"output": self.result_tokens, "user": self.prompt_tokens}.get(
+                view.item(index).kind
+            )
+            if limit is None or not is_reducible(view, index):
+                continue
+            if view.item(index).tool.lower() in self.spared:
+                continue
+            tokens = view.tokens(index)
+            highest = max(highest, tokens * self.result_tokens / limit)
+            if tokens > limit:
+                lines = view.read(index).splitlines()
+                is_short = len(lines) <= 2 * self.lines
+                ends = lines if is_short else lines[: self.lines] + lines[-self.lines :]
+                size = sum(min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends)
+                changes += shortened(view, [(index, size + FILE_NOTE_CHARS)], "offloaded")
+        probe = Probe("tokens of a result", highest, self.result_tokens)
+        return decided_with_reason(
+            view.count, changes, probe, "results that their first and last lines shorten"
+        )
+
+
+class DeepAgentsTruncateArgs(Measured):
+    """Deepagents' truncate_args: near the window the long inputs of old calls that write or edit are cut.
+
+    The newest tenth of the window is spared, or the newest 20 messages where no window is known; each text of an
+    input is cut by itself. It is made anew for each request, from inputs that are whole.
+    """
+
+    preset = "deepagents.truncate_args"
+    source = "deepagents 23b83ad, middleware/summarization.py: truncate_args"
+    counted = "deepagents 23b83ad, middleware/summarization.py: its own count_tokens_approximately"
+    inclusive = True
+    measure: Measure = "estimated"
+    sticky = False
+    window: int = 200_000
+    """0 takes the recorded one; where none is known, messages are counted."""
+    at: float = 0.85
+    keep_share: float = 0.1
+    """Share of the window whose newest messages are spared."""
+    messages: int = 20
+    """Number of newest messages that are spared where no window is known."""
+    longest: int = 2_000
+    """Characters up to which a text of an input stays."""
+    kept: int = 20
+    tools: tuple[str, ...] = ("write_file", "edit_file", "write", "edit")
+
+    def start(self, facts: SessionFacts) -> tuple[int, int, tuple[int, ...]]:
+        """Return the window, the number of items considered, and the calls that were cut: none."""
+        return self.window_of(facts), 0, ()
+
+    def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> Decided:
+        window, first, cut = state
+        cut_before = [output for output in cut if view.state(output) == "truncated"]
+        messages = shown_chat(view)
+        probe = Probe("messages", len(messages), self.messages, "messages", inclusive=True)
+        if window > 0:
+            probe = self.probe_against(view, int(self.at * window))
+            saved = sum(view.weight(output) - view.tokens(output) for output in cut_before)
+            probe = replace(probe, value=probe.value + saved)
+        if not probe.passed:
+            return Decided((window, 0, ()), reopened(view, cut_before, "truncated"), probe)
+        until = self._border(view, messages, window)
+        if not until:
+            candidates = "messages older than those that are spared"
+            return decided_with_reason(
+                (window, 0, ()), reopened(view, cut_before, "truncated"), probe, candidates
+            )
+        calls = (
+            index
+            for index in range(first, until)
+            if view.item(index).kind == "call"
+            and view.item(index).tool.lower() in self.tools
+            and view.state(index) == "whole"
+        )
+        changes = shortened(view, ((call, self._size(view, call)) for call in calls))
+        candidates = "long inputs of calls that write or edit before the newest messages"
+        cut_calls = (*cut, *(change.item for change in changes))
+        return decided_with_reason(
+            (window, max(first, until), cut_calls), changes, probe, candidates
+        )
+
+    def _border(self, view: PolicyView, messages: Sequence[int], window: int) -> int:
+        """Return the first item that is spared."""
+        if window <= 0:
+            return messages[-self.messages] if self.messages else view.count
+        place = newest_that_fit(view, messages, int(self.keep_share * window))
+        # If the newest message alone is larger, all stays whole.
+        return messages[place] if place < len(messages) else 0
+
+    def _size(self, view: PolicyView, call: int) -> int:
+        """Return the characters of a call with its long texts cut."""
+        tool_input = input_of(view, call)
+        long_results = {
+            name: text
+            for name, text in tool_input.items()
+            if isinstance(text, str) and len(text) > self.longest
+        }
+        short = {name: text[: self.kept] + ARGUMENT_CUT for name, text in long_results.items()}
+        return view.chars(call) - len(json.dumps(long_results)) + len(json.dumps(short))
+
+
+class StrandsOffload(Preset):
+    """Strands' ContextOffloader: a result over 2,500 tokens shows its first 1,000 and is stored elsewhere."""
+
+    preset = "strands.offload"
+    source = "Strands Agents SDK 1.x, ContextOffloader: 2,500 and 1,000 tokens"
+    at_first = 0
+    """Number of results considered so far: none."""
+    longest: int = 2_500
+    kept: int = 1_000
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        new = [output for output in view.outputs[state:] if is_reducible(view, output)]
+        size = 4 * self.kept + REFERENCE_NOTE_CHARS
+        long_results = ((output, size) for output in new if view.tokens(output) > self.longest)
+        changes = shortened(view, long_results, "offloaded")
+        highest = max((view.tokens(output) for output in new), default=0)
+        probe = Probe("tokens of a result", highest, self.longest)
+        candidates = f"results that {self.kept} tokens and a note would shorten"
+        return decided_with_reason(len(view.outputs), changes, probe, candidates)
+
+
+class OpenAIAgentsTrimmer(Preset):
+    """OpenAI Agents' ToolOutputTrimmer: results over 500 characters of older turns show the first 200."""
+
+    preset = "openai_agents.tool_output_trimmer"
+    source = "OpenAI Agents SDK, extensions/tool_output_trimmer.py"
+    sticky = False
+    at_first = 0
+    """Number of results considered so far: none."""
+    turns: int = 2
+    """Number of newest turns whose results stay."""
+    longest: int = 500
+    preview: int = 200
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        border, outputs = state, view.outputs
+        while border < len(outputs) and view.item(outputs[border]).turn <= view.turn - self.turns:
+            border += 1
+        long_results = [
+            item for item in outputs[state:border] if view.item(item).chars > self.longest
+        ]
+        changes = shortened(view, ((output, self._size(view, output)) for output in long_results))
+        probe = Probe("turns", view.turn, self.turns, "turns")
+        candidates = f"results of over {self.longest} characters in older turns"
+        return decided_with_reason(border, changes, probe, candidates)
+
+    def _size(self, view: PolicyView, index: int) -> int:
+        """Return the characters of a trimmed result."""
+        item = view.item(index)
+        tool = item.tool or "unknown_tool"
+        note = TRIMMED.format(tool=tool, chars=item.chars, preview=self.preview)
+        return len(note) + self.preview

@@ -1,0 +1,127 @@
+"""Strands' sliding window: old messages are removed at the end of a turn, and where a request exceeds the window.
+
+Read from the Strands Agents SDK at the version that each ``source`` names. All results of one answer are one of its
+messages.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.interface.stage_view import StageView
+from palimpsest.context_policies.items.measured import AtShare, in_own_tokens
+from palimpsest.context_policies.items.reducible import (
+    decided_with_reason,
+    dropped,
+    is_reducible,
+    is_result,
+    shown_turns,
+)
+
+DROPPED = "older messages that may be dropped"
+CUT_NOTE = "...\n\n... [truncated: {count} chars removed] ...\n\n..."
+IMAGE_NOTE_CHARS = 30
+"""Characters of the text in place of a picture: its format and size."""
+LEAST_START = 2
+"""Number of messages that are dropped where there are no more than the window allows."""
+
+
+class StrandsSlidingWindow(Preset):
+    """Strands' sliding window: at the end of a turn only the newest ``messages`` stay.
+
+    They begin with a prompt, or where none is among them with a call whose result follows. With ``per_turn`` it looks
+    before every so many requests as well.
+    """
+
+    preset = "strands.sliding_window"
+    source = (
+        "Strands Agents SDK 1.62, sliding_window_conversation_manager.py: window_size, per_turn"
+    )
+    when = "both"
+    messages: int = 40
+    per_turn: int = 0
+    """Number of requests after which it also checks within a turn; 0: only at the end of turns."""
+
+    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+        is_within_turn = view.turn == view.request.turn
+        if is_within_turn and not (self.per_turn and (view.request.index + 1) % self.per_turn == 0):
+            return Decided(None)
+        turns = shown_turns(view)
+        probe = Probe("messages", len(turns), self.messages, "messages")
+        if not probe.passed:
+            return Decided(None, probe=probe)
+        place = first_that_stays(view, turns, len(turns) - self.messages)
+        changes = [] if place is None else dropped(view, range(turns[0], turns[place]))
+        return decided_with_reason(None, changes, probe, DROPPED)
+
+
+class StrandsTruncateResults(AtShare):
+    """Strands at an overflow: long results of the oldest message that has some show 200 characters of head and of tail.
+
+    Where these are cut already, messages leave from the front: those beyond the newest 40, else two, and more until a
+    prompt stands first. Each is done anew until the request fits.
+    """
+
+    preset = "strands.truncate_results"
+    source = "Strands Agents SDK 1.62, sliding_window_conversation_manager.py"
+    counted = "Strands Agents SDK 1.62: the provider refuses the request as too long"
+    since = "counted"
+    candidates = "results that may be shortened and messages that may be dropped"
+    kept: int = 400
+    messages: int = 40
+
+    def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
+        most = in_own_tokens(probe.threshold, view, probe)
+        changes: dict[int, Change] = {}
+        seen = StageView(view, changes, self.estimator, self.estimator)
+        total, turns = view.total, shown_turns(view)
+        while total > most:
+            results = next((turn for turn in turns if is_result(view, turn)), None)
+            new = [] if results is None else self._cut(seen, turns, results)
+            if not new:
+                start = LEAST_START if len(turns) <= self.messages else len(turns) - self.messages
+                place = first_that_stays(view, turns, start)
+                removed = [] if place is None else dropped(view, range(turns[0], turns[place]))
+                new = [change for change in removed if changes.get(change.item) != change]
+                turns = turns[place:]
+            if not new:
+                break
+            total -= sum(seen.tokens(change.item) for change in new)
+            changes.update({change.item: change for change in new})
+            total += sum(seen.tokens(change.item) for change in new)
+        return [*changes.values()]
+
+    def _cut(self, view: PolicyView, turns: Sequence[int], first: int) -> list[Change]:
+        """Return the changes that shorten the results of a message that were not shortened yet."""
+        place = bisect_left(turns, first) + 1
+        end = turns[place] if place < len(turns) else view.count
+        changes: list[Change] = []
+        for index in range(first, end):
+            chars = view.chars(index)
+            if view.state(index) != "whole" or not is_reducible(view, index):
+                continue
+            if view.item(index).kind == "media":
+                changes.append(Change(index, "cleared", chars=min(IMAGE_NOTE_CHARS, chars)))
+                continue
+            note = CUT_NOTE.format(count=chars - self.kept)
+            if chars > self.kept + len(note):
+                changes.append(Change(index, "truncated", chars=self.kept + len(note)))
+        return changes
+
+
+def first_that_stays(view: PolicyView, turns: Sequence[int], start: int) -> int | None:
+    """Return the index of the first message from ``start`` on that can begin a request; None where none can."""
+    places = range(start, len(turns))
+    prompts = (place for place in places if view.item(turns[place]).kind == "user")
+    calls = (
+        place
+        for place in places[:-1]
+        if not is_result(view, turns[place]) and is_result(view, turns[place + 1])
+    )
+    return next(prompts, next(calls, None))

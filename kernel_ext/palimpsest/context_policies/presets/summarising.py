@@ -1,0 +1,377 @@
+"""Compaction rules of other agents that cut by tokens: a summary of stated size replaces the older messages.
+
+The rule of the cut is the project's own (spec/review.md 2.2); the summary is a placeholder, since none was written: its
+size is the same for all policies of one table. The newest answer and the items after it stay, also where a project
+would summarise them as well.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from palimpsest.context_policies.interface.policy import (
+    NO_LIMIT,
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+    SessionFacts,
+    none_of,
+)
+from palimpsest.context_policies.items.measured import REPORTED, Measure, Measured
+from palimpsest.context_policies.items.reducible import (
+    begins_message,
+    call_of_result,
+    is_reducible,
+    is_result,
+    newest_that_fit,
+    shortened,
+    shown_turns,
+    tokens_in,
+    with_partners,
+)
+from palimpsest.context_policies.items.tool_calls import FILE_TOOLS, READ_TOOLS, path_of
+
+SUMMARY_TOKENS = 1_500
+COVERED = "older messages that a summary may replace"
+OPENCODE_CUT = "\n[truncated]"
+CODEX_CUT = "…{} tokens truncated…"
+
+
+def enough_to_summarise(tokens: int, summary: int, after: Probe) -> Probe:
+    """Return the probe of a summary's gain: it has to replace more tokens than it has."""
+    return Probe("tokens that a summary would replace", tokens, summary, after=after)
+
+
+class SummaryState(NamedTuple):
+    """The state of a compaction rule between requests."""
+
+    window: int
+    place: int = -1
+    """The item that the summary replaces; -1 where there is none."""
+
+
+class Summarise(Measured):
+    """Over a threshold a summary replaces the items before a cut, which subclasses choose.
+
+    ``window`` is assumed, whatever model was recorded: 0 takes the recorded one.
+    """
+
+    window: int = 200_000
+    reserve: int = 0
+    """Tokens of the window that are reserved."""
+    at: float = 1.0
+    """Share of the window, without the reserve, at or above which it acts."""
+    summary: int = SUMMARY_TOKENS
+
+    def start(self, facts: SessionFacts) -> SummaryState:
+        """Return the initial state: the window, and nothing summarised."""
+        return SummaryState(self.window_of(facts))
+
+    def step(self, state: SummaryState, view: PolicyView) -> Decided:
+        """Cut where the request is over the threshold."""
+        probe = self.probe(state, view)
+        if probe.threshold <= 0 and state.window <= 0:
+            return Decided(state, probe=NO_LIMIT)
+        if not probe.passed:
+            return Decided(state, probe=probe)
+        cut = self.first_to_keep(state, view)
+        covered = with_partners(view, self.covered_items(view, cut))
+        place = state.place
+        if place < 0 or view.state(place) != "summarised":
+            place = covered[0] if covered else -1
+        freed = sum(view.tokens(index) for index in {*covered, place} if index >= 0)
+        if not covered:
+            return Decided(state, probe=none_of(COVERED, probe))
+        if freed <= self.summary:
+            return Decided(state, probe=enough_to_summarise(freed, self.summary, probe))
+        changes = [
+            Change(place, "summarised", tokens=self.summary, numbers={"covers": len(covered)})
+        ]
+        changes += [Change(index, "summarised", tokens=0) for index in covered if index != place]
+        changes += self.further_changes(view, cut, covered)
+        return Decided(SummaryState(state.window, place), changes, probe, fired=True)
+
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
+        """Return the probe of the request against the threshold."""
+        return self.probe_against(view, self.limit(state.window))
+
+    def limit(self, window: int) -> float:
+        """Return the tokens above which it acts."""
+        return max(0.0, round((window - self.reserve) * self.at, 6))
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first item that stays word for word."""
+        raise NotImplementedError
+
+    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+        """Return the items that the summary replaces; only those that may be reduced are replaced."""
+        return view.shown_items[: bisect_left(view.shown_items, cut)]
+
+    def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:  # noqa: ARG002
+        """Return the further changes when it acts."""
+        return []
+
+
+class CutAtTokens(Summarise):
+    """Over a threshold of tokens a summary replaces all but the newest ``keep`` tokens."""
+
+    keep: int = 20_000
+    keep_share: float = 0.0
+    """Share of the tokens that stays word for word, if it is not a fixed number."""
+
+    def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        """Return the tokens that stay word for word."""
+        return self.keep_share * view.total if self.keep_share else self.keep
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first item that stays: the beginning of a message and never a result.
+
+        Where only results follow, it is the message with their calls.
+        """
+        keep = self.tokens_to_keep(state, view)
+        if not keep:
+            return view.count
+        cut = self._first_of_newest(state, view, keep)
+        while not begins_message(view, cut):
+            cut -= 1
+        forward = cut
+        while forward < view.count and view.item(forward).kind == "output":
+            forward += 1
+        if forward < view.count:
+            return forward
+        while cut > 0 and (cut == view.count or view.item(cut).kind == "output"):
+            cut -= 1
+        while not begins_message(view, cut):
+            cut -= 1
+        return cut
+
+    def _first_of_newest(self, state: SummaryState, view: PolicyView, keep: float) -> int:
+        """Return the first of the newest items that have so many tokens together; 0 where all have fewer."""
+        tokens_kept = 0
+        place = state.place
+        if place >= 0 and view.shows(place):  # the summary was undone
+            place = -1
+        for index in reversed(view.shown_items):
+            if index < place:
+                tokens_kept += view.tokens(place)
+                if tokens_kept >= keep:
+                    return place
+                place = -1
+            tokens_kept += view.tokens(index)
+            if tokens_kept >= keep:
+                return index
+        return 0
+
+
+class PiCompact(CutAtTokens):
+    """pi's compaction: at the end of a turn over the window less 16,384 tokens, the newest 20,000 stay.
+
+    Within a turn it acts only over the whole window, where the provider refuses a request.
+    """
+
+    preset = "pi.compact"
+    source = (
+        "pi 83378aa, core/agent-session.ts, core/compaction.ts: reserveTokens, keepRecentTokens"
+    )
+    counted = "pi 83378aa, core/compaction.ts: calculateContextTokens and estimateContextTokens"
+    when = "both"
+    reserve: int = 16_384
+
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
+        """Return the probe at the end of a turn; within one, that of the provider's count against the whole window."""
+        if view.turn != view.request.turn:
+            return CutAtTokens.probe(self, state, view)
+        counted = view.reported(answer=self.with_answer, since="counted")
+        if counted is None or self.measure == "estimated":
+            return self.probe_against(view, state.window)
+        return Probe(REPORTED, counted, state.window)
+
+
+class OpenClawCompact(PiCompact):
+    """OpenClaw's compaction: pi's, with at least 20,000 tokens free."""
+
+    preset = "openclaw.compact"
+    source = "OpenClaw 2026.2, agents/pi-settings.ts: reserveTokensFloor"
+    counted = "OpenClaw 2026.2, as pi does: calculateContextTokens"
+    reserve: int = 20_000
+
+
+class OpenCodeCompact(CutAtTokens):
+    """OpenCode's compaction: at the window less the answer and 20,000 tokens, up to a quarter of that stays, within bounds.
+
+    The newest turns stay that fit, and of the turn before them its newest messages; where nothing fits, nothing stays.
+    """
+
+    preset = "opencode.compact"
+    source = (
+        "OpenCode 31e22f65, session/overflow.ts: usable; session/compaction.ts: select, splitTurn"
+    )
+    counted = "OpenCode 31e22f65, session/overflow.ts: isOverflow of the finished step"
+    since = "nothing"
+    inclusive = True
+    reserve: int = 52_000
+    """Tokens reserved for the answer: the longest one, up to 32,000, and 20,000 more."""
+    keep: int = 15_000
+    keep_least: int = 2_000
+    keep_share: float = 0.25
+
+    def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        share = int(self.keep_share * max(0, state.window - self.reserve))
+        return min(self.keep, max(self.keep_least, share))
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
+        starts = answers_with_results(view)
+        place = newest_that_fit(view, starts, self.tokens_to_keep(state, view))
+        return starts[place] if 0 < place < len(starts) else view.count
+
+
+class OpenCodeCompactV2(CutAtTokens):
+    """OpenCode's second compaction: over the window less the answer, up to 8,000 of the newest tokens stay.
+
+    These stay as text, in which a result has 2,000 characters at most.
+    """
+
+    preset = "opencode.compact_v2"
+    source = "OpenCode 31e22f65, core/session/compaction.ts: compactIfNeeded, select, serialize"
+    counted = (
+        "OpenCode 31e22f65, core/session/compaction.ts: estimate of system, messages and tools"
+    )
+    measure: Measure = "estimated"
+    reserve: int = 32_000
+    """Tokens reserved for the answer: the longest one, 20,000 at most."""
+    keep: int = 8_000
+    longest: int = 2_000
+    """Characters of a result that stay."""
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
+        """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
+        starts = answers_with_results(view)
+        place = newest_that_fit(view, starts, self.keep, self._tokens)
+        return starts[place] if place < len(starts) else view.count
+
+    def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:
+        removed = {*covered}
+        size = self.longest + len(OPENCODE_CUT)
+        kept = (
+            output
+            for output in view.outputs[bisect_left(view.outputs, cut) :]
+            if output not in removed
+        )
+        return shortened(view, ((item, size) for item in kept if view.chars(item) > self.longest))
+
+    def _tokens(self, view: PolicyView, first: int, until: int) -> int:
+        """Return the tokens of a range of items, with long results cut."""
+        tokens = tokens_in(view, first, until)
+        cut = -(-(self.longest + len(OPENCODE_CUT)) // 4)
+        for output in view.outputs[
+            bisect_left(view.outputs, first) : bisect_left(view.outputs, until)
+        ]:
+            if view.shows(output) and view.chars(output) > self.longest:
+                tokens -= max(0, view.tokens(output) - cut)
+        return tokens
+
+
+class ClaudeCodeAuto(CutAtTokens):
+    """Claude Code's auto-compaction: nothing stays, and the files that were read or changed last are shown again.
+
+    It acts at the window less 20,000 tokens for the answer and 13,000 more. A file over 5,000 tokens is named only.
+    """
+
+    preset = "claude_code.auto"
+    source = (
+        "Claude Code 2.1.112, its published cli.js: isAboveAutoCompactThreshold, 13000, 5 and 5000"
+    )
+    counted = "Claude Code 2.1.112, its published cli.js: the usage of the last answer and an estimate of later messages"
+    third_party = True
+    inclusive = True
+    reserve: int = 33_000
+    """Tokens reserved for the answer: the longest one, 20,000 at most, and 13,000 more."""
+    keep: int = 0
+    files: int = 5
+    """Number of files that are shown again."""
+    file_tokens: int = 5_000
+    """Tokens above which such a file is only named."""
+
+    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+        kept: set[int] = set()
+        for result in self._shown_files(view):
+            call = call_of_result(view, result)
+            kept |= {result} if call is None else {result, call}
+        return [item for item in Summarise.covered_items(self, view, cut) if item not in kept]
+
+    def _shown_files(self, view: PolicyView) -> list[int]:
+        """Return the newest reads of the files that are shown again."""
+        newest: list[str] = []
+        reads: dict[str, int] = {}
+        for output in reversed(view.outputs):
+            tool = view.item(output).tool.lower()
+            if tool not in FILE_TOOLS or view.item(output).is_error or not view.shows(output):
+                continue
+            path = path_of(view, output)
+            if path not in newest:
+                if not path or len(newest) == self.files:
+                    continue
+                newest.append(path)
+            if tool in READ_TOOLS:
+                reads.setdefault(path, output)
+        return [output for output in reads.values() if view.tokens(output) <= self.file_tokens]
+
+
+class CodexCompact(CutAtTokens):
+    """Codex's compaction: at nine tenths of the window only the newest 20,000 tokens of prompts stay.
+
+    The oldest of these prompts is cut to what is left of them.
+    """
+
+    preset = "codex.compact"
+    source = (
+        "Codex CLI 2026, core/compact.rs: COMPACT_USER_MESSAGE_MAX_TOKENS; auto_compact_token_limit"
+    )
+    counted = "Codex CLI 2026, core/context_manager/history.rs: get_total_token_usage"
+    inclusive = True
+    window: int = 272_000
+    at: float = 0.9
+    keep: int = 0
+    prompts: int = 20_000
+    """Tokens of the newest prompts that stay."""
+
+    def limit(self, window: int) -> float:
+        return int(CutAtTokens.limit(self, window))
+
+    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+        shown = view.shown_items
+        kept = {prompt for prompt, _ in self._prompts(view, cut)}
+        return [index for index in shown[: bisect_left(shown, cut)] if index not in kept]
+
+    def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:  # noqa: ARG002
+        long_prompts = (
+            (prompt, remaining, view.tokens(prompt) - remaining)
+            for prompt, remaining in self._prompts(view, cut)
+        )
+        cut_lengths = (
+            (prompt, 4 * remaining + len(CODEX_CUT.format(more)))
+            for prompt, remaining, more in long_prompts
+            if more > 0
+        )
+        return shortened(view, cut_lengths)
+
+    def _prompts(self, view: PolicyView, cut: int) -> list[tuple[int, int]]:
+        """Return the newest prompts that stay, each with the tokens that remain for it."""
+        remaining = self.prompts
+        shown = view.shown_items
+        prompts_that_stay: list[tuple[int, int]] = []
+        for prompt in reversed(shown[: bisect_left(shown, cut)]):
+            if view.item(prompt).kind != "user" or not is_reducible(view, prompt):
+                continue
+            if remaining <= 0:
+                break
+            prompts_that_stay.append((prompt, remaining))
+            remaining -= view.tokens(prompt)
+        return prompts_that_stay
+
+
+def answers_with_results(view: PolicyView) -> list[int]:
+    """Return the first shown item of each message, a result being part of the answer that called it."""
+    return [turn for turn in shown_turns(view) if not is_result(view, turn)]

@@ -1,0 +1,307 @@
+"""Compaction rules that cut by messages or turns: a summary of stated size replaces the older ones.
+
+An event of a project is counted as a message of the provider.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    Decided,
+    PolicyView,
+    Probe,
+)
+from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.items.measured import in_own_tokens
+from palimpsest.context_policies.items.reducible import (
+    is_result,
+    newest_that_fit,
+    shown_chat,
+    shown_events,
+    shown_messages,
+    shown_turns,
+    tokens_in,
+    with_partners,
+)
+from palimpsest.context_policies.presets.cutting import SYSTEM_EVENT, first_events, middle
+from palimpsest.context_policies.presets.summarising import (
+    SUMMARY_TOKENS,
+    CutAtTokens,
+    Summarise,
+    SummaryState,
+    enough_to_summarise,
+)
+
+LEAST_SPLIT = 4
+"""With so few messages before the cut, aider summarises everything."""
+
+
+class OpenHandsLlm(Summarise):
+    """OpenHands' LLM condenser: over 100 events a summary replaces the middle, and half of the events stay.
+
+    Events are the system prompt, messages, calls, results and the summary. The first prompt stays in any case.
+    """
+
+    preset = "openhands.llm"
+    source = "OpenHands 611629e, condenser/impl/llm_summarizing_condenser.py"
+    first: int = 1
+    """Number of first events that stay; the system prompt is one."""
+    most: int = 100
+
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
+        summary = state.place >= 0 and view.state(state.place) == "summarised"
+        count = SYSTEM_EVENT + summary + len(shown_events(view))
+        return Probe("events", count, self.most, "events")
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
+        """Return the first item of the newest half."""
+        newest = max(1, self.most // 2 - self.first - 1)
+        return middle(shown_events(view), first_events(self.first), newest).stop
+
+    def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
+        starts = shown_events(view)
+        first = first_events(self.first)
+        return range(starts[first], cut) if len(starts) > first else ()
+
+
+class OpenHandsLlmV1(OpenHandsLlm):
+    """OpenHands' condenser in its SDK: over 240 events, with the first two and half of the events staying."""
+
+    preset = "openhands.llm_v1"
+    source = "OpenHands SDK 1.x (611629e), LLMSummarizingCondenser: 240, keep_first 2"
+    first: int = 2
+    most: int = 240
+
+
+class LangChainSummarise(Summarise):
+    """LangChain's summarisation: at a number of tokens, the newest 20 messages stay."""
+
+    preset = "langchain.summarization"
+    source = "LangChain 1.x, SummarizationMiddleware: keep 20 messages; the trigger is its guide's example"
+    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    since = "nothing"
+    inclusive = True
+    trigger: int = 4_000
+    messages: int = 20
+
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:  # noqa: ARG002
+        return self.probe_against(view, self.trigger)
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
+        """Return the first of the newest messages; where that is a result, the one with its call."""
+        starts = shown_chat(view)
+        return before_results(view, starts, len(starts) - self.messages)
+
+
+class DeepAgentsSummariseMessages(LangChainSummarise):
+    """Deepagents' summarisation for a model of unknown window: at 170,000 tokens the newest six messages stay."""
+
+    preset = "deepagents.summarization_messages"
+    source = "deepagents 23b83ad, middleware/summarization.py: 170,000 and 6"
+    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    trigger: int = 170_000
+    messages: int = 6
+
+
+class DeepAgentsSummarise(CutAtTokens):
+    """Deepagents' summarisation: at 85 per cent of the window, a tenth of the window stays."""
+
+    preset = "deepagents.summarization"
+    source = "deepagents 23b83ad, middleware/summarization.py: fractions 0.85, 0.10"
+    counted = "LangChain 1.x, agents/middleware/summarization.py: _should_summarize_based_on_reported_tokens"
+    since = "nothing"
+    inclusive = True
+    at: float = 0.85
+    keep_share: float = 0.10
+
+    def limit(self, window: int) -> float:
+        return int(CutAtTokens.limit(self, window))
+
+    def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        return self.keep_share * state.window
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first of the newest messages that have not more tokens; it is never a result."""
+        starts = shown_chat(view)
+        place = newest_that_fit(view, starts, int(self.tokens_to_keep(state, view)))
+        return before_results(view, starts, min(place, len(starts) - 1))
+
+
+class ClineCompact(CutAtTokens):
+    """Cline's compaction: at nine tenths of nine tenths of the window, the newest 20,000 tokens stay.
+
+    The newest turn stays whole, and so it never acts within a first turn that is longer. Its newest SDK estimates the
+    whole request instead, by a third of its characters as JSON: ``measure=estimated``.
+    """
+
+    preset = "cline.compact"
+    source = "Cline SDK 21cb8d2, context/compaction-shared.ts: findCutIndex, 0.9 of 0.9, 20,000"
+    counted = "Cline: the totals of the last API request, with its answer"
+    times = 4 / 3
+    inclusive = True
+    at: float = 0.81
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
+        """Return the message at which the newest tokens to keep begin, or the newest prompt if that is older."""
+        starts = shown_turns(view)
+        passed, end, place = 0, view.count, len(starts)
+        while place > 0 and passed < self.keep:
+            place -= 1
+            passed += tokens_in(view, starts[place], end)
+            end = starts[place]
+        later = range(len(starts) - 1, 0, -1)
+        prompts = (number for number in later if view.item(starts[number]).kind == "user")
+        place = min(place, next(prompts, place))
+        while 0 < place < len(starts) and is_result(view, starts[place]):
+            place -= 1
+        return starts[place] if place < len(starts) else view.count
+
+
+class StrandsSummarise(Summarise):
+    """Strands' summarising manager: at an overflow the oldest 30 per cent of the messages are summarised.
+
+    It does so anew until the request fits. All results of one answer are one message.
+    """
+
+    preset = "strands.summarizing"
+    source = "Strands Agents SDK 1.x, summarizing_conversation_manager.py: summary_ratio 0.3"
+    counted = "Strands Agents SDK 1.x: the provider refuses the request as too long"
+    since = "counted"
+    share: float = 0.3
+    messages: int = 10
+    """Number of newest messages that stay."""
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first item after the oldest share of the messages."""
+        starts = shown_turns(view)
+        share = max(0.1, min(0.8, self.share))
+        place, summary, total = 0, int(state.place >= 0), view.total
+        limit = in_own_tokens(self.limit(state.window), view, self.probe(state, view))
+        while total > limit:
+            messages = summary + len(starts) - place  # the summary is one
+            count = min(max(1, int(messages * share)), messages - self.messages) - summary
+            until = place + count
+            while 0 < until < len(starts) and is_result(view, starts[until]):
+                until += 1
+            if count <= 0 or until >= len(starts):
+                break
+            freed = tokens_in(view, starts[place], starts[until]) + summary * self.summary
+            total += self.summary - freed
+            place, summary = until, 1
+        return starts[place] if place else 0
+
+
+class LettaSlidingWindow(Summarise):
+    """Letta's sliding window: over the window the oldest 40 per cent of the messages are summarised.
+
+    That is ``share`` and ``more``; a tenth more is taken until the rest is below 70 per cent of the window. What stays
+    begins with an answer. Where all would have to go, the summary replaces everything.
+    """
+
+    preset = "letta.sliding_window"
+    source = "Letta 0.16, services/summarizer/summarizer_sliding_window.py: sliding_window_percentage 0.3"
+    counted = "Letta 0.16, agents: the provider refuses the request as too long"
+    since = "counted"
+    at: float = 1.0
+    """Share of the window above which it acts; 0.9 for models of the GPT-5 family."""
+    share: float = 0.3
+    more: float = 0.1
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the newest answer in the share to be removed, which stays; the end of all where there is none."""
+        starts = shown_chat(view)
+        before = 1 + (state.place >= 0)  # the system prompt and the summary are messages, too
+        goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
+        share = self.share
+        while share < 1 and self.more > 0:
+            share += self.more
+            until = round(share * (before + len(starts))) - before
+            answers = (number for number in range(min(until, len(starts) - 1), -1, -1))
+            place = next((number for number in answers if _is_answer(view, starts[number])), None)
+            if place is None or share >= 1:
+                continue
+            if view.total - tokens_in(view, 0, starts[place]) < goal:
+                return starts[place] if place < len(starts) - 1 else view.count
+        return view.count
+
+
+class AiderHistory(CutAtTokens):
+    """Aider's chat history: over a sixteenth of the window, within bounds, the newest half of it stays.
+
+    What is summarised ends with an answer; of four messages or fewer nothing stays.
+    """
+
+    preset = "aider.history"
+    source = "aider 0.86, history.py: max_chat_history_tokens, depth 3"
+    when = "turn end"
+    least_tokens: int = 1_024
+    most_tokens: int = 8_192
+    keep_share: float = 0.5
+
+    def probe(self, state: SummaryState, view: PolicyView) -> Probe:
+        summary = self.summary if state.place >= 0 else 0
+        total = summary + tokens_in(view, 0, view.count)
+        return Probe("tokens of the conversation", total, self._limit(state))
+
+    def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
+        return self.keep_share * self._limit(state)
+
+    def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
+        """Return the first of the newest messages that have fewer tokens, moved back behind an answer."""
+        starts = shown_messages(view)
+        before = int(state.place >= 0)  # the summary is a message, too
+        place = newest_that_fit(view, starts, ceil(self.tokens_to_keep(state, view)) - 1)
+        while place + before > 1 and place > 0 and not _is_answer(view, starts[place - 1]):
+            place -= 1
+        if place + before <= LEAST_SPLIT or place >= len(starts):
+            return view.count
+        return starts[place]
+
+    def _limit(self, state: SummaryState) -> int:
+        return max(self.least_tokens, min(self.most_tokens, state.window // 16))
+
+
+class GoogleAdkCompaction(Preset):
+    """Google ADK's compaction: after every three invocations a summary of its own replaces their events.
+
+    ADK's overlap lets the next summary read the turns before it again; they are removed from the request all the same, so
+    the overlap is not a number here.
+    """
+
+    preset = "google_adk.compaction"
+    source = "Google ADK 1.x, EventsCompactionConfig: compaction_interval; 3 is its guide's example"
+    when = "turn end"
+    at_first = 0
+    """The turn after which it last acted: none."""
+    interval: int = 3
+    summary: int = SUMMARY_TOKENS
+
+    def step(self, state: int, view: PolicyView) -> Decided:
+        turns = view.turn - state
+        probe = Probe("turns since the last summary", turns, self.interval, "turns", inclusive=True)
+        if not probe.passed:
+            return Decided(state, probe=probe)
+        covered = with_partners(view, range(view.count))
+        freed = sum(view.tokens(index) for index in covered)
+        if freed <= self.summary:
+            return Decided(view.turn, probe=enough_to_summarise(freed, self.summary, probe))
+        changes = [
+            Change(index, "summarised", tokens=0 if place else self.summary)
+            for place, index in enumerate(covered)
+        ]
+        return Decided(view.turn, changes, probe, fired=True)
+
+
+def before_results(view: PolicyView, starts: Sequence[int], place: int) -> int:
+    """Return the message at an index; for a result, the message with its call."""
+    if place < 0:
+        return 0
+    while place > 0 and is_result(view, starts[place]):
+        place -= 1
+    return starts[place]
+
+
+def _is_answer(view: PolicyView, start: int) -> bool:
+    """Return whether a message that begins with an item is an answer of the model."""
+    return view.item(start).kind in ("assistant", "reasoning", "call")

@@ -1,0 +1,132 @@
+"""The time for which the provider kept a prefix after its last use, as recorded or concluded.
+
+Border: pure, from reported usage and times alone. A recording may state for how long writes were kept; else the
+lifetime is concluded from the pauses after which a prefix was still read, or was not.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+MINUTES = 300.0
+HOUR = 3_600.0
+DAY = 86_400.0
+LIFETIMES = (MINUTES, HOUR, DAY)
+"""Lifetimes in seconds that providers offer: five minutes and an hour (Anthropic), up to a day (OpenAI); 2026."""
+LEAST_TOKENS = 1_024
+"""Tokens; some providers do not cache a shorter prefix."""
+KEPT_SHARE = 0.9
+"""Share of the cached prefix; a request that read at least as much still had it."""
+LOST_SHARE = 0.5
+"""A request that read a smaller share had lost the prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLifetime:
+    """A lifetime of the cache in seconds, and how it is known."""
+
+    seconds: float
+    words: str
+    """How it is known, in a sentence; empty where there is no request."""
+
+
+def cache_lifetime(timeline: Timeline) -> CacheLifetime:
+    """Return the lifetime of a session's cache; five minutes without evidence for another one."""
+    return timeline.derived("cache lifetime", _find_lifetime)
+
+
+def lifetime_seconds(
+    timeline: Timeline, is_known: Callable[[TimelineRequest], bool]
+) -> Callable[[str], float]:
+    """Return a function from a model to its cache's lifetime, by the requests for which ``is_known`` holds."""
+    known = [request for request in timeline.requests if is_known(request)]
+    hourly = {
+        model
+        for model in {request.model for request in known}
+        if keeps_an_hour([request for request in known if request.model == model])
+    }
+    hourly_models = {
+        request.model
+        for request in known
+        if request.usage is not None and request.usage.cache_write_hour is not None
+    }
+    concluded = _lifetime_from_pauses(*_pauses(timeline, is_known))
+
+    def seconds_of(model: str) -> float:
+        if model in hourly:
+            return HOUR
+        return MINUTES if model in hourly_models else concluded
+
+    return seconds_of
+
+
+def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
+    """Return whether most of what requests wrote to the cache is kept for an hour."""
+    usages = [request.usage for request in requests if request.usage is not None]
+    return 2 * sum(usage.cache_write_hour or 0 for usage in usages) > sum(
+        usage.cache_write for usage in usages
+    )
+
+
+def _find_lifetime(timeline: Timeline) -> CacheLifetime:
+    if not timeline.requests:
+        return CacheLifetime(MINUTES, "")
+    if keeps_an_hour(timeline.requests):
+        return CacheLifetime(
+            HOUR, "The cache keeps a prefix for an hour, as the recorded writes asked for."
+        )
+    pauses_survived, pauses_lost = _pauses(timeline)
+    seconds = _lifetime_from_pauses(pauses_survived, pauses_lost)
+    if seconds == MINUTES:
+        how_known = (
+            "it is assumed"
+            if not pauses_lost or max(pauses_lost) <= MINUTES
+            else "as the pauses of the recording say"
+        )
+        return CacheLifetime(MINUTES, f"The cache keeps a prefix for 300 s ({how_known}).")
+    longest = max(pause for pause in pauses_survived if pause <= seconds)
+    return CacheLifetime(
+        seconds,
+        f"The cache keeps a prefix for {seconds:,.0f} s (after a pause of {longest:,.0f} s it was still read).",
+    )
+
+
+def _lifetime_from_pauses(pauses_survived: Sequence[float], pauses_lost: Sequence[float]) -> float:
+    """Return the lifetime that the fewest pauses contradict."""
+    contradictions = {
+        lifetime: sum(pause > lifetime for pause in pauses_survived)
+        + sum(MINUTES < pause <= lifetime for pause in pauses_lost)
+        for lifetime in LIFETIMES
+    }
+    return min(LIFETIMES, key=lambda lifetime: (contradictions[lifetime], lifetime))
+
+
+def _pauses(
+    timeline: Timeline, is_known: Callable[[TimelineRequest], bool] = lambda _: True
+) -> tuple[list[float], list[float]]:
+    """Return the pauses between unchanged contexts, in seconds: those that the prefix survived, and those it did not."""
+    changed = {transition.request for transition in timeline.transitions}
+    changed |= {event.request for event in timeline.events if event.kind != "idle"}
+    pauses_survived: list[float] = []
+    pauses_lost: list[float] = []
+    for before, after in pairwise(timeline.requests):
+        if before.usage is None or after.usage is None or after.index in changed:
+            continue
+        if not (is_known(before) and is_known(after)):
+            continue
+        has_same_settings = (
+            before.model == after.model
+            and before.system_hash == after.system_hash
+            and before.tools_hash == after.tools_hash
+        )
+        seconds = after.seconds_since(before)
+        stored_tokens = before.usage.cache_read + before.usage.cache_write
+        if not has_same_settings or seconds is None or stored_tokens < LEAST_TOKENS:
+            continue
+        if after.usage.cache_read >= KEPT_SHARE * stored_tokens:
+            pauses_survived.append(seconds)
+        elif after.usage.cache_read < LOST_SHARE * stored_tokens:
+            pauses_lost.append(seconds)
+    return pauses_survived, pauses_lost

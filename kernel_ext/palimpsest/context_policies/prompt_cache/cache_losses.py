@@ -1,0 +1,134 @@
+"""Find the requests of a recorded session that read less from the cache than was left there, and the known causes.
+
+It uses the reported usage alone: a request was expected to read the tokens that the one before read and wrote, or all
+of its prompt where the provider reports no writes. ``break_causes.py`` finds the causes. A loss whose size only the
+recording shows is taken from it in every replay; reports list all losses, with their cost.
+"""
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+from palimpsest.context_policies.prompt_cache.break_causes import BreakCause, FoundCause, causes_of
+from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
+from palimpsest.transcript.growing_lists import GrownRows, common_beginning
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+LEAST_LOSS = 1_024
+"""Tokens; a smaller loss is no break."""
+LEAST_SHARE = 0.05
+"""Share of the expected read; a smaller loss is no break."""
+
+UNMEASURED: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
+"""Causes that do not show how much of the cache is left, so that a replay takes the loss from the recording."""
+
+
+class CacheLoss(NamedTuple):
+    """A request that read less from the cache than the last request with reported usage left there."""
+
+    request: int
+    before: int
+    """The request that it is compared with."""
+    expected: int
+    """Tokens that it should have read."""
+    read: int
+    causes: tuple[FoundCause, ...]
+    """All causes with evidence in the recording, differences between the requests first."""
+
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether none of its causes shows how much of the cache was left."""
+        return all(cause.cause in UNMEASURED for cause in self.causes)
+
+
+def cache_losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
+    """Return the cache loss, or None, of each request with reported usage; all None where no cache was used."""
+    return timeline.derived("cache losses", _losses)
+
+
+def unmeasured_losses(timeline: Timeline) -> tuple[CacheLoss, ...]:
+    """Return the losses whose causes do not show how much of the cache was left."""
+    return tuple(loss for loss in cache_losses(timeline) if loss is not None and loss.is_unmeasured)
+
+
+def rewritten_reads(timeline: Timeline) -> dict[int, int]:
+    """Return the requests before which the agent's program changed earlier messages, with their reads."""
+    return timeline.derived(
+        "rewritten reads",
+        lambda timeline: {
+            lost.request: lost.read
+            for lost in cache_losses(timeline)
+            if lost is not None and any(cause.cause == "rewritten" for cause in lost.causes)
+        },
+    )
+
+
+def known_requests(timeline: Timeline) -> list[TimelineRequest]:
+    """Return the requests with reported usage."""
+    return [
+        request
+        for request, reported in zip(timeline.requests, timeline.reported, strict=True)
+        if reported is not None
+    ]
+
+
+def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
+    lifetime = cache_lifetime(timeline).seconds
+    requests = known_requests(timeline)
+    usages = [(sent.model, sent.usage) for sent in requests if sent.usage is not None]
+    writers = frozenset(model for model, usage in usages if usage.cache_write)
+    caches = bool(writers) or any(usage.cache_read for _, usage in usages)
+    unchanged_count = bisect_left(requests, _changed_from(timeline), key=lambda sent: sent.index)
+    # A late read shows only in the request after it.
+    following = (*requests[1:], None)
+    rows: GrownRows[CacheLoss | None] = timeline.earlier.setdefault("cache losses", GrownRows())
+
+    def loss(at: int, _: object) -> CacheLoss | None:
+        before, request = requests[max(at - 1, 0)], requests[at]
+        lost = (
+            _loss_between(before, request, is_writer=before.model in writers)
+            if at and caches
+            else None
+        )
+        if lost is None:
+            return None
+        causes = causes_of(timeline, before, request, following[at], lifetime)
+        return CacheLoss(request.index, before.index, *lost, causes)
+
+    key = (lifetime, writers, caches)
+    return tuple(rows.of(loss, requests, following, about=key, most=unchanged_count))
+
+
+def _changed_from(timeline: Timeline) -> int:
+    """Return the first request before which something changed since the losses were last computed."""
+    changes = (timeline.transitions, timeline.events)
+    before = timeline.earlier.get("happened before followers", ((), ()))
+    timeline.earlier["happened before followers"] = changes
+    first = len(timeline.requests)
+    for before_now, newest in zip(before, changes, strict=True):
+        same_count = common_beginning(before_now, newest)
+        for change in (
+            *before_now[same_count : same_count + 1],
+            *newest[same_count : same_count + 1],
+        ):
+            first = min(first, change.request)
+    return first
+
+
+def _loss_between(
+    before: TimelineRequest, request: TimelineRequest, *, is_writer: bool
+) -> tuple[int, int] | None:
+    """Return the expected read and the actual read, where that is a break; else None.
+
+    Where the provider reports writes, input after the last cache mark is in no cache and cannot be lost.
+    """
+    if before.reported is None or before.usage is None:
+        return None
+    if request.reported is None or request.usage is None:
+        return None
+    stored_tokens = (
+        before.usage.cache_read + before.usage.cache_write if is_writer else before.reported
+    )
+    expected = min(stored_tokens, request.reported)
+    loss = expected - request.usage.cache_read
+    is_break = loss > max(LEAST_LOSS, LEAST_SHARE * expected)
+    return (expected, request.usage.cache_read) if is_break else None

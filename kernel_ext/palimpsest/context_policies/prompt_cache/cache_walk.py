@@ -1,0 +1,197 @@
+"""Compute the tokens that each request of a replay reads from the provider's cache, writes to it, or sends without it.
+
+The same rule reproduces a recording and replays every policy. A model's cache holds the last prompt that was sent to
+it, up to the first change since; each model has a cache of its own.
+"""
+
+from dataclasses import dataclass, replace
+
+from palimpsest.context_policies.prompt_cache.break_causes import CHANGED_BEGINNING
+from palimpsest.context_policies.prompt_cache.ruler import (
+    PriceProfile,
+    RequestRuler,
+    Scale,
+    kept_for,
+)
+from palimpsest.context_policies.prompt_cache.setting_changes import changed_settings
+from palimpsest.transcript.timeline import STANDARD, Terms, TimelineRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSize:
+    """One request of a replay, in tokens by the ruler."""
+
+    total: float
+    prefix: float
+    """Tokens that it shares with the request before, from its beginning on."""
+    read: float
+    """The tokens of ``prefix`` that the provider's cache held; the rest was written, or sent without the cache."""
+    output: float
+    summary_input: float = 0
+    """Tokens that the calls for summaries before this request read; they share its prefix."""
+    summary_output: float = 0
+    """Tokens that those calls wrote."""
+    first_changed: int | None = None
+    """The first item of the request before that changed; None where the request only grew."""
+    terms: Terms = STANDARD
+    """The terms that its price depends on."""
+    uncached: float = 0
+    """Tokens that were neither read from the cache nor written to it."""
+    is_taken: bool = False
+    """Whether its read was taken from the recorded request, which lost the cache for no measurable cause."""
+    is_hourly: bool | None = None
+    """Whether its writes are kept for an hour; None: as recorded."""
+    is_billed: bool = True
+    """Whether it counts in sums; a stopped or refused request without usage does not, in a session that reports
+    usage."""
+
+    @property
+    def written(self) -> float:
+        """Tokens that the cache did not hold, and that were written to it."""
+        return self.total - self.read - self.uncached
+
+    def cost(self, price: PriceProfile) -> float:
+        """Return its cost, without the calls for summaries before it."""
+        if not self.is_billed:
+            return 0.0
+        prices = price if self.is_hourly is None else kept_for(price, hourly=self.is_hourly)
+        return prices.cost(self.uncached, self.read, self.written, self.output, terms=self.terms)
+
+    def summaries_cost(self, price: PriceProfile) -> float:
+        """Return the cost of the calls for summaries before it, which share its prefix."""
+        if not self.summary_output:
+            return 0.0
+        return price.cost(0, self.summary_input, 0, self.summary_output, terms=self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class UnmeasuredRequest:
+    """A request of a replay before it is measured: tokens by the estimator."""
+
+    request: TimelineRequest
+    tokens: float
+    answer: float
+    prefix: float | None = None
+    """Tokens before the first change since the request before; None where it only grew."""
+    first_changed: int | None = None
+    summary_input: float = 0
+    summary_output: float = 0
+    kept: float | None = None
+    """Tokens at its beginning that may be cached; None where all may."""
+    is_hourly: bool | None = None
+    """Whether writes are at the price of an hour; None: as recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedPrompt:
+    """The last prompt that was sent to a model, as far as the newest request still begins with it."""
+
+    request: TimelineRequest
+    tokens: float
+    is_whole: bool = True
+    """Whether it has not changed since."""
+
+
+class CacheWalk:
+    """Measures the requests of a replay, one after the other."""
+
+    def __init__(self, scale: Scale) -> None:
+        self._scale = scale
+        self._cached: dict[str, _CachedPrompt] = {}
+        self._tokens: float | None = None
+        """Tokens of the request before, by the estimator."""
+        self._total = 0.0
+        """Tokens of the request before, by the ruler."""
+
+    def copy(self) -> "CacheWalk":
+        """Return a copy that continues independently."""
+        walk = CacheWalk(self._scale)
+        walk._cached = {**self._cached}
+        walk._tokens, walk._total = self._tokens, self._total
+        return walk
+
+    def size(self, measured: UnmeasuredRequest, ruler: RequestRuler) -> RequestSize:
+        """Return the sizes of the next request."""
+        request, before = measured.request, self._tokens
+        total = (ruler.of(measured.tokens, self._scale) + ruler.added) * ruler.taken_share
+        if measured.prefix is not None:
+            self._cut(measured.prefix)
+        if measured.prefix is None:
+            # It begins with the whole request before.
+            prefix = self._total
+        else:
+            prefix = self._scale.at(total, measured.tokens).of(measured.prefix)
+        self._total = total
+        most = total if measured.kept is None else min(ruler.of(measured.kept, self._scale), total)
+        read = min(self._tokens_in_cache(request, ruler), most)
+        if ruler.beginning is not None:
+            read = min(read, ruler.beginning)
+        if ruler.taken is not None and (before is None or ruler.taken < read):
+            read, is_taken = min(float(ruler.taken), most), True
+        else:
+            is_taken = False
+        rest = total - read
+        uncached = rest if ruler.uncached is None else min(ruler.uncached, rest)
+        uncached = max(uncached, total - most)
+        tokens = measured.tokens if measured.kept is None else min(measured.kept, measured.tokens)
+        if request.status == "ok" or request.usage is not None:
+            # A stopped or refused request left nothing in the cache that a later one was seen to read.
+            self._cached[request.model] = _CachedPrompt(
+                request, tokens, is_whole=measured.kept is None
+            )
+        self._tokens = measured.tokens
+        return RequestSize(
+            total=total,
+            prefix=prefix,
+            read=read,
+            output=measured.answer * ruler.output_factor + ruler.output_added,
+            summary_input=measured.summary_input,
+            summary_output=measured.summary_output,
+            first_changed=measured.first_changed,
+            terms=request.terms,
+            uncached=uncached,
+            is_taken=is_taken,
+            is_hourly=measured.is_hourly,
+            is_billed=not ruler.is_fitted or request.status == "ok" or request.usage is not None,
+        )
+
+    def _cut(self, prefix: float) -> None:
+        """Shorten the cached prompts to what comes before a change."""
+        for model, cached in self._cached.items():
+            if cached.tokens > prefix:
+                self._cached[model] = replace(cached, tokens=prefix, is_whole=False)
+
+    def _tokens_in_cache(self, request: TimelineRequest, ruler: RequestRuler) -> float:
+        """Return the tokens that the model's cache holds of a request."""
+        cached = self._cached.get(request.model)
+        if not ruler.is_cached or self._tokens is None:
+            return 0.0
+        if cached is None or _is_expired(cached.request, request, ruler):
+            return float(ruler.shared)
+        if _has_changed_beginning(cached, request, ruler):
+            return 0.0
+        beginning = ruler.of(cached.tokens, self._scale)
+        if cached.is_whole:
+            beginning += ruler.beyond
+        if beginning < max(ruler.minimum, ruler.step):
+            return 0.0
+        return beginning if ruler.step == 1 else beginning // ruler.step * ruler.step
+
+
+def _is_expired(before: TimelineRequest, request: TimelineRequest, ruler: RequestRuler) -> bool:
+    gap = request.seconds_since(before)
+    return gap is not None and gap > ruler.lifetime_seconds
+
+
+def _has_changed_beginning(
+    cached: _CachedPrompt, request: TimelineRequest, ruler: RequestRuler
+) -> bool:
+    """Return whether tools, system prompt or thinking changed since the cached prompt, so that none of it is read."""
+    before = cached.request
+    if cached.is_whole and (
+        before.tools_hash != request.tools_hash or before.system_hash != request.system_hash
+    ):
+        return True
+    if cached.is_whole and request.cache_miss in CHANGED_BEGINNING:
+        return True
+    return ruler.starts_anew_by_thinking and "thinking" in changed_settings(before, request)

@@ -1,0 +1,94 @@
+"""Find requests before which a setting changed, and estimate the part of the cache that survives such a change.
+
+No provider documents for all models how much of a cache is left when the reasoning effort or the agent's program
+changes. For one request it is estimated from the reads of the other requests with the same change.
+"""
+
+from bisect import bisect_left
+from itertools import pairwise
+from statistics import median
+from typing import Literal, NamedTuple
+
+from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+EFFORTS_WITHOUT_THINKING = frozenset({"off", "none", "disabled"})
+"""Efforts at which a model does not think."""
+LOST_SHARE = 0.9
+"""Share of the tokens that the request before left in the cache; a request that read less lost the cache."""
+MOST_ALIKE = 25
+"""Number of similar changes that are considered before and after a request."""
+
+Setting = Literal["thinking", "effort", "client"]
+
+
+class SettingChange(NamedTuple):
+    """A request before which a setting changed."""
+
+    request: int
+    before: int
+    """The last request with reported usage before it."""
+    read: int
+    is_lost: bool
+    """Whether it read less than the request before had left in the cache."""
+
+
+def changed_settings(before: TimelineRequest, request: TimelineRequest) -> tuple[Setting, ...]:
+    """Return which settings differ between two requests: thinking on or off, its effort, the agent's program."""
+    settings: list[Setting] = []
+    if before.effort != request.effort:
+        both_report_effort = bool(before.effort and request.effort)
+        crosses = both_report_effort and (before.effort in EFFORTS_WITHOUT_THINKING) != (
+            request.effort in EFFORTS_WITHOUT_THINKING
+        )
+        settings.append("thinking" if crosses else "effort")
+    if before.client and request.client and before.client != request.client:
+        settings.append("client")
+    return tuple(settings)
+
+
+def read_after_change(timeline: Timeline, request: TimelineRequest) -> float | None:
+    """Estimate the cache read of a request with a changed setting, from other requests with the same change.
+
+    None where most of these lost nothing, or where there are none. The request's own report is not used.
+    """
+    changes = setting_changes(timeline)
+    reads = [
+        read
+        for (setting, model), changes_of_kind in changes.items()
+        if model == request.model
+        for read in _reads_around(changes_of_kind, request.index)
+    ]
+    return min(reads) if reads else None
+
+
+def setting_changes(
+    timeline: Timeline,
+) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:
+    """Return the changes of each setting between requests to one model, in their order."""
+    return timeline.derived("setting changes", _find_changes)
+
+
+def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> list[float]:
+    """Return the median read of the changes around a request's own change, if most of them lost the cache."""
+    place = bisect_left(changes_of_kind, request, key=lambda change: change.request)
+    if place == len(changes_of_kind) or changes_of_kind[place].request != request:
+        return []
+    around = changes_of_kind[max(place - MOST_ALIKE, 0) : place + MOST_ALIKE + 1]
+    others = [change for change in around if request not in (change.request, change.before)]
+    lost = [other.read for other in others if other.is_lost]
+    return [median(lost)] if 2 * len(lost) > len(others) else []
+
+
+def _find_changes(timeline: Timeline) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:
+    by_setting: dict[tuple[Setting, str], list[SettingChange]] = {}
+    for before, request in pairwise(known_requests(timeline)):
+        if before.model != request.model or before.usage is None or request.usage is None:
+            continue
+        read, last = request.usage.cache_read, before.usage
+        cached_tokens = last.cache_read + last.cache_write if last.cache_write else last.prompt
+        expected = min(cached_tokens, request.usage.prompt)
+        change = SettingChange(request.index, before.index, read, read < LOST_SHARE * expected)
+        for setting in changed_settings(before, request):
+            by_setting.setdefault((setting, request.model), []).append(change)
+    return {key: tuple(changes_of_kind) for key, changes_of_kind in by_setting.items()}

@@ -1,0 +1,145 @@
+"""The context policies by name: a table of them, and each with its own numbers.
+
+Every subclass of ``Preset`` with a name of its own, in a module of ``FOLDERS``, is listed.
+"""
+
+import pkgutil
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from palimpsest.context_policies.interface.pipeline import Pipeline
+from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.interface.preset_text import (
+    UnknownPolicy,
+    build_preset,
+    preset_named,
+    split_policies,
+)
+from palimpsest.context_policies.interface.settings import PRESETS, Preset, number_text, version_of
+from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
+
+FOLDERS = ("palimpsest.context_policies.presets", "palimpsest.context_policies.engine_presets")
+"""The packages whose modules define presets."""
+COLUMNS = (
+    TableColumn("policy", "policy"),
+    TableColumn("what", "what it does"),
+    TableColumn("when", "when"),
+    TableColumn(
+        "holds", "holds", about="Whether a decision holds, or is made anew for each request."
+    ),
+    TableColumn("source", "source"),
+    TableColumn("version", "version"),
+    TableColumn(
+        "counts",
+        "counts the request",
+        about="What is compared with a threshold of tokens: reported or estimated, and where the original does so.",
+    ),
+    TableColumn("third_party", "third-party", about="Whether only others' analyses tell the rule."),
+    TableColumn("numbers", "numbers"),
+)
+
+
+@cache
+def presets() -> tuple[type[Preset], ...]:
+    """Return every preset, sorted by name."""
+    for folder in FOLDERS:
+        for module in pkgutil.iter_modules(import_module(folder).__path__, f"{folder}."):
+            import_module(module.name)
+    return tuple(sorted(PRESETS, key=lambda preset: (preset.preset, version_of(preset))))
+
+
+def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``
+    """Return a table of all policies: what each does, when, from which source, with which numbers.
+
+    >>> import palimpsest
+    >>> "opencode.prune" in palimpsest.policies.list().text
+    True
+    """
+    rows = tuple(_row(preset) for preset in presets())
+    return ReportTable(f"{len(rows)} context policies", COLUMNS, rows, tuple(_notes()))
+
+
+def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
+    """Return a policy by its name, with the given numbers instead of its defaults.
+
+    The name may have numbers behind it (``opencode.prune protect=20000``), a version (``opencode.prune@31e22f65``) and,
+    after ``|``, a policy that sees the result of this one. A policy is returned as it is, or with other numbers. Raises
+    UnknownPolicy.
+
+    >>> import palimpsest
+    >>> palimpsest.policies.get("opencode.prune", protect=20_000).name
+    'opencode.prune protect=20000'
+    """
+    if not isinstance(policy, str):
+        if not numbers:
+            return policy
+        if not isinstance(policy, Preset):
+            raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
+        return build_preset(policy, numbers)
+    stages = split_policies(policy)
+    if len(stages) > 1 and numbers:
+        raise UnknownPolicy(
+            "Write the numbers of a pipeline behind the names of its policies, such as "
+            "'opencode.prune protect=20000 | pi.compact'."
+        )
+    policies = [
+        build_preset(preset_named(name, presets())(), given | numbers) for name, given in stages
+    ]
+    return policies[0] if len(policies) == 1 else Pipeline.of(*policies)
+
+
+def number_of(text: str) -> tuple[str, str]:
+    """Return the policy, by its longest name, and the number of a dotted text; both empty where there is none."""
+    names = [preset.preset for preset in presets() if text.startswith(f"{preset.preset}.")]
+    name = max(names, key=len, default="")
+    return name, text.removeprefix(f"{name}.") if name else ""
+
+
+def _row(preset: type[Preset]) -> tuple[Cell, ...]:
+    project = re.split(r"[,:]", preset.source)[0].replace(version_of(preset), "").strip(" ()")
+    return (
+        preset.preset,
+        summary(preset),
+        preset.when,
+        "sticky" if preset.sticky else "recomputed",
+        project,
+        version_of(preset) or None,
+        _counts(preset),
+        "third-party" if preset.third_party else "",
+        _numbers(preset),
+    )
+
+
+def _numbers(preset: type[Preset]) -> str:
+    """Return the numbers of a preset; for an engine's policy, which has many, the most important ones."""
+    engine_numbers = preset.more_numbers()
+    shown = {key: value for key, value in preset.own_numbers().items() if key != "estimator"}
+    shown |= {key: engine_numbers[key] for key in preset.sliders if key in engine_numbers}
+    words = ", ".join(f"{key}={number_text(number)}" for key, number in shown.items())
+    hidden_count = len(engine_numbers.keys() - shown.keys())
+    return f"{words}, and {hidden_count} more" if hidden_count else words
+
+
+def _counts(preset: type[Preset]) -> str:
+    """Return how a preset counts the request that it compares with its threshold; empty without a threshold."""
+    if not preset.counted:
+        return ""
+    measure = preset.own_numbers().get("measure")
+    return preset.counted if measure is None else f"{measure} ({preset.counted})"
+
+
+def summary(preset: type[Preset]) -> str:
+    """Return what a preset does: the first sentence of its docstring."""
+    text = " ".join((preset.__doc__ or "").split("\n\n")[0].split())
+    return text.replace("``", "")
+
+
+def _notes() -> Iterator[str]:
+    yield (
+        "sticky: a decision holds until it is replaced; recomputed: it is made anew for each request."
+    )
+    if any(preset.third_party for preset in presets()):
+        yield "third-party: the vendor does not publish the rule; it is told as others read it in the vendor's program."

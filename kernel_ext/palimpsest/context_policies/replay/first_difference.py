@@ -1,0 +1,62 @@
+"""Find the requests of a replay whose items differ from the recorded ones."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from palimpsest.transcript.timeline import GONE_STATES, Timeline, Transition
+
+
+def different_requests(timeline: Timeline, simulated: Sequence[Transition]) -> Iterator[int]:
+    """Yield the requests whose items differ from the recorded ones, in order."""
+    items = DifferingItems(timeline)
+    place = 0
+    for request in timeline.requests:
+        until = place
+        while until < len(simulated) and simulated[until].request <= request.index:
+            until += 1
+        if items.advance(request.index, simulated[place:until]):
+            yield request.index
+        place = until
+
+
+class DifferingItems:
+    """The items whose state in a replay differs from the recorded one, request by request."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._place = 0
+        """Number of recorded transitions that were read."""
+        self._recorded: dict[int, object] = {}
+        self._simulated: dict[int, object] = {}
+        self._items: set[int] = set()
+
+    def advance(self, request: int, simulated: Sequence[Transition]) -> bool:
+        """Advance to a request with the replay's new transitions; returns whether an item in it differs now."""
+        changed_items: list[int] = []
+        recorded = self._timeline.transitions
+        while self._place < len(recorded) and recorded[self._place].request <= request:
+            transition = recorded[self._place]
+            self._place += 1
+            self._recorded[transition.item] = _identity_of(transition)
+            changed_items.append(transition.item)
+        for transition in simulated:
+            self._simulated[transition.item] = _identity_of(transition)
+            changed_items.append(transition.item)
+        for item in changed_items:
+            is_same = self._recorded.get(item) == self._simulated.get(item)
+            (self._items.discard if is_same else self._items.add)(item)
+        until = self._timeline.requests[request].items
+        return bool(self._items) and any(differing < until for differing in self._items)
+
+
+def _identity_of(transition: Transition) -> object:
+    """Return a value that is equal for transitions that show an item alike; None where it is whole."""
+    if transition.state == "whole":
+        return None
+    if transition.state in GONE_STATES:
+        return transition.tokens or "gone"
+    numbers: Mapping[str, Any] = transition.numbers
+    if "head_chars" in numbers:
+        return (numbers["head_chars"], numbers.get("tail_chars"))
+    text = transition.shown or numbers.get("text")
+    return text if text is not None else (transition.state, transition.chars)

@@ -1,0 +1,53 @@
+"""The recorded replay of a session that grows: requests that will not change are replayed once.
+
+The replay is kept at a request before the last, since the answer to the last one is still being written. A longer
+timeline that does not begin with the replayed part is replayed whole.
+"""
+
+from typing import Any
+
+from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.replay.simulation import Simulation, TimelineReplay, simulate
+from palimpsest.transcript.timeline import Timeline
+
+MOST_REQUESTS_BEHIND = 12
+"""Requests by which the kept replay may be behind; a copy of it costs about as much as fifty requests."""
+
+
+class GrowingReplay:
+    """Replays the timelines of a growing session, each of which begins with the one before."""
+
+    def __init__(self, ruler: Ruler, policy: RecordedPolicy | None = None) -> None:
+        """``policy`` is in its initial state; without one, the session is replayed as recorded."""
+        self.ruler = ruler
+        self._policy = policy or RecordedPolicy()
+        self._replayed_part: TimelineReplay | None = None
+        self._earlier: dict[str, Any] = {}
+        """Values derived from the timelines so far, which the next replay continues."""
+
+    def of(self, timeline: Timeline) -> Simulation:
+        """Return a timeline's replay."""
+        return self.replay(timeline).run(self._earlier)
+
+    def replay(self, timeline: Timeline) -> TimelineReplay:
+        """Return a timeline's replay, advanced to one of its last requests."""
+        previous, until = self._replayed_part, len(timeline.requests) - 1
+        if previous is not None and previous.is_beginning_of(timeline):
+            replay = previous.recorded_on(timeline)
+        else:
+            previous = None
+            replay = TimelineReplay(timeline, self._policy.continued_on(timeline, 0), self.ruler)
+        if until > 0 and (previous is None or until - previous.done >= MOST_REQUESTS_BEHIND):
+            replay.advance(until)
+            self._replayed_part = replay.recorded_on(timeline)
+        return replay
+
+
+def recorded_replay(timeline: Timeline, ruler: Ruler) -> Simulation:
+    """Return the recorded session, continued from a replay of its earlier part where there is one."""
+    if not timeline.requests:
+        return simulate(timeline, RecordedPolicy(), ruler)
+    name = f"replay {ruler.estimator} {ruler.prefix}"
+    growing: GrowingReplay = timeline.earlier.setdefault(name, GrowingReplay(ruler))
+    return growing.of(timeline)

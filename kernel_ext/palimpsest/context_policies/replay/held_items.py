@@ -1,0 +1,39 @@
+"""Items that no policy may change in a replay, because the user pinned, reverted or excluded them."""
+
+from collections.abc import Sequence
+
+from palimpsest.context_policies.interface.policy import Change
+from palimpsest.transcript.timeline import Timeline
+
+
+class HeldItems:
+    """The items whose state the user decided; a call stays with its pinned result."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        pinned = {item.index for item in timeline.items if item.pinned}
+        groups = {timeline.items[index].group for index in pinned} - {""}
+        self._pinned = pinned | {item.index for item in timeline.items if item.group in groups}
+        self._fixed = set(self._pinned)
+
+    def decide(self, change: Change) -> None:
+        """Note the user's decision about an item."""
+        if change.state == "whole":
+            self._fixed -= {change.item} - self._pinned
+        else:
+            self._fixed.add(change.item)
+
+    def permitted(self, changes: Sequence[Change]) -> Sequence[Change]:
+        """Return a policy's changes without those to such items; the size of a summary moves to another change."""
+        if not self._fixed or all(change.item not in self._fixed for change in changes):
+            return changes
+        permitted = [change for change in changes if change.item not in self._fixed]
+        summary_tokens = sum(
+            change.tokens or 0
+            for change in changes
+            if change.item in self._fixed and change.state == "summarised"
+        )
+        place = next((i for i, entry in enumerate(permitted) if entry.state == "summarised"), None)
+        if summary_tokens and place is not None:
+            summary = permitted[place]
+            permitted[place] = summary._replace(tokens=(summary.tokens or 0) + summary_tokens)
+        return permitted

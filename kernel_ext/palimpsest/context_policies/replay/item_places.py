@@ -1,0 +1,129 @@
+"""Positions of items in a request, and the unchanged beginning of a request since the one before."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from palimpsest.transcript.growing_lists import GrownRows
+from palimpsest.transcript.timeline import Timeline
+
+
+class PrefixSums:
+    """Prefix sums of a list whose values change; a sum is kept for each block of values."""
+
+    def __init__(self, values: list[int]) -> None:
+        self._values = values
+        self._block_bits = max(4, len(values).bit_length() // 2)
+        self._block_sums = [
+            sum(values[first : first + (1 << self._block_bits)])
+            for first in range(0, len(values), 1 << self._block_bits)
+        ]
+
+    def set(self, place: int, value: int) -> None:
+        """Replace the value at a place."""
+        self._block_sums[place >> self._block_bits] += value - self._values[place]
+        self._values[place] = value
+
+    def before(self, place: int) -> int:
+        """Return the sum of the values before a place, in time proportional to the square root of their number."""
+        block = place >> self._block_bits
+        return sum(self._block_sums[:block]) + sum(self._values[block << self._block_bits : place])
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOrder:
+    """Positions of a session's items, which are the same under every policy."""
+
+    ranks: Sequence[int]
+    """The place of each item."""
+    order: Sequence[int]
+    """The item at each place."""
+    messages: Sequence[int]
+    """By place: the first place of the same provider message."""
+    highest: Sequence[int]
+    """By number of items: the highest place among them; -1 for none."""
+    inserted: Sequence[int]
+    """Items that are placed before an item that existed earlier, ascending."""
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> "ItemOrder":
+        """Return the positions of a session's items."""
+        ranks, order = timeline.ranks, timeline.order
+        blocks = [timeline.items[index].block for index in order]
+        grown: GrownRows[int] = timeline.earlier.setdefault("places of messages", GrownRows())
+        messages = grown.of(
+            lambda rank, rows: (
+                rows[rank - 1] if rank and blocks[rank - 1] == blocks[rank] else rank
+            ),
+            blocks,
+        )
+        if isinstance(order, range):
+            return cls(ranks, order, messages, range(-1, len(order)), ())
+        highest = [-1, *accumulate(ranks, max)]
+        inserted = [index for index, rank in enumerate(ranks) if rank < highest[index]]
+        return cls(ranks, order, messages, highest, inserted)
+
+
+class ItemPlaces:
+    """Tracks the first change since the request before, in the order in which a request holds the items."""
+
+    def __init__(
+        self, timeline: Timeline, shown: Sequence[int], added: int = 0, sent: int = 0
+    ) -> None:
+        """Start with ``added`` items, of which a request sent the first ``sent``."""
+        order = timeline.derived("order of items", ItemOrder.of)
+        self._shown = shown
+        self._ranks = order.ranks
+        self._order = order
+        # A later item normally comes last, so it is in no sum of earlier items; an inserted one counts once it exists.
+        values = [shown[index] for index in order.order]
+        self._inserted = bisect_left(order.inserted, added)
+        for index in order.inserted[self._inserted :]:
+            values[self._ranks[index]] = 0
+        self._sums = PrefixSums(values)
+        self._sent = sent
+        self._highest_rank = order.highest[sent]
+        """The highest place that was sent."""
+        self._lowest_rank = len(self._ranks)
+
+    def begin(self) -> None:
+        """Begin a request."""
+        self._lowest_rank = len(self._ranks)
+
+    def add(self, until: int) -> None:
+        """Note new items; an item that is placed before sent items changes the request there."""
+        inserted = self._order.inserted
+        while self._inserted < len(inserted) and inserted[self._inserted] < until:
+            index = inserted[self._inserted]
+            self._inserted += 1
+            rank = self._ranks[index]
+            self._sums.set(rank, self._shown[index])
+            if rank < self._highest_rank:
+                self._lowest_rank = min(self._lowest_rank, rank)
+
+    def note_change(self, item: int) -> None:
+        """Note that an item's state changed."""
+        rank = self._ranks[item]
+        self._sums.set(rank, self._shown[item])
+        if item < self._sent and rank < self._lowest_rank:
+            self._lowest_rank = rank
+
+    def note_sent(self, count: int) -> None:
+        """Note that a request with so many items was sent."""
+        self._sent = count
+        self._highest_rank = max(self._highest_rank, self._order.highest[count])
+
+    @property
+    def lowest(self) -> int | None:
+        """The first changed item; None where the request only grew."""
+        return (
+            self._order.order[self._lowest_rank]
+            if self._lowest_rank <= self._highest_rank
+            else None
+        )
+
+    def before(self, item: int, *, whole_messages: bool) -> int:
+        """Return the tokens before an item, or before its message."""
+        rank = self._ranks[item]
+        return self._sums.before(self._order.messages[rank] if whole_messages else rank)

@@ -1,0 +1,182 @@
+"""Texts for summaries that a policy would have requested in a replay: placeholders, recorded summaries, or extracts.
+
+A policy decides the place and size of a summary, not its text. The choice is the same for all policies of one table: a
+placeholder of stated size (``stub(1500)``), the nearest recorded summary (``recorded``), or the first lines and names
+of the covered items (``extract(2000)``), which no model wrote.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, cast
+
+from palimpsest.context.compaction.names import names_of
+from palimpsest.context_policies.interface.pipeline import Pipeline
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    ContextPolicy,
+    Decided,
+    PolicyView,
+    SessionFacts,
+    When,
+)
+from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import Timeline
+
+EXTRACT = "[An extract that no model wrote: the names and first lines of {items:,} items.]"
+LINE_CHARS = 100
+"""Most characters of an item's first line in an extract."""
+NAMES_SHARE = 0.5
+"""Share of an extract that names may take; the rest is first lines."""
+MOST_TOKENS = 1_000_000
+_WRITTEN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
+SummaryText = Literal["stub", "recorded", "extract"]
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryChoice:
+    """The kind of text that is used for a policy's summaries."""
+
+    text: SummaryText
+    tokens: int = 0
+    """The size of a placeholder, or the largest size of an extract; 0: the policy's own size."""
+
+    @classmethod
+    def of(cls, written: str) -> "SummaryChoice":
+        """Return the choice that is written ``stub(n)``, ``recorded`` or ``extract(n)``; raises UserError."""
+        match = _WRITTEN.fullmatch(written.strip())
+        tokens = int(match[2].replace("_", "")) if match is not None and match[2] else 0
+        if match is None or tokens > MOST_TOKENS or (match[1] and not tokens):
+            raise UserError(
+                f"{written!r} is no way to fill summaries; write stub(1500), extract(2000) or recorded."
+            )
+        return cls(
+            "recorded" if match[1] is None else "stub" if match[1] == "stub" else "extract", tokens
+        )
+
+    @property
+    def words(self) -> str:
+        """The choice in a sentence for a table."""
+        match self.text:
+            case "recorded":
+                return (
+                    "A policy's summary is the nearest one that was recorded, where there is one."
+                )
+            case "extract":
+                return f"A policy's summary is an extract of at most {self.tokens:,} tokens that no model wrote: names and first lines."
+            case _:
+                return f"A policy's summary is a placeholder of {self.tokens:,} tokens; its content is not judged."
+
+
+class FilledState(NamedTuple):
+    """The state between requests: the policy's own, and all items that summaries replaced."""
+
+    inner: Any
+    covered: tuple[int, ...] = ()
+
+
+class WithSummaries:
+    """A policy whose summaries have texts; it decides the same as the policy itself."""
+
+    def __init__(self, policy: ContextPolicy, choice: SummaryChoice) -> None:
+        self.name = policy.name
+        self.source = policy.source
+        self.estimator = policy.estimator
+        self.when: When = policy.when
+        self.sticky = getattr(policy, "sticky", True)
+        self.policy = _with_summary_size(policy, choice.tokens) if choice.tokens else policy
+        """The policy, changed to the size of these texts."""
+        self._choice = choice
+        self._descriptions: dict[int, tuple[str, tuple[str, ...]]] = {}
+        """First line and names of items, computed once."""
+
+    def start(self, facts: SessionFacts) -> FilledState:
+        """Return the policy's initial state, with nothing replaced."""
+        return FilledState(self.policy.start(facts))
+
+    def step(self, state: FilledState, view: PolicyView) -> Decided:
+        """Return the policy's decisions, with texts in its summaries."""
+        decided = self.policy.step(state.inner, view)
+        leaving = {change.item for change in decided.changes if change.state == "summarised"}
+        covered = tuple(sorted({*state.covered, *leaving})) if leaving else state.covered
+        changes = [
+            self._with_text(change, covered, view)
+            if change.state == "summarised" and change.tokens
+            else change
+            for change in decided.changes
+        ]
+        return replace(decided, state=FilledState(decided.state, covered), changes=changes)
+
+    def _with_text(self, change: Change, covered: Sequence[int], view: PolicyView) -> Change:
+        match self._choice.text:
+            case "stub":
+                return change._replace(tokens=self._choice.tokens)
+            case "recorded":
+                summary = _nearest_summary(view.timeline, view.request.index)
+                if summary is None:
+                    return change
+                text = view.timeline.read(summary)
+                return change._replace(shown=text, tokens=view.timeline.weights()[summary])
+            case "extract":
+                text = self._extract(covered, view)
+                return change._replace(shown=text, tokens=-(-len(text) // 4))
+
+    def _extract(self, covered: Sequence[int], view: PolicyView) -> str:
+        """Return the newest names and first lines of items, as far as they fit."""
+        limit = 4 * self._choice.tokens
+        head = EXTRACT.format(items=len(covered))[:limit]
+        described = [self._item(item, view) for item in covered]
+        newest = dict.fromkeys(name for _, names in reversed(described) for name in reversed(names))
+        names = ", ".join(_fitting(newest, round(NAMES_SHARE * (limit - len(head))), 2))
+        rest = limit - len(head) - len(names) - 2
+        lines = list(_fitting((line for line, _ in reversed(described) if line), rest, 1))
+        return "\n".join(text for text in (head, *reversed(lines), names) if text)[:limit]
+
+    def _item(self, index: int, view: PolicyView) -> tuple[str, tuple[str, ...]]:
+        described = self._descriptions.get(index)
+        if described is None:
+            text, item = view.read(index), view.item(index)
+            line = next((row.strip() for row in text[:2_000].splitlines() if row.strip()), "")
+            tool = f" {item.tool}" if item.kind == "output" else ""
+            head = f"{item.kind}{tool}: {line[:LINE_CHARS]}"
+            described = self._descriptions[index] = (
+                head if line else "",
+                tuple(name for _, name in names_of(text)),
+            )
+        return described
+
+
+def with_summaries(
+    policy: ContextPolicy | None, choice: SummaryChoice | None
+) -> ContextPolicy | None:
+    """Return a policy whose summaries have texts; the recorded session and the raw one are returned unchanged."""
+    if policy is None or choice is None or isinstance(policy, RecordedPolicy):
+        return policy
+    return WithSummaries(policy, choice)
+
+
+def _with_summary_size(policy: ContextPolicy, tokens: int) -> ContextPolicy:
+    """Return a policy that expects summaries of so many tokens."""
+    if isinstance(policy, Pipeline):
+        return Pipeline(tuple(_with_summary_size(stage, tokens) for stage in policy.stages))
+    is_value = hasattr(policy, "__dataclass_fields__")
+    has_size = is_value and isinstance(getattr(policy, "summary", None), int)
+    resized: ContextPolicy = replace(cast("Any", policy), summary=tokens) if has_size else policy
+    return resized
+
+
+def _nearest_summary(timeline: Timeline, request: int) -> int | None:
+    """Return the recorded summary nearest to a request; None where none was recorded."""
+    summaries = [item for item in timeline.items if item.kind == "summary" and item.covers]
+    nearest = min(summaries, key=lambda summary: abs(summary.entered - request), default=None)
+    return None if nearest is None else nearest.index
+
+
+def _fitting(texts: Any, chars: int, between: int) -> Iterator[str]:
+    """Yield texts as long as they fit into so many characters, with separators between them."""
+    for text in texts:
+        chars -= len(text) + between
+        if chars < 0:
+            return
+        yield text

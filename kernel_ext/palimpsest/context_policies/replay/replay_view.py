@@ -1,0 +1,161 @@
+"""The state of the items at a request of a replay: their tokens by an estimator, and the view that a policy gets."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+from palimpsest.context_policies.interface.policy import Change, Since
+from palimpsest.transcript.timeline import (
+    CHARS4,
+    GONE_STATES,
+    ItemState,
+    Timeline,
+    TimelineItem,
+    TimelineRequest,
+)
+
+
+class TokenScale:
+    """Tokens of the items in their current state, by one estimator."""
+
+    def __init__(self, timeline: Timeline, estimator: str, unseen: float) -> None:
+        self.estimator = estimator
+        self.weights = timeline.weights(estimator)
+        self.shown = list(self.weights)
+        self.unseen = unseen
+        """Tokens that every request has besides its items."""
+        self.count = 0
+        self.total = 0
+        """Tokens of the items that exist, as they are shown."""
+        self.whole_total = 0
+        """The same, with every item whole."""
+        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+
+    def copy_from(self, other: "TokenScale") -> None:
+        """Copy the sizes of a scale over a timeline that begins with the same items."""
+        self.shown[: other.count] = other.shown[: other.count]
+        self.count, self.total, self.whole_total = other.count, other.total, other.whole_total
+
+    def add(self, until: int) -> None:
+        """Add the items up to this index to the request."""
+        more = sum(self.shown[self.count : until])
+        self.whole_total += more
+        self.total += more
+        self.count = until
+
+    def change(self, change: Change) -> None:
+        """Change how an item is shown, and its tokens."""
+        tokens = change.tokens_of(self.weights[change.item], self._count)
+        self.total += tokens - self.shown[change.item]
+        self.shown[change.item] = tokens
+
+    def set_empty(self, items: Sequence[int]) -> None:
+        """Count items as empty: recorded summaries that another policy would not have made."""
+        for item in items:
+            self.shown[item] = 0
+
+
+class ReplayView:
+    """The view that a replay gives to a policy; see ``PolicyView``."""
+
+    def __init__(self, timeline: Timeline, scale: TokenScale) -> None:
+        self.timeline = timeline
+        self.outputs: list[int] = []
+        self.shown_outputs = 0
+        self.shown_items: list[int] = []
+        self.count = 0
+        self.turn = 0
+        self.request: TimelineRequest = timeline.requests[0]
+        self.gap_seconds: float | None = None
+        self.changes: int | None = 0
+        self.count_reported: Callable[..., int | None] | None = None
+        """Returns the tokens of the request by the provider's count, given this view (``ReportedTokens.total``)."""
+        self._items = timeline.items
+        self._states: list[ItemState] = ["whole"] * len(timeline.items)
+        self._lengths = [item.chars for item in timeline.items]
+        self._removed = bytearray(len(timeline.items))
+        """1 for items whose state keeps them out of the request."""
+        self._scale = scale
+
+    def copy_from(self, other: "ReplayView") -> None:
+        """Copy the states of a view over a timeline that begins with the same items."""
+        count = self.count = other.count
+        self.turn, self.changes, self.outputs = other.turn, other.changes, [*other.outputs]
+        self.shown_outputs, self.shown_items = other.shown_outputs, [*other.shown_items]
+        states, lengths, removed = other.columns
+        self._states[:count] = states[:count]
+        self._lengths[:count] = lengths[:count]
+        self._removed[:count] = removed[:count]
+
+    @property
+    def columns(self) -> tuple[list[ItemState], list[int], bytearray]:
+        """For each item: its state, the characters shown, and 1 where it is not in the request."""
+        return self._states, self._lengths, self._removed
+
+    def item(self, index: int) -> TimelineItem:
+        """Return an item."""
+        return self._items[index]
+
+    def weight(self, index: int) -> int:
+        """Return an item's tokens, whole."""
+        return self._scale.weights[index]
+
+    def tokens(self, index: int) -> int:
+        """Return the tokens of what is shown of an item now."""
+        return self._scale.shown[index]
+
+    def chars(self, index: int) -> int:
+        """Return the characters of an item as it is shown now."""
+        return self._lengths[index]
+
+    def state(self, index: int) -> ItemState:
+        """Return the current state of an item."""
+        return self._states[index]
+
+    def shows(self, index: int) -> bool:
+        """Return whether an item is in the request, whole or in part."""
+        return not self._removed[index]
+
+    def show(self, index: int, state: ItemState, chars: int) -> None:
+        """Set an item's state, and the number of characters that are shown of it."""
+        self.changes = (self.changes or 0) + 1
+        self._states[index] = state
+        self._lengths[index] = chars
+        removed = state in GONE_STATES
+        if index < self.count and removed != self._removed[index]:
+            self.shown_outputs += (1 - 2 * removed) * (self._items[index].kind == "output")
+            place = bisect_left(self.shown_items, index)
+            self.shown_items[place : place + removed] = () if removed else (index,)
+        self._removed[index] = removed
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request as it stands."""
+        return round(self._scale.unseen + self._scale.total)
+
+    @property
+    def raw_total(self) -> int:
+        """The same, with every item whole."""
+        return round(self._scale.unseen + self._scale.whole_total)
+
+    def reported(self, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request by the provider's count; None while nothing was reported."""
+        count = self.count_reported
+        return None if count is None else count(self, answer=answer, since=since)
+
+    def read(self, index: int) -> str:
+        """Return the whole text of an item; raises IndexError for an item of a later request."""
+        if index >= self.count:
+            raise IndexError("A policy sees no item of the future.")
+        return self.timeline.read(index)
+
+    def add(self, until: int) -> None:
+        """Add the items up to this index to the request."""
+        items = self._items
+        for index in range(self.count, until):
+            shown = not self._removed[index]
+            if shown:
+                self.shown_items.append(index)
+            if items[index].kind == "output":
+                self.outputs.append(index)
+                self.shown_outputs += shown
+        self.count = until

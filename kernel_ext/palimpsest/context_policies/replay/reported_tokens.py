@@ -1,0 +1,96 @@
+"""The tokens of a request by the provider's count, as far as an agent knows them before it sends the request.
+
+An agent knows the usage of its last answer and estimates what came after it. In a replay that usage is the recorded one
+until the first request that differs; from then on the ruler estimates it.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.context_policies.interface.policy import PolicyView, Since
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.replay.replay_view import TokenScale
+from palimpsest.transcript.timeline import TimelineRequest
+
+MOST_SCALE = 2.0
+"""The largest factor by which an estimate of the newer items is scaled to the provider's count. Early in a session
+the reported tokens are many times the estimate, since most of them are of the system prompt. Real sessions have 1.2
+to 2.6."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A request whose answer reported usage."""
+
+    prompt: float
+    """Tokens of its prompt, as reported or by the ruler."""
+    output: float
+    first: int
+    """The first item of its answer."""
+    end: int
+    """The item after its answer."""
+    item_tokens: float
+    """Tokens of its items, by the ruler's estimator."""
+
+
+class ReportedTokens:
+    """Stores the usage of each answered request of a replay, and adds the items since the newest one."""
+
+    def __init__(self, scale: TokenScale, measure: TokenScale, ruler: Ruler) -> None:
+        """``scale`` counts as the policy does, ``measure`` as the ruler."""
+        self._scale = scale
+        self._measure = measure
+        self._ruler = ruler
+        self.known: list[_Answered] = []
+
+    def copy_from(self, other: "ReportedTokens") -> None:
+        """Copy the usage of a timeline that begins with the same requests."""
+        self.known = [*other.known]
+
+    def note_sent(self, request: TimelineRequest, total: float, *, recorded: bool) -> None:
+        """Note a request that was sent, its tokens by the ruler, and whether it was the recorded one."""
+        if request.reported is not None:
+            prompt = request.reported if recorded else total
+            self._note(request, prompt, self._measure.total)
+
+    def note_usage(self, request: TimelineRequest) -> None:
+        """Note the usage of a request whose items are all still shown in the same way."""
+        if request.reported is not None:
+            later = sum(self._measure.shown[request.items : self._measure.count])
+            self._note(request, request.reported, self._measure.total - later)
+
+    def _note(self, request: TimelineRequest, prompt: float, item_tokens: float) -> None:
+        usage = request.usage
+        output = 0 if usage is None else usage.output + usage.reasoning
+        self.known.append(_Answered(prompt, output, request.items, request.answer[1], item_tokens))
+
+    def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
+        """Return the tokens of the request that comes next; None while none was reported."""
+        last = next((sent for sent in reversed(self.known) if not _is_gone(view, sent)), None)
+        if last is None:
+            return None
+        measure = self._measure
+        later = sum(measure.shown[last.first : view.count])
+        # Changes to its items after it was sent, which its usage does not include.
+        changed_tokens = measure.total - later - last.item_tokens
+        prompt = max(last.prompt + self._ruler.factor * changed_tokens, 0.0)
+        tokens = prompt + (last.output if answer else 0)
+        if since == "nothing":
+            return round(tokens)
+        first_newer = last.end if answer else last.first
+        # A summary that was written since replaces items that the usage counted.
+        newer_tokens: float = sum(
+            self._scale.shown[index]
+            for index in range(first_newer, view.count)
+            if not (view.item(index).kind == "summary" or view.item(index).continues)
+        )
+        if since == "counted":
+            before = self._scale.total - sum(self._scale.shown[last.first : view.count])
+            newer_tokens *= min(max(prompt / before, 1.0), MOST_SCALE) if before > 0 else 1.0
+        return round(tokens + newer_tokens)
+
+
+def _is_gone(view: PolicyView, sent: _Answered) -> bool:
+    """Return whether the answer of a request was reverted, so that the agent no longer sees its usage."""
+    if sent.end <= sent.first:
+        return False
+    return all(view.state(index) == "reverted" for index in range(sent.first, sent.end))

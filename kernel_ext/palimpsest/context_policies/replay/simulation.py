@@ -1,0 +1,415 @@
+"""Replay a timeline under a policy: the items of every request, and its tokens read from and written to the cache.
+
+No model is called: the actions are the recorded ones. Until the first request that differs from the recording the
+result is a fact; from there on it is an estimate, since the model might have acted differently.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    ContextPolicy,
+    Decided,
+    Probe,
+    SessionFacts,
+)
+from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, change_of
+from palimpsest.context_policies.interface.window_to_fit import window_to_fit
+from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
+from palimpsest.context_policies.prompt_cache.cache_walk import (
+    CacheWalk,
+    RequestSize,
+    UnmeasuredRequest,
+)
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.replay.first_difference import DifferingItems
+from palimpsest.context_policies.replay.held_items import HeldItems
+from palimpsest.context_policies.replay.item_places import ItemPlaces
+from palimpsest.context_policies.replay.kept_prompts import with_cache_policy
+from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
+from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
+from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
+from palimpsest.transcript.timeline import (
+    Timeline,
+    TimelineRequest,
+    Transition,
+)
+
+ANOTHER = "another "
+"""Prefix of the rules of transitions that replace a system prompt or a set of tools; no policy makes them."""
+
+RAW = "raw"
+"""The name of the replay without policy: every item is whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAt:
+    """The probe of a rule at a request."""
+
+    request: int
+    probe: Probe
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A session under a policy."""
+
+    timeline: Timeline
+    """The timeline with the policy's transitions."""
+    policy: str
+    ruler: Ruler
+    sizes: tuple[RequestSize, ...]
+    fired: tuple[int, ...]
+    """The requests at which the policy's rule acted."""
+    probes: tuple[ProbeAt, ...] = ()
+    """The probes at which the rule came nearer to acting than before."""
+    decision_count: int = 0
+    """Number of times that the policy decided; 0 also for one that decides at the end of turns, if no request followed."""
+
+    idle: Mapping[str, int] = field(default_factory=dict)
+    """Number of decisions that changed nothing, by the reason."""
+    window: int = 0
+    """Tokens that none of its requests may exceed; 0 where each has the window of its model."""
+
+    keeping: CacheKeeping | None = None
+    """The cache policy, if the policy is one."""
+
+    @property
+    def facts_until(self) -> int | None:
+        """The first request that differs from the recorded one; None where none does."""
+        return self.timeline.facts_until
+
+
+@dataclass(slots=True)
+class _Trace:
+    """The results collected while a session is replayed."""
+
+    transitions: list[Transition] = field(default_factory=list)
+    sizes: list[RequestSize] = field(default_factory=list)
+    fired: list[int] = field(default_factory=list)
+    probes: list[ProbeAt] = field(default_factory=list)
+    nearest: tuple[float, float] = (-1.0, 0.0)
+    """``Probe.nearness`` of the newest probe."""
+    decision_count: int = 0
+    """Number of times that the policy decided."""
+    idle: Counter[str] = field(default_factory=Counter)
+    """Number of decisions that changed nothing, by the kind of item that they named."""
+
+    def copy(self) -> "_Trace":
+        """Return a copy that continues independently."""
+        return _Trace(*(copy(getattr(self, field.name)) for field in fields(self)))
+
+
+def simulate(
+    timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int = 0
+) -> Simulation:
+    """Return a session under a policy; None replays it with every item whole."""
+    if not timeline.requests:
+        name = RAW if policy is None else policy.name
+        return Simulation(timeline, name, ruler, sizes=(), fired=())
+    return TimelineReplay(timeline, policy, ruler, window).run()
+
+
+class TimelineReplay:
+    """Replays a session request by request under a policy."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        policy: ContextPolicy | None,
+        ruler: Ruler,
+        window: int = 0,
+    ) -> None:
+        self._timeline = timeline
+        self.policy = policy
+        self._ruler = ruler
+        self.done = 0
+        """How many requests were replayed."""
+        estimator_name = ruler.estimator if policy is None else policy.estimator
+        unseen = ruler.unseen / ruler.factor
+        self._measure = TokenScale(timeline, ruler.estimator, unseen)
+        is_same = estimator_name == ruler.estimator
+        scale = self._measure if is_same else TokenScale(timeline, estimator_name, unseen)
+        self._scales = (scale,) if is_same else (scale, self._measure)
+        self._view = ReplayView(timeline, scale)
+        self._usage = ReportedTokens(scale, self._measure, ruler)
+        self._view.count_reported = self._usage.total
+        self._differing = DifferingItems(timeline)
+        self._facts_until: int | None = None
+        """The first request whose items differ from the recorded ones, if there was one."""
+        self._trace = _Trace()
+        self._walk = CacheWalk(ruler.scale)
+        self._keeping = policy if isinstance(policy, CacheKeeping) else None
+        self._name = RAW if policy is None else policy.name
+        recorded_window = timeline.requests[0].window if timeline.requests else 0
+        facts = SessionFacts(timeline, window or recorded_window, round(unseen), window)
+        self._window = window_to_fit(getattr(policy, "policy", policy), facts)
+        self._state = None if policy is None else policy.start(facts)
+        recorded = isinstance(policy, RecordedPolicy)
+        self._fixed_items = HeldItems(replace(timeline, items=()) if recorded else timeline)
+        self._user_decisions: dict[int, list[Transition]] = {}
+        """The user's decisions, which apply under every policy."""
+        self._summarised: dict[int, int] = {}
+        """The items that the policy's summaries cover, each with the request before which they were written."""
+        self._undone: dict[int, list[int]] = {}
+        """By request: the requests at which the recorded summaries were written that the user undid before it."""
+        self._summary_tokens = [0.0, 0.0]
+        """Tokens read and written by calls for summaries since the request before."""
+        if not recorded:
+            self._hide_recorded_summaries()
+            for transition in timeline.transitions:
+                if transition.state == "reverted" or transition.rule.startswith(("user/", ANOTHER)):
+                    self._user_decisions.setdefault(transition.request, []).append(transition)
+                if transition.rule == UNDO and timeline.items[transition.item].kind == "summary":
+                    entered = timeline.items[transition.item].entered
+                    self._undone.setdefault(transition.request, []).append(entered)
+        self._removed_summaries = self._trace.transitions[::-1]
+        """Recorded summaries that were not compared yet with the recording, the newest first."""
+        self._compared = len(self._removed_summaries)
+        """Number of transitions of the recording that were read."""
+        self._places = ItemPlaces(timeline, self._measure.shown)
+        self._answers = timeline.derived(
+            f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
+        )
+
+    def _hide_recorded_summaries(self) -> None:
+        """Hide the recorded summaries, which another policy would not have written."""
+        items = self._timeline.items
+        summaries = [item.index for item in items if item.kind == "summary" or item.continues]
+        for scale in self._scales:
+            scale.set_empty(summaries)
+        for index in summaries:
+            self._view.show(index, "out", 0)
+            entered = self._timeline.items[index].entered
+            self._trace.transitions.append(
+                Transition(index, entered, "out", tokens=0, rule="recorded summary")
+            )
+
+    def recorded_on(self, timeline: Timeline) -> "TimelineReplay":
+        """Return a replay of a longer timeline of the recording, continued from this one."""
+        assert isinstance(self.policy, RecordedPolicy)
+        continued = TimelineReplay(
+            timeline, self.policy.continued_on(timeline, self.done), self._ruler
+        )
+        continued.done = self.done
+        continued._measure.copy_from(self._measure)
+        continued._view.copy_from(self._view)
+        continued._usage.copy_from(self._usage)
+        sent = timeline.requests[self.done - 1].items if self.done else 0
+        continued._places = ItemPlaces(timeline, continued._measure.shown, self._view.count, sent)
+        continued._trace = self._trace.copy()
+        continued._walk = self._walk.copy()
+        continued._summarised, continued._summary_tokens = (
+            {**self._summarised},
+            [*self._summary_tokens],
+        )
+        return continued
+
+    def is_beginning_of(self, timeline: Timeline) -> bool:
+        """Return whether a timeline begins with the part that was replayed here."""
+        earlier, done = self._timeline, self.done
+        if not done or len(timeline.requests) < done:
+            return False
+        items = max(earlier.requests[done - 1].items, earlier.requests[done - 1].answer[1])
+        moves = bisect_left(earlier.transitions, done, key=lambda move: move.request)
+        moves_in_both = bisect_left(timeline.transitions, done, key=lambda move: move.request)
+        return (
+            moves == moves_in_both
+            and earlier.requests[:done] == timeline.requests[:done]
+            and earlier.items[:items] == timeline.items[:items]
+            and earlier.transitions[:moves] == timeline.transitions[:moves]
+        )
+
+    def run(self, earlier: dict[str, Any] | None = None) -> Simulation:
+        """Replay every request, and return the result; ``earlier`` goes to its timeline."""
+        self.advance(len(self._timeline.requests))
+        return self._result(earlier)
+
+    def advance(self, until: int) -> None:
+        """Replay the requests before this one."""
+        view, places, sizes = self._view, self._places, self._trace.sizes
+        decides_at_turn_end, decides_at_request = (
+            self._decides("turn end"),
+            self._decides("request"),
+        )
+        before = self._timeline.requests[self.done - 1] if self.done else None
+        for request in self._timeline.requests[self.done : until]:
+            places.begin()
+            view.request = request
+            view.gap_seconds = request.seconds_since(before)
+            if decides_at_turn_end and before is not None and request.turn != before.turn:
+                self._add(self._turn_end(request, view.count))
+                view.turn = before.turn
+                self._step(request)
+            self._add(request.items)
+            view.turn = request.turn
+            self._apply_user_decisions(request)
+            if decides_at_request:
+                self._step(request)
+            sizes.append(self._size(request))
+            self._note_sent(request, sizes[-1])
+            places.note_sent(request.items)
+            before = request
+        self.done = max(self.done, until)
+
+    def _note_sent(self, request: TimelineRequest, size: RequestSize) -> None:
+        """Note the reported usage of a request, or an estimate where it differs from the recorded one."""
+        if self._facts_until is None and not isinstance(self.policy, RecordedPolicy):
+            moves = self._trace.transitions
+            new, self._compared = moves[self._compared :], len(moves)
+            while self._removed_summaries and self._removed_summaries[-1].request <= request.index:
+                new.insert(0, self._removed_summaries.pop())
+            if self._differing.advance(request.index, new):
+                self._facts_until = request.index
+        self._usage.note_sent(request, size.total, recorded=self._facts_until is None)
+
+    def _apply_user_decisions(self, request: TimelineRequest) -> None:
+        """Apply the user's decisions since the request before, and show again the items of undone summaries."""
+        undone: list[tuple[Change, str]] = []
+        for entered in self._undone.get(request.index, ()):
+            shown_again = [item for item, written in self._summarised.items() if written == entered]
+            undone += [(Change(item, "whole"), UNDO) for item in shown_again]
+            for item in shown_again:
+                del self._summarised[item]
+        decided = [
+            (change_of(decision), decision.rule)
+            for decision in self._user_decisions.get(request.index, ())
+        ]
+        for change, rule in (*undone, *decided):
+            shown = change
+            self._fixed_items.decide(change)
+            if rule == RESTORE and self._is_covered_by_summary(change.item):
+                self._summarised[change.item] = max(self._summarised.values())
+                shown = Change(change.item, "summarised", tokens=0)
+            if shown.state != self._view.state(shown.item):
+                self._apply(shown, request, rule)
+
+    def _is_covered_by_summary(self, item: int) -> bool:
+        """Return whether a summary of this policy covers a later item, so that it must cover this item, too."""
+        if self._timeline.items[item].pinned:
+            return False
+        view = self._view
+        return any(later > item and view.state(later) == "summarised" for later in self._summarised)
+
+    def _decides(self, when: str) -> bool:
+        return self.policy is not None and self.policy.when in (when, "both")
+
+    def _turn_end(self, request: TimelineRequest, sent: int) -> int:
+        """Return the index at which the items of the new turn begin."""
+        items = self._timeline.items
+        until = sent
+        while until < request.items and items[until].turn < request.turn:
+            until += 1
+        return until
+
+    def _add(self, until: int) -> None:
+        for scale in self._scales:
+            scale.add(until)
+        self._places.add(until)
+        self._view.add(until)
+
+    def _step(self, request: TimelineRequest) -> None:
+        policy = self.policy
+        if policy is None:
+            return
+        decided: Decided = policy.step(self._state, self._view)
+        self._trace.decision_count += 1
+        self._trace.idle.update(decided.idle)
+        self._state = decided.state
+        if decided.changes:
+            request_ruler = self._ruler.of(request.index)
+            before = request_ruler.of(self._measure.total, self._ruler.scale)
+            for change in self._fixed_items.permitted(decided.changes):
+                if change.state == "summarised":
+                    self._summarised.setdefault(change.item, request.index)
+                    if change.tokens:
+                        self._summary_tokens[0] += before
+                        self._summary_tokens[1] += change.tokens
+                self._apply(change, request, self._name)
+        if decided.fired:
+            self._trace.fired.append(request.index)
+        probe = decided.probe if self._trace.fired else decided.held_by
+        if probe is not None and probe.nearness > self._trace.nearest:
+            self._trace.nearest = probe.nearness
+            self._trace.probes.append(ProbeAt(request.index, probe))
+
+    def _apply(self, change: Change, request: TimelineRequest, rule: str) -> None:
+        item, state, length = change.item, change.state, change.length
+        for scale in self._scales:
+            scale.change(change)
+        chars = self._timeline.items[item].chars if state == "whole" else length
+        self._view.show(item, state, chars)
+        self._places.note_change(item)
+        self._trace.transitions.append(
+            Transition(
+                item,
+                request.index,
+                state,
+                self._measure.shown[item],
+                length,
+                rule,
+                change.numbers,
+                change.shown or None,
+            )
+        )
+
+    def _size(self, request: TimelineRequest) -> RequestSize:
+        summary_input, summary_output = self._summary_tokens
+        if summary_output:
+            self._summary_tokens = [0.0, 0.0]
+        changed = self._places.lowest
+        if changed is None:
+            prefix = None
+        else:
+            prefix = self._places.before(changed, whole_messages=self._ruler.prefix == "message")
+        unmeasured = UnmeasuredRequest(
+            request,
+            self._measure.total,
+            self._answers[request.index],
+            prefix,
+            changed,
+            summary_input,
+            summary_output,
+        )
+        request_ruler = self._ruler.of(request.index)
+        if self._keeping is None:
+            return self._walk.size(unmeasured, request_ruler)
+        left_out = self._keeping.first_left_out(self._view)
+        if left_out is not None:
+            kept = self._places.before(left_out, whole_messages=self._ruler.prefix == "message")
+            unmeasured = replace(unmeasured, kept=kept)
+        unmeasured = replace(unmeasured, is_hourly=self._keeping.is_hourly)
+        return self._walk.size(unmeasured, with_cache_policy(self._keeping, request_ruler))
+
+    def _result(self, earlier: dict[str, Any] | None) -> Simulation:
+        trace = self._trace
+        recorded = isinstance(self.policy, RecordedPolicy)
+        transitions: Sequence[Transition] = trace.transitions
+        if not recorded:
+            transitions = sorted(transitions, key=lambda transition: transition.request)
+        return Simulation(
+            timeline=self._timeline.with_transitions(transitions, self._facts_until, earlier),
+            policy=self._name,
+            ruler=self._ruler,
+            sizes=tuple(trace.sizes),
+            fired=tuple(trace.fired),
+            probes=tuple(trace.probes),
+            decision_count=trace.decision_count,
+            idle=trace.idle,
+            window=self._window,
+            keeping=self._keeping,
+        )
+
+
+def answer_tokens(timeline: Timeline, estimator: str) -> tuple[float, ...]:
+    """Return the tokens of each request's answer by an estimator."""
+    weights = timeline.weights(estimator)
+    sums = [0, *accumulate(map(float, weights))]
+    return tuple(sums[request.answer[1]] - sums[request.answer[0]] for request in timeline.requests)

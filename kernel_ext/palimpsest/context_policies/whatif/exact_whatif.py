@@ -1,0 +1,60 @@
+"""Compare a recorded session, step by step and to the byte, with the requests that another policy would have sent.
+
+This is the reference for the light what-if. The functions of the live loop write every request again, which takes
+seconds for a session of some hundred steps and works on our own logs only. No model is called.
+"""
+
+from collections.abc import Callable
+
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.context_policies.whatif.replay import CounterfactualReplay
+from palimpsest.context_policies.whatif.steps import Replay
+from palimpsest.context_policies.whatif.whatif_result import WhatIf
+from palimpsest.model.tokenizer import counter as tokenizer
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.policies import Policy
+
+
+def replay(
+    store: Store,
+    session_id: str,
+    policy: Policy | None = None,
+    *,
+    counter: Callable[[str], Count] = tokenizer,
+    summary_tokens: int = SUMMARY_TOKENS,
+) -> Replay:
+    """Return the steps of a session under a policy; None uses each step's recorded policy."""
+    return exact_whatif(
+        store, session_id, policy, counter=counter, summary_tokens=summary_tokens
+    ).other
+
+
+def exact_whatif(
+    store: Store,
+    session_id: str,
+    policy: Policy | None = None,
+    *,
+    counter: Callable[[str], Count] = tokenizer,
+    summary_tokens: int = SUMMARY_TOKENS,
+) -> WhatIf:
+    """Compare a recorded session with its simulation under a policy; None uses each step's recorded policy."""
+    simulated = CounterfactualReplay(store, session_id, policy, counter, summary_tokens)
+    steps = tuple(simulated.steps())
+    recorded = Replay(
+        session_id,
+        None,
+        counterfactual=False,
+        steps=tuple(simulated.recorded),
+        after=tuple(simulated.recorded_since.decisions),
+        compactions_after=tuple(simulated.recorded_since.compactions),
+    )
+    other = Replay(
+        session_id,
+        policy,
+        counterfactual=True,
+        steps=steps,
+        after=simulated.undecided(),
+        compactions_after=tuple(simulated.since.compactions),
+    )
+    return WhatIf(recorded, other, summary_tokens, exact=True)

@@ -1,0 +1,202 @@
+"""The steps of a replay over a timeline: sizes, decisions and summaries of each request, without its bytes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from palimpsest.context.budget.window_guard import window_refusal
+from palimpsest.context_policies.engine_presets.engine_policies import EnginePolicy
+from palimpsest.context_policies.engine_presets.engine_state import EngineState
+from palimpsest.context_policies.interface.policy import (
+    ContextPolicy,
+    Decided,
+    PolicyView,
+    SessionFacts,
+    When,
+)
+from palimpsest.context_policies.items.engine_sizes import counted_requests
+from palimpsest.context_policies.replay.simulation import Simulation
+from palimpsest.context_policies.whatif.steps import Compaction, Step
+from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.transcript.context_values.decisions import Decision, DecisionAction
+from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+ACTIONS: dict[str, tuple[DecisionAction, str]] = {
+    "truncated": ("truncate", "truncate"),
+    "offloaded": ("truncate", "truncate"),
+    "cleared": ("clear", "prune"),
+    "masked": ("clear", "prune"),
+    "out": ("drop", "drop"),
+}
+"""For each state, the action of its decision and the prefix of its rule, where the policy is not one of the
+engine's."""
+OWN_RULES = ("truncate", "prune/", "recover/")
+"""Rules of the engine's deciders; the user's decisions apply under every policy and are not listed."""
+
+
+class StateRecordingPolicy:
+    """A policy of the engine that records its states by request, which show whether a request fits."""
+
+    def __init__(self, policy: EnginePolicy, states: dict[int, EngineState]) -> None:
+        self.policy = policy
+        self.states = states
+        self.name = policy.name
+        self.source = policy.source
+        self.estimator = policy.estimator
+        self.when: When = policy.when
+
+    def start(self, facts: SessionFacts) -> Any:
+        """Return the policy's state before the first request."""
+        return self.policy.start(facts)
+
+    def step(self, state: Any, view: PolicyView) -> Decided:
+        """Return the policy's decision, and record its state."""
+        is_by_policy = self.policy.step(state, view)
+        self.states[view.request.index] = is_by_policy.state
+        return is_by_policy
+
+
+@dataclass(frozen=True)
+class LightSteps:
+    """Makes the steps of one side of a what-if, counted as in the recording, with the engine's decision names."""
+
+    timeline: Timeline
+    """The recorded timeline."""
+    simulation: Simulation
+    differ: frozenset[int] = frozenset()
+    """The requests that differ from the recorded ones."""
+    policy: ContextPolicy | None = None
+    states: Mapping[int, EngineState] = field(default_factory=dict)
+    recorded: bool = False
+    """Whether these are the recorded steps."""
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return a step for each request."""
+        tokens = self._tokens()
+        return tuple(self._step(request, tokens) for request in self.timeline.requests)
+
+    def _tokens(self) -> list[int]:
+        """Return the tokens of each request, as the recording counted it where it was recorded here."""
+        tokens = [round(size.total) for size in self.simulation.sizes]
+        estimators = {request.estimator for request in self.timeline.requests} - {""}
+        weight_estimator = "" if self.recorded else self.simulation.ruler.estimator
+        for estimator in estimators:
+            counted = counted_requests(
+                self.timeline, self._shown_timeline, estimator, weight_estimator
+            )
+            for request in self.timeline.requests:
+                if request.estimator == estimator:
+                    tokens[request.index] = counted[request.index]
+        return tokens
+
+    def _step(self, request: TimelineRequest, tokens: Sequence[int]) -> Step:
+        index = request.index
+        size = self.simulation.sizes[index]
+        before = self.simulation.sizes[index - 1].total if index else 0.0
+        prefix_share = size.prefix / before if before else 0.0
+        state = self.states.get(index)
+        window, fits = request.window, True
+        estimate, budget = tokens[index], max(request.window - request.reserve, 0)
+        if state is not None:
+            estimate, budget, fits = state.estimate, state.budget, state.fits
+        elif window:
+            fits = tokens[index] <= window
+        difference_mark = " otherwise" if index in self.differ else ""
+        return Step(
+            number=index + 1,
+            seq=0,
+            request_id=request.id,
+            model=request.model,
+            tokens=tokens[index],
+            estimate=estimate,
+            budget=budget,
+            fits=fits or self.recorded,
+            cached=round(prefix_share * tokens[index - 1]) if index else 0,
+            sha256=f"{request.id}{difference_mark}",
+            decisions=tuple(self._decisions(index)),
+            compactions=tuple(self._compactions(index, tokens)),
+            refused=self._refusal(request),
+        )
+
+    @property
+    def _shown_timeline(self) -> Timeline:
+        """The timeline whose transitions the steps show: the recorded or the replayed one."""
+        return self.timeline if self.recorded else self.simulation.timeline
+
+    def _decisions(self, request: int) -> Iterator[Decision]:
+        for transition in self._shown_timeline.by_request.get(request, ()):
+            rule = self._rule(transition)
+            if not rule:
+                continue
+            item = self.timeline.items[transition.item]
+            yield Decision(
+                id="",
+                action=ACTIONS[transition.state][0],
+                rule=rule,
+                message_id=item.message,
+                part_id=part_of(item),
+                numbers=dict(transition.numbers),
+                tokens_before=self.timeline.weights(self.simulation.ruler.estimator)[
+                    transition.item
+                ],
+                tokens_after=transition.tokens or 0,
+            )
+
+    def _rule(self, transition: Transition) -> str:
+        """Return the rule of a decider's decision; empty for other transitions, and for the user's decisions."""
+        if transition.state not in ACTIONS or self.timeline.items[transition.item].kind in (
+            "media",
+            "summary",
+        ):
+            return ""
+        rule = str(transition.numbers.get("rule") or transition.rule)
+        if rule.startswith(OWN_RULES):
+            return rule
+        is_by_policy = not self.recorded and transition.rule == self.simulation.policy
+        if not is_by_policy or self.timeline.items[transition.item].continues:
+            return ""
+        return f"{ACTIONS[transition.state][1]}/{transition.rule}"
+
+    def _compactions(self, request: int, tokens: Sequence[int]) -> Iterator[Compaction]:
+        transitions = self._shown_timeline.by_request.get(request, ())
+        covered = {
+            self.timeline.items[transition.item].message
+            for transition in transitions
+            if transition.state == "summarised"
+        }
+        requested = round(self.simulation.sizes[request].summary_input) or (
+            tokens[request - 1] if request else 0
+        )
+        new_compaction = partial(
+            Compaction,
+            tokens_before=requested,
+            tokens_after=tokens[request],
+            requested=requested,
+            stand_in=False,
+        )
+        for transition in transitions:
+            item = self.timeline.items[transition.item]
+            is_recorded_summary = item.kind == "summary" and transition.state == "whole"
+            stand_in = transition.state == "summarised" and bool(transition.tokens)
+            if is_recorded_summary or stand_in:
+                yield new_compaction(item.message, len(covered), stand_in=stand_in)
+        state = self.states.get(request)
+        if state is not None and state.failed_at == request:
+            yield new_compaction("", 0, succeeded=False)
+        if self.recorded and covered:
+            for item in self.timeline.items:
+                if item.kind == "summary" and item.entered == request:
+                    yield new_compaction(item.message, len(covered))
+
+    def _refusal(self, request: TimelineRequest) -> str:
+        if not isinstance(self.policy, EnginePolicy):
+            return ""
+        provider, _, name = request.model.partition("/")
+        model = ModelInfo(
+            ref=ModelRef(provider=provider, name=name or provider),
+            window=self.policy.window or request.window,
+            output_limit=request.output_limit,
+        )
+        return window_refusal(model, self.policy.engine.guard) or ""

@@ -1,0 +1,99 @@
+"""Caches for the steps of one replay: a message is converted, counted and hashed once, not at each step.
+
+Border: not observable. The results are those of the uncached functions; a cached message is used
+only while it is the same object, and everything is dropped when model or policy change.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, Count, block_tokens
+from palimpsest.context.conversion.part_conversion import neutral_messages
+from palimpsest.model.wire.provider_messages import Body, ProviderMessage, message_hash
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages
+from palimpsest.transcript.context_values.policies import ConvertPolicy
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.values import ModelRef
+
+
+class ConvertedMessages:
+    """Neutral messages, each converted once for the same model and policy."""
+
+    def __init__(self) -> None:
+        self._terms: tuple[ModelRef, ConvertPolicy] | None = None
+        self._known: dict[str, tuple[Message, NeutralMessages]] = {}
+
+    def __call__(
+        self, messages: Messages, model: ModelRef, policy: ConvertPolicy
+    ) -> NeutralMessages:
+        """Return the result of ``neutral_messages``."""
+        if self._terms != (model, policy):
+            self._terms, self._known = (model, policy), {}
+        flat: list[NeutralMessage] = []
+        for message in messages:
+            converted = self._known.get(message.id)
+            if converted is None or converted[0] is not message:
+                converted = (message, neutral_messages((message,), model, policy))
+                self._known[message.id] = converted
+            flat += converted[1]
+        return tuple(flat)
+
+
+class TokenCounts:
+    """Tokens of the blocks of neutral messages, by one counter."""
+
+    def __init__(self, count: Count) -> None:
+        self._count = count
+        self._known: dict[int, tuple[NeutralMessage, list[int]]] = {}
+        self._before: dict[int, tuple[NeutralMessage, list[int]]] = {}
+
+    def blocks(self, message: NeutralMessage) -> list[int]:
+        """Return the tokens of each block."""
+        key = id(message)
+        counted = self._known.get(key) or self._before.get(key)
+        if counted is None or counted[0] is not message:
+            counted = (message, [block_tokens(block, self._count) for block in message.blocks])
+        self._known[key] = counted
+        return counted[1]
+
+    def message(self, message: NeutralMessage) -> int:
+        """Return the tokens of a message."""
+        return MESSAGE_TOKENS + sum(self.blocks(message))
+
+    def drop_unused(self) -> None:
+        """Drop the counts that were not used since the last call."""
+        self._before, self._known = self._known, {}
+
+
+class MessageHashes:
+    """Hashes of provider messages; most messages are at the same index as in the previous request."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Body, str]] = []
+
+    def __call__(self, provider_messages: Sequence[ProviderMessage]) -> tuple[str, ...]:
+        """Return the hash of each message."""
+        hashes: list[tuple[Body, str]] = []
+        for index, message in enumerate(provider_messages):
+            hashed_before = self._before[index] if index < len(self._before) else None
+            is_same = hashed_before is not None and _equal_as_json(hashed_before[0], message.body)
+            hashes.append(
+                (
+                    message.body,
+                    hashed_before[1] if hashed_before and is_same else message_hash(message.body),
+                )
+            )
+        self._before = hashes
+        return tuple(sha256 for _, sha256 in hashes)
+
+
+def _equal_as_json(value: object, other: object) -> bool:
+    """Return whether two values have the same JSON: equal, where 1 is neither 1.0 nor True."""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(
+            _equal_as_json(value[name], other[name]) for name in value
+        )
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(_equal_as_json, value, other))
+    return value == other

@@ -1,0 +1,187 @@
+"""Compact under another policy: with the recorded summary where it applies, else with a placeholder.
+
+The recorded summary applies when the same messages would have been summarised and kept, so that the model was sent the
+same request. Otherwise a placeholder of a stated size replaces it, and the recorded messages of the compaction are
+hidden.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.compaction.plan import CompactionPlan, message_counter
+from palimpsest.context.compaction.summary_request import SYSTEM, project_summary
+from palimpsest.context.visible_messages import View
+from palimpsest.context_policies.whatif.placeholder_summary import (
+    SUMMARY_TOKENS,
+    bare_marker,
+    placeholder_summary,
+    summary_text,
+    with_tail,
+)
+from palimpsest.context_policies.whatif.recorded_compactions import RecordedCompaction
+from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
+from palimpsest.context_policies.whatif.steps import Compaction
+from palimpsest.recordings.reconstruction.compaction_plans import plan_at
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.messages import Message, Messages, UserMessage
+from palimpsest.transcript.values import ModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMarker:
+    """A recorded marker, and the session and policy under which its compaction ran."""
+
+    recorded: RecordedCompaction
+    message: Message
+    view: View
+    """The view of the recorded session, up to the marker."""
+    policy: Policy
+    """The policy under which the recorded compaction was planned."""
+
+    model: ModelInfo
+    counter: Callable[[str], Count]
+
+    @property
+    def plan(self) -> CompactionPlan:
+        """The plan of the recorded compaction, made again as the loop made it."""
+        bare = with_tail(self.message, None)
+        view = replace(self.view, messages=(*self.view.messages[:-1], bare))
+        return plan_at(view, bare.id, self.policy, self.model, self.counter)
+
+    def compaction(self, covered: int | None = None) -> Compaction:
+        """Return the recorded compaction as a value."""
+        recorded = self.recorded
+        return Compaction(
+            marker_id=recorded.marker_id,
+            covered=len(self.plan.head) if covered is None else covered,
+            tokens_before=recorded.tokens_before,
+            tokens_after=recorded.tokens_after,
+            requested=recorded.requested,
+            stand_in=False,
+            succeeded=recorded.succeeded,
+            by_hand=not recorded.auto,
+        )
+
+
+def compact(
+    other: SimulatedSession,
+    inputs: StepInputs,
+    marked: RecordedMarker | None,
+    size: int = SUMMARY_TOKENS,
+    *,
+    overflow: bool = False,
+) -> Compaction | None:
+    """Compact the simulated session; returns None where that would save too little.
+
+    ``marked`` is the recorded marker at this point, if there is one; ``overflow`` means that the
+    provider would have refused a request.
+    """
+    before = other.messages(inputs.without)
+    if marked is not None:
+        before = tuple(message for message in before if message.id != marked.message.id)
+    user = next(
+        (message.info for message in reversed(before) if isinstance(message.info, UserMessage)),
+        None,
+    )
+    if user is None:
+        return None
+    name = f"msg_{other.new_id()}"
+    marker = (
+        marked.message
+        if marked is not None
+        else bare_marker(name, user, inputs.now, auto=True, overflow=overflow)
+    )
+    view = other.view((*before, with_tail(marker, None)))
+    new_plan = plan_at(view, marker.id, inputs.policy, inputs.model, other.counter)
+    if marked is not None and _is_same(marked, new_plan, inputs.policy):
+        return marked.compaction(len(new_plan.head))
+    return _with_placeholder(other, inputs, marked, view, new_plan, before, size)
+
+
+def hide_compaction(other: SimulatedSession, recorded: RecordedCompaction) -> None:
+    """Hide the messages of a recorded compaction that would not have happened."""
+    continuing = (recorded.continued_by,) if recorded.continued_by is not None else ()
+    other.hide((recorded.marker_id, *recorded.summaries, *continuing))
+
+
+def _is_same(marked: RecordedMarker, new_plan: CompactionPlan, policy: Policy) -> bool:
+    """Return whether the recorded compaction summarised and kept the same messages, with the same prompt and model."""
+    recorded_policy, new_policy = marked.policy.compact, policy.compact
+    if (recorded_policy.model, recorded_policy.prompt, recorded_policy.serialize) != (
+        new_policy.model,
+        new_policy.prompt,
+        new_policy.serialize,
+    ):
+        return False
+    recorded_plan = marked.plan
+    return (
+        recorded_plan.tail_start_id,
+        recorded_plan.previous,
+        recorded_plan.head,
+        recorded_plan.replay,
+    ) == (
+        new_plan.tail_start_id,
+        new_plan.previous,
+        new_plan.head,
+        new_plan.replay,
+    )
+
+
+def _with_placeholder(
+    other: SimulatedSession,
+    inputs: StepInputs,
+    marked: RecordedMarker | None,
+    view: View,
+    plan: CompactionPlan,
+    before: Messages,
+    size: int,
+) -> Compaction | None:
+    """Replace the messages that a plan covers by a text of ``size`` tokens; the marker is the view's last message."""
+    marker = view.messages[-1]
+    requested = project_summary(
+        view,
+        marker_id=marker.id,
+        system=(SYSTEM,),
+        model=inputs.model.ref,
+        policy=inputs.policy,
+        count=other.counter(inputs.policy.estimator),
+    ).total
+    policy = inputs.policy
+    count = other.counter(policy.estimator)
+    weight = message_counter(policy, inputs.model.ref, count)(plan.head)
+    text = summary_text(plan, weight, size, count)
+    name = marker.id if marked is None else f"{marker.id}-moved"
+    moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": name})})
+    added = placeholder_summary(
+        moved, plan, before, policy, inputs.model.ref, other.state.todos, text
+    )
+    tokens_before = other.size(before, inputs)
+    tokens_after = other.size((*before, *added), inputs)
+    if marked is not None:
+        hide_compaction(other, marked.recorded)
+    if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
+        return None
+    other.add(_insert_after(other, marked, inputs), added)
+    if marked is not None:
+        other.replaced |= dict.fromkeys(marked.recorded.summaries, added[1].id)
+    other.cache_used_at = inputs.now
+    return Compaction(
+        marker_id=name,
+        covered=len(plan.head),
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+        requested=requested,
+        stand_in=True,
+        by_hand=marked is not None and not marked.recorded.auto,
+    )
+
+
+def _insert_after(
+    other: SimulatedSession, marked: RecordedMarker | None, inputs: StepInputs
+) -> str:
+    """Return the id of the recorded message after which the compaction is inserted."""
+    if marked is not None:
+        return marked.message.id
+    names = [message.id for message in other.state.messages() if message.id != inputs.without]
+    return names[-1]

@@ -1,0 +1,153 @@
+"""Build the messages that a moved compaction would have added: marker, placeholder summary, continuation.
+
+Border: pure. No model is called: the summary is a text of a stated size, marked as such, which is
+enough to count later requests and their common prefixes, and shows nothing about what a summary would retain.
+"""
+
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.compaction.continuation import (
+    continuation_text,
+    continues_after_summary,
+    unanswered_prompt,
+    work_left,
+)
+from palimpsest.context.compaction.plan import CompactionPlan
+from palimpsest.context.visible_messages import CONTINUES
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    MessagePath,
+    Messages,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
+from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
+from palimpsest.transcript.values import ModelRef, Todo
+
+SUMMARY_TOKENS = 1_500
+"""Size of a placeholder, about that of summaries in real sessions (spec/review.md 2.4)."""
+LEAST_SHARE = 0.5
+"""Largest size of a placeholder as a share of the covered messages: a summary is shorter than they are."""
+WORDS = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
+FILLER = " and"
+"""A word of four characters that is one token, so that it weighs the same by either estimator."""
+
+
+def bare_marker(
+    name: str, user: UserMessage, created: int, *, auto: bool, overflow: bool = False
+) -> Message:
+    """Return a marker that requests a compaction after a user message."""
+    info = UserMessage(
+        id=name,
+        session_id=user.session_id,
+        time=MessageTime(created=created),
+        agent=user.agent,
+        model=user.model,
+        origin=Origin(kind="engine"),
+    )
+    part = CompactionPart(
+        id=f"{name}-part", session_id=user.session_id, message_id=name, auto=auto, overflow=overflow
+    )
+    return Message(info=info, parts=(part,))
+
+
+def with_tail(marker: Message, tail_start_id: str | None) -> Message:
+    """Return a marker that names where the tail begins."""
+    parts = tuple(
+        part.model_copy(update={"tail_start_id": tail_start_id})
+        if isinstance(part, CompactionPart)
+        else part
+        for part in marker.parts
+    )
+    return marker.model_copy(update={"parts": parts})
+
+
+def placeholder_summary(
+    marker: Message,
+    plan: CompactionPlan,
+    before: Messages,
+    policy: Policy,
+    model: ModelRef,
+    todos: tuple[Todo, ...],
+    text: str,
+) -> Messages:
+    """Return the messages that a compaction after ``before`` would have added; the second is its summary."""
+    info = marker.info
+    assert isinstance(info, UserMessage)
+    name = f"{info.id}-summary"
+    summary = Message(
+        info=AssistantMessage(
+            id=name,
+            session_id=info.session_id,
+            parent_id=info.id,
+            time=MessageTime(created=info.time.created, completed=info.time.created),
+            agent=info.agent,
+            model=model,
+            path=MessagePath(cwd="", root=""),
+            summary=True,
+            finish="stop",
+        ),
+        parts=(_text(info, name, text),),
+    )
+    planned = with_tail(marker, plan.tail_start_id)
+    continuation = _continuation_message(info, marker, plan, before, policy, todos)
+    return (planned, summary) if continuation is None else (planned, summary, continuation)
+
+
+def summary_text(plan: CompactionPlan, weight: int, size: int, count: Count) -> str:
+    """Return a text of ``size`` tokens, or fewer where the messages that it covers are small."""
+    head = WORDS.format(messages=len(plan.head))
+    target = min(size, int(weight * LEAST_SHARE))
+    missing_tokens = max(target - count(head), 0)
+    tokens_per_filler = max(count(FILLER * 64) / 64, 0.01)
+    return head + FILLER * round(missing_tokens / tokens_per_filler)
+
+
+def _continuation_message(
+    info: UserMessage,
+    marker: Message,
+    plan: CompactionPlan,
+    before: Messages,
+    policy: Policy,
+    todos: tuple[Todo, ...],
+) -> Message | None:
+    compaction_part = next(part for part in marker.parts if isinstance(part, CompactionPart))
+    unfinished = work_left(before, todos)
+    if not continues_after_summary(compaction_part, unfinished, policy):
+        return None
+    name = f"{info.id}-continue"
+    copied_info = info.model_copy(update={"id": name})
+    if plan.replay is not None:
+        repeated_parts = [_repeated_part(info, name, part) for part in plan.replay.parts]
+        return Message(
+            info=copied_info, parts=tuple(part for part in repeated_parts if part is not None)
+        )
+    head = continuation_text(
+        policy, plan, unanswered_prompt(before), unfinished, todos, refused=compaction_part.overflow
+    )
+    return Message(info=copied_info, parts=(_text(info, name, head, {CONTINUES: True}),))
+
+
+def _repeated_part(info: UserMessage, name: str, part: Part) -> Part | None:
+    match part:
+        case TextPart(text=text):
+            return _text(info, name, text)
+        case FilePart():
+            return _text(info, name, f"[Attached {part.mime}: {part.filename or 'file'}]")
+        case _:
+            return None
+
+
+def _text(
+    info: UserMessage, message_id: str, text: str, metadata: dict[str, bool] | None = None
+) -> TextPart:
+    return TextPart(
+        id=f"{message_id}-text",
+        session_id=info.session_id,
+        message_id=message_id,
+        text=text,
+        synthetic=True,
+        metadata=metadata,
+    )

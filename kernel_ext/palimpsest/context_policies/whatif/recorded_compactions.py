@@ -1,0 +1,161 @@
+"""Read the outcome of each recorded compaction from the journal, before a replay reaches its marker."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.visible_messages import marker
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import Decision, StepRequest
+from palimpsest.transcript.errors import AbortedError, ContextOverflowError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.session_record.events import (
+    MessageRemoved,
+    MessageUpdated,
+    PartRemoved,
+    Record,
+    StepRequested,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompaction:
+    """One recorded compaction with its outcome."""
+
+    marker_id: str
+    auto: bool
+    overflow: bool
+    summaries: frozenset[str]
+    """Messages of its summary; several when it was tried again."""
+    continued_by: str | None
+    """Id of the synthetic message after it that continued the turn."""
+    succeeded: bool
+    stopped: bool
+    """Whether the user or the end of the kernel stopped it."""
+    request: StepRequest | None
+    """The first request for the summary; None where none was sent."""
+    requested: int = 0
+    """Input tokens of all requests for the summary."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+    """As recorded by the check of the summary; 0 where the summary was rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCompactions:
+    """Facts about later records that a replay needs in advance."""
+
+    compactions: dict[str, RecordedCompaction] = field(default_factory=dict)
+    """The compactions by the ids of their markers."""
+    requests_following: dict[str, StepRequest] = field(default_factory=dict)
+    """The first step request after each message appeared; for an answer, its own request."""
+    unsent: frozenset[str] = frozenset()
+    """Answers whose request could not be made to fit, so that none was sent."""
+    seq: int = 0
+    """Sequence number of the newest record that was read."""
+
+
+def read_compactions(records: Iterable[Record]) -> RecordedCompactions:
+    """Read a whole journal; returns its compactions with their outcomes."""
+    state, state_with_removed = State(), State()
+    summary_requests: dict[str, list[StepRequest]] = {}
+    requests_following: dict[str, StepRequest] = {}
+    messages_before_request: list[str] = []
+    answers_with_request: set[str | None] = set()
+    for record in records:
+        state.apply(record)
+        if not isinstance(record.event, MessageRemoved | PartRemoved):
+            # Messages that the user reverted later existed when the compaction was decided.
+            state_with_removed.apply(record)
+        if isinstance(record.event, MessageUpdated):
+            message_id = record.event.info.id
+            if message_id not in requests_following and message_id not in messages_before_request:
+                messages_before_request.append(message_id)
+        if not isinstance(record.event, StepRequested):
+            continue
+        request = record.event.request
+        answers_with_request.add(request.message_id)
+        if request.purpose == "compaction" and request.message_id is not None:
+            message = state.message(request.message_id)
+            if message is not None and isinstance(message.info, AssistantMessage):
+                summary_requests.setdefault(message.info.parent_id, []).append(request)
+        elif request.purpose == "step":
+            requests_following |= dict.fromkeys(messages_before_request, request)
+            messages_before_request.clear()
+    messages = state_with_removed.messages()
+    graded_decisions = {
+        decision.message_id: decision
+        for decision in state.decisions
+        if decision.rule == COMPACT and "retention" in decision.numbers
+    }
+    compactions = {
+        message.id: _compaction_at(
+            messages, index, summary_requests.get(message.id, ()), graded_decisions
+        )
+        for index, message in enumerate(messages)
+        if marker(message) is not None
+    }
+    unsent = (
+        unsent_answer.id
+        for unsent_answer in messages
+        if unsent_answer.id not in answers_with_request and _has_overflowed(unsent_answer)
+    )
+    return RecordedCompactions(compactions, requests_following, frozenset(unsent), state.seq)
+
+
+def _has_overflowed(message: Message) -> bool:
+    info = message.info
+    if not isinstance(info, AssistantMessage) or info.summary:
+        return False
+    return isinstance(info.error, ContextOverflowError)
+
+
+def _compaction_at(
+    messages: Messages,
+    at: int,
+    requests: Sequence[StepRequest],
+    graded_decisions: Mapping[str | None, Decision],
+) -> RecordedCompaction:
+    part = marker(messages[at])
+    assert part is not None
+    marker_id = messages[at].id
+    summaries = [
+        message
+        for message in messages
+        if isinstance(info := message.info, AssistantMessage)
+        and info.summary
+        and info.parent_id == marker_id
+    ]
+    newest = summaries[-1].info if summaries else None
+    graded = next(
+        (
+            graded_decisions[written_message.id]
+            for written_message in summaries
+            if written_message.id in graded_decisions
+        ),
+        None,
+    )
+    error = newest.error if isinstance(newest, AssistantMessage) else None
+    return RecordedCompaction(
+        marker_id=marker_id,
+        auto=part.auto,
+        overflow=part.overflow,
+        summaries=frozenset(written_message.id for written_message in summaries),
+        continued_by=_continuing_message(messages, at),
+        succeeded=isinstance(newest, AssistantMessage) and bool(newest.finish) and error is None,
+        stopped=isinstance(error, AbortedError) or newest is None,
+        request=requests[0] if requests else None,
+        requested=sum(request.tokens for request in requests),
+        tokens_before=graded.tokens_before if graded is not None else 0,
+        tokens_after=graded.tokens_after if graded is not None else 0,
+    )
+
+
+def _continuing_message(messages: Messages, at: int) -> str | None:
+    """Return the first user message after the summary, if it is the engine's and no marker."""
+    for message in messages[at + 1 :]:
+        if isinstance(message.info, UserMessage):
+            return message.id if message.info.by_engine and marker(message) is None else None
+        if not message.info.summary:
+            return None
+    return None

@@ -1,0 +1,498 @@
+"""Replay a journal under another policy: compute the request that would have been sent at each step.
+
+The same policy gives the recorded requests, to the byte. After the first difference the result is an
+estimate: with another request the model might have answered something else.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.engine_text.reminders import MODE, STEERED
+from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.request_assembly.fit import (
+    FittedRequest,
+    ResultsShortened,
+    SummaryNeeded,
+    reported_full,
+    stored_full,
+)
+from palimpsest.context.request_assembly.fittable_request import Cause
+from palimpsest.context.visible_messages import View
+from palimpsest.context_policies.whatif.moved_compaction import (
+    RecordedMarker,
+    compact,
+    hide_compaction,
+)
+from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.context_policies.whatif.recorded_compactions import (
+    RecordedCompaction,
+    RecordedCompactions,
+    read_compactions,
+)
+from palimpsest.context_policies.whatif.recorded_requests import Recordings
+from palimpsest.context_policies.whatif.request_fit import Fitted, ReplayedFit
+from palimpsest.context_policies.whatif.request_writer import ReplayedRequest
+from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
+from palimpsest.context_policies.whatif.step_builder import StepBuilder
+from palimpsest.context_policies.whatif.steps import Compaction, Step
+from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import BESIDE, PRUNE_RULE, Decision, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import ContextOverflowError
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.parts import CompactionPart, ToolCompleted, ToolPart
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionStatus,
+    StepRequested,
+)
+from palimpsest.transcript.values import Usage
+
+ROLLED_BACK = "compact/aside"
+"""Rule of decisions that drop the messages of a failed compaction."""
+DECIDERS = frozenset({"truncate", OVERSIZED, STEERED, MODE})
+"""Rules, besides those of pruning, that are decided anew under another policy."""
+
+
+@dataclass(slots=True)
+class DecidedSinceStep:
+    """Decisions and compactions since the newest step."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    compactions: list[Compaction] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _SentStep:
+    """The newest step, as it would have been sent."""
+
+    step: Step
+    record: StepRequest
+    inputs: StepInputs
+
+
+class CounterfactualReplay:
+    """Makes the loop's decisions under a policy at each record, with two steps of each request: simulated, recorded."""
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        policy: Policy | None,
+        counter: Callable[[str], Count],
+        summary_tokens: int = SUMMARY_TOKENS,
+    ) -> None:
+        self.recorded: list[Step] = []
+        self.since = DecidedSinceStep()
+        self.recorded_since = DecidedSinceStep()
+        self._store = store
+        self._session_id = session_id
+        self._policy = policy
+        self._counter = counter
+        self._summary_tokens = summary_tokens
+        self._state = State()
+        self._recorded_compactions = RecordedCompactions()
+        self._recordings = Recordings(store, session_id, policy, counter)
+        self._other = SimulatedSession(self._state, self._recordings.read, counter)
+        self._step_builder = StepBuilder(session_id)
+        self._sent: _SentStep | None = None
+        self._markers: set[str] = set()
+        self._fit = ReplayedFit(self._other)
+        self._cause: Cause = "size"
+        """Why the context must shrink: its size, or the newest answer, which reported it full, or failed."""
+        self._is_in_log = False
+        """Whether that answer was the recorded one under the recorded rule, so that its consequences are in the journal."""
+        self._answer = ""
+        """The newest answer that has ended."""
+        self._usage: dict[str, Usage] = {}
+        """The usage that would have been reported for answers to requests of another size."""
+        self._is_adopted = False
+        """Whether the decisions that drop a failed compaction's messages apply in this simulation, too."""
+        self._turn: StepInputs | None = None
+        """The inputs of the turn's newest request; None where none was sent in it."""
+        self._marker_inputs: StepInputs | None = None
+
+    def steps(self) -> Iterator[Step]:
+        """Yield every simulated step."""
+        self._recorded_compactions = read_compactions(self._store.read(self._session_id))
+        for record in self._store.read(self._session_id):
+            if record.seq > self._recorded_compactions.seq:
+                # Records written since the first pass, by a kernel that has the session open.
+                return
+            self._before_record(record)
+            self._state.apply(record)
+            step = self._after_record(record)
+            if step is not None:
+                yield step
+
+    def undecided(self) -> tuple[Decision, ...]:
+        """Return the decisions after the newest step."""
+        return tuple(self._other.new)
+
+    # Records of the journal
+
+    def _before_record(self, record: Record) -> None:
+        match record.event:
+            case MessageUpdated(info=AssistantMessage() as info) if (
+                info.id in self._recorded_compactions.unsent
+            ):
+                if self._state.message(info.id) is None:
+                    self._handle_unsent_request(info)
+            case MessageUpdated(info=UserMessage() as info):
+                new = self._state.message(info.id) is None
+                if new and not info.by_engine and not info.joins:
+                    self._turn_ended()
+            case SessionStatus(status=status) if status.type == "idle":
+                self._turn_ended()
+            case PartUpdated(part=ToolPart(state=ToolCompleted()) as part):
+                self._tool_ended(part)
+            case _:
+                pass
+
+    def _after_record(self, record: Record) -> Step | None:
+        match record.event:
+            case DecisionMade(decision=decision):
+                self._record_decision(decision)
+            case PartUpdated(part=CompactionPart() as part):
+                self._handle_marker(part.message_id)
+            case MessageUpdated(info=AssistantMessage() as info):
+                self._check_answer(info)
+            case StepRequested(request=request) if request.purpose == "step":
+                return self._step(record.seq, request)
+            case StepRequested(request=request):
+                self._handle_side_request(request)
+            case _:
+                pass
+        return None
+
+    def _record_decision(self, decision: Decision) -> None:
+        """Record a recorded decision; the user's decisions apply under every policy."""
+        if decision.rule in DECIDERS or decision.rule.startswith(PRUNE_RULE):
+            self.recorded_since.decisions.append(decision)
+        elif decision.rule != COMPACT and (decision.rule != ROLLED_BACK or self._is_adopted):
+            name = self._other.replaced.get(decision.message_id or "", decision.message_id)
+            self._other.decisions.append(decision.model_copy(update={"message_id": name}))
+
+    def _tool_ended(self, part: ToolPart) -> None:
+        part_before = self._state.part(part.message_id, part.id)
+        had_ended = isinstance(part_before, ToolPart) and isinstance(
+            part_before.state, ToolCompleted
+        )
+        is_completed = isinstance(part.state, ToolCompleted)
+        # A subtask of a prompt runs before the first request of its turn.
+        request = self._recorded_compactions.requests_following.get(part.message_id)
+        if is_completed and not had_ended and request is not None:
+            self._other.truncate(part, self._recordings.inputs_of(request))
+
+    def _turn_ended(self) -> None:
+        """Make the loop's decisions at the end of a turn."""
+        if self._turn is not None:
+            self._finish_turn(replace(self._turn, without=None))
+        turn, self._turn, self._cause = self._turn, None, "size"
+        self._fit.turn_ended(turn and replace(turn, without=None))
+
+    def _finish_turn(self, inputs: StepInputs) -> None:
+        """Reduce the context at the end of a turn, or cut results after a failed summary, where the loop would have."""
+        if self._fit.is_suspended and not self._fit.failed:
+            return
+        if not self._fit.is_suspended:
+            may_summarise = self._fit.may_summarise(inputs, self._cause)
+            if (
+                self._cause == "size"
+                or (may_summarise and self._is_in_log)
+                or (self._cause == "full" and not may_summarise)
+            ):
+                return
+        outcome = self._fit.make(inputs, self._cause)
+        while isinstance(outcome, SummaryNeeded):
+            self._compact(inputs, None, overflow=outcome.overflow)
+            outcome = self._fit.make(inputs) if self._fit.failed else None
+
+    # Compactions
+
+    def _handle_marker(self, marker_id: str) -> None:
+        """Handle a recorded marker: compact here too, if the policy would have, else hide the compaction."""
+        recorded = self._recorded_compactions.compactions.get(marker_id)
+        if recorded is None or marker_id in self._markers:
+            return
+        self._markers.add(marker_id)
+        inputs = self._inputs_at(recorded)
+        if inputs is None:
+            return
+        self._marker_inputs = inputs
+        marked = self._recorded_compaction(recorded, inputs)
+        self.recorded_since.compactions.append(marked.compaction())
+        is_wanted = not recorded.auto or self._decide_compaction(recorded, inputs)
+        if is_wanted:
+            self._compact(inputs, marked)
+        else:
+            hide_compaction(self._other, recorded)
+            self._is_adopted = False
+
+    def _decide_compaction(self, recorded: RecordedCompaction, inputs: StepInputs) -> bool:
+        """Apply the policy at a recorded marker; returns whether it requests a compaction there."""
+        first = self._sent is None
+        if first and recorded.request is None:
+            # It was imported with a conversation, so no loop of ours requested it.
+            return True
+        if recorded.overflow and not first and not self._would_be_refused():
+            return False
+        before = replace(inputs, without=recorded.marker_id)
+        cause, self._cause = self._cause_to_shrink(before, refused=recorded.overflow), "size"
+        outcome = self._fit.make(before, cause)
+        return isinstance(outcome, SummaryNeeded) or self._is_known_from_journal_only(
+            recorded, inputs
+        )
+
+    def _is_known_from_journal_only(self, recorded: RecordedCompaction, inputs: StepInputs) -> bool:
+        """Return whether the policy is the recorded one and only the journal shows why a compaction was requested.
+
+        The window under which it was requested may differ from that of the step before. It is recorded with the request
+        for the summary; if the kernel ended before sending that, it is not recorded at all.
+        """
+        if self._sent is None:
+            return self._policy is None
+        last_request = self._sent.record
+        return recorded.request is None and self._recordings.policy(last_request) == inputs.policy
+
+    def _cause_to_shrink(self, inputs: StepInputs, *, refused: bool = False) -> Cause:
+        """Return why the context must shrink before the next request."""
+        if refused or self._cause in ("refused", "failed"):
+            return "refused" if refused else self._cause
+        effective = self._other.with_undo(inputs)
+        usage = self._usage
+        full = stored_full(
+            self._other.messages(inputs.without),
+            inputs.model,
+            effective.policy,
+            lambda info: usage.get(info.id, info.tokens),
+        )
+        return "full" if full else "size"
+
+    def _would_be_refused(self) -> bool:
+        """Return whether the provider, which refused the recorded request, would have refused the simulated one."""
+        if self._sent is None or not self.recorded:
+            return False
+        recorded, step = self.recorded[-1], self._sent.step
+        return step.sha256 == recorded.sha256 or step.tokens >= recorded.tokens
+
+    def _compact(
+        self, inputs: StepInputs, marked: RecordedMarker | None, *, overflow: bool = False
+    ) -> None:
+        """Compact now, and pass the outcome on to ``ReplayedFit``."""
+        without = marked.message.id if marked is not None else inputs.without
+        effective = self._other.with_undo(replace(inputs, without=without))
+        compaction = compact(
+            self._other, effective, marked, self._summary_tokens, overflow=overflow
+        )
+        adopted = compaction is not None and not compaction.stand_in
+        self._is_adopted = adopted
+        if compaction is not None:
+            self.since.compactions.append(compaction)
+        stopped = marked is not None and adopted and marked.recorded.stopped
+        # After a summary that the user requested, the loop cuts nothing: the turn continues or ends.
+        is_ours = marked is None or marked.recorded.auto
+        failed = is_ours and (compaction is None or not compaction.succeeded)
+        self._fit.note_summary(failed=failed, stopped=stopped)
+
+    def _recorded_compaction(
+        self, recorded: RecordedCompaction, inputs: StepInputs
+    ) -> RecordedMarker:
+        messages = self._state.messages()
+        place = next(i for i, message in enumerate(messages) if message.id == recorded.marker_id)
+        messages_so_far = messages[: place + 1]
+        decisions = self._state.decisions
+        view = View.of(messages_so_far, decisions, self._recordings.read)
+        request = recorded.request or (self._sent.record if self._sent else None)
+        policy = self._recordings.policy(request) if request is not None else Policy()
+        return RecordedMarker(recorded, messages[place], view, policy, inputs.model, self._counter)
+
+    def _inputs_at(self, recorded: RecordedCompaction) -> StepInputs | None:
+        """Return the inputs of a request at a marker: those of the neighbouring step."""
+        message = self._state.message(recorded.marker_id)
+        info = message.info if message is not None else None
+        request = self._recorded_compactions.requests_following.get(recorded.marker_id)
+        if self._sent is not None and (
+            request is None
+            or (
+                self._turn is not None
+                and self._sent.record.model.ref == getattr(info, "model", None)
+            )
+        ):
+            request = self._sent.record
+        if request is None or info is None:
+            return None
+        request_with_policy = recorded.request or request
+        policy = self._recordings.policy_for(request_with_policy)
+        # The known facts about a model may have changed since the step before.
+        model = (
+            request_with_policy.model
+            if request_with_policy.model.ref == request.model.ref
+            else request.model
+        )
+        inputs = self._recordings.inputs_of(request)
+        return replace(inputs, model=model, policy=policy, now=info.time.created, without=None)
+
+    # Requests
+
+    def _handle_side_request(self, request: StepRequest) -> None:
+        """Handle a request that is not a step; ignore one that would not have been made."""
+        if request.purpose in BESIDE:
+            return
+        message = self._state.message(request.message_id or "")
+        if request.purpose == "compaction" and (message is None or not self._is_adopted):
+            return
+        if request.purpose == "compaction" and self._marker_inputs is not None:
+            self._turn = self._marker_inputs
+        self._store_request(request)
+
+    def _handle_unsent_request(self, info: AssistantMessage) -> None:
+        """Reduce the context for a request that was never sent, since it could not be made to fit."""
+        candidates = (
+            self._sent.record if self._sent else None,
+            self._recorded_compactions.requests_following.get(info.id),
+        )
+        request = next(
+            (
+                known_request
+                for known_request in candidates
+                if known_request and known_request.model.ref == info.model
+            ),
+            None,
+        )
+        if request is None:
+            # The window of this model is unknown.
+            return
+        inputs = replace(self._recordings.inputs_of(request), now=info.time.created, without=None)
+        cause, self._cause = self._cause_to_shrink(inputs), "size"
+        outcome = self._fit.make(inputs, cause)
+        while isinstance(outcome, SummaryNeeded | ResultsShortened):
+            if isinstance(outcome, SummaryNeeded):
+                self._compact(inputs, None, overflow=outcome.overflow)
+            outcome = self._fit.make(inputs)
+
+    def _store_request(self, request: StepRequest) -> None:
+        """Store a request that would have been made: its reported usage calibrates the next."""
+        other = self._other
+        other.newest, other.cache_used_at, other.used = request, request.facts.now, request.tokens
+        estimator = self._recordings.policy_for(request).estimator
+        if estimator != request.facts.estimator:
+            other.weights[request.id] = self._recordings.projection(
+                request, self._state, estimator, other.token_counts(estimator)
+            ).total
+
+    def _step(self, seq: int, request: StepRequest) -> Step:
+        """Make the step of a recorded request."""
+        inputs = self._recordings.inputs_of(request)
+        fitted, written, fits = self._make_fitting_request(request, inputs)
+        since = self.recorded_since
+        recorded = self._step_builder.recorded_step(
+            seq, request, self._state.items, since.decisions, since.compactions
+        )
+        decisions, self._other.new = tuple(self._other.new), []
+        step = self._step_builder.simulated_step(recorded, request, fitted, written)
+        step = replace(
+            step, fits=fits, decisions=decisions, compactions=tuple(self.since.compactions)
+        )
+        self.recorded.append(recorded)
+        self._sent = _SentStep(step, request, inputs)
+        self._turn = inputs
+        self._other.drop_unused()
+        self._store_request(request)
+        self._other.used = fitted.request.total
+        self.since, self.recorded_since = DecidedSinceStep(), DecidedSinceStep()
+        return step
+
+    def _make_fitting_request(
+        self, request: StepRequest, inputs: StepInputs
+    ) -> tuple[Fitted, ReplayedRequest, bool]:
+        """Make a request that fits, with as many compactions as necessary and allowed."""
+        cause, self._cause = self._cause_to_shrink(inputs), "size"
+        fitted_request: tuple[Fitted, ReplayedRequest] | None = None
+        while True:
+            outcome = self._fit.make(inputs, cause)
+            match outcome:
+                case FittedRequest():
+                    fitted_request = outcome, self._write(request, inputs, outcome)
+                    refused = self._is_refused(request, fitted_request[1])
+                    if not refused:
+                        return *fitted_request, outcome.route.fits
+                    cause = "refused"
+                case SummaryNeeded():
+                    self._compact(inputs, None, overflow=outcome.overflow)
+                case ResultsShortened():
+                    pass
+                case None if fitted_request is not None:
+                    return *fitted_request, False
+                case None:
+                    # The turn would have ended here; the recorded one, or a later one, continues.
+                    cause = "size"
+
+    def _write(self, request: StepRequest, inputs: StepInputs, fitted: Fitted) -> ReplayedRequest:
+        """Write a request in its provider's format, or as the recorded hook wrote the same request."""
+        estimator = request.facts.estimator
+        weighed = self._other.token_counts(estimator)
+        effective = self._other.with_undo(inputs)
+        count, messages_so_far = self._counter(estimator), fitted.request.view.messages
+        written = self._step_builder.writer.write(
+            fitted.request.projection, effective, count, messages_so_far, weighed
+        )
+        if request.opaque is None:
+            return written
+        hook_projection = self._recordings.projection(request, self._state, estimator, weighed)
+        target = profile_at(request.model.ref, request.projection)
+        request_with_policy = convert(hook_projection.messages, request.model, target)
+        if (
+            request_hash(tuple(message_hash(message.body) for message in request_with_policy))
+            != written.sha256
+        ):
+            return written
+        sent = self._recordings.hook_messages(request)
+        return self._step_builder.hooked(written, request, self._state.items, sent)
+
+    def _is_refused(self, request: StepRequest, written: ReplayedRequest) -> bool:
+        """Return whether the provider would refuse a request, by the usage it reported for others.
+
+        The recorded request was accepted, whatever our estimate is.
+        """
+        if written.sha256 == request.sha256:
+            return False
+        return round(written.tokens * request.facts.calibration) > request.model.capacity
+
+    def _check_answer(self, info: AssistantMessage) -> None:
+        """Check whether the context must shrink after an answer, by its usage or because it was refused."""
+        sent = self._sent
+        if sent is None or sent.record.message_id != info.id or info.time.completed is None:
+            return
+        if self._answer == info.id:
+            # The answer was checked before; this update only added the reason why the turn ended.
+            return
+        self._answer = info.id
+        policy = sent.inputs.policy
+        recorded = self.recorded[-1]
+        same = sent.step.sha256 == recorded.sha256
+        self._is_in_log = same and self._recordings.policy(sent.record).overflow == policy.overflow
+        usage = info.tokens
+        if not same:
+            usage = self._usage[info.id] = _scaled_usage(
+                info.tokens, sent.step.tokens, recorded.tokens
+            )
+        if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
+            self._cause = "failed" if info.error.compaction_failed else "refused"
+        elif info.error is None and reported_full(usage, sent.record.model, policy):
+            self._cause = "full"
+
+
+def _scaled_usage(usage: Usage, tokens: int, recorded: int) -> Usage:
+    """Return the usage that would have been reported for a request of another size."""
+    prompt = round(usage.prompt * tokens / recorded) if recorded else usage.prompt
+    update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
+    return usage.model_copy(update=update)

@@ -1,0 +1,85 @@
+"""Make a simulated session's requests fit: run ``context/request_assembly/fit.py`` and apply the yielded decisions.
+
+The live loop drives the same generator (``loop/context_management/fit_driver.py``). Here nothing is journaled
+and no model is called: decisions are added to ``SimulatedSession``, and the caller reports how a summary
+would have ended.
+"""
+
+from palimpsest.context.request_assembly.fit import (
+    DecisionBatch,
+    Fit,
+    FitAttempts,
+    FitOutcome,
+    FittedRequest,
+    MessageRequest,
+    ResultsShortened,
+    SummaryNeeded,
+    fit_request,
+    prune_after_turn,
+    resume_fit,
+)
+from palimpsest.context.request_assembly.fittable_request import Cause
+from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
+
+Fitted = FittedRequest[MessageRequest]
+"""The final request, made of messages, with whether it fits."""
+
+
+class ReplayedFit:
+    """Makes the requests of one replay fit, holding the generator that waits for a summary's outcome."""
+
+    def __init__(self, other: SimulatedSession) -> None:
+        self._other = other
+        self._attempts = FitAttempts()
+        self._suspended: Fit[MessageRequest] | None = None
+        self._failed = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether a summary was requested and failed, and the generator has not resumed yet."""
+        return self._suspended is not None and self._failed
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether a generator waits for a summary or for shortened results, to be resumed with the next request."""
+        return self._suspended is not None
+
+    def may_summarise(self, inputs: StepInputs, cause: Cause) -> bool:
+        """Return whether a summary would be requested."""
+        effective = self._other.with_undo(inputs)
+        messages = self._other.messages(inputs.without)
+        return self._attempts.may_summarise(cause, messages, effective.policy)
+
+    def make(
+        self, inputs: StepInputs, cause: Cause = "size"
+    ) -> Fitted | SummaryNeeded | ResultsShortened | None:
+        """Resume the suspended generator, or start one; returns the next action of the live loop."""
+        request = self._other.request(inputs)
+        generator = self._suspended
+        outcome: FitOutcome[MessageRequest] | None = None
+        if generator is None:
+            generator = fit_request(request, self._attempts, cause)
+        else:
+            outcome = FitOutcome(request, failed=self._failed)
+        self._suspended, self._failed = None, False
+        step_outcome = resume_fit(generator, outcome)
+        while isinstance(step_outcome, DecisionBatch):
+            self._other.decide(step_outcome.decisions)
+            step_outcome = resume_fit(generator)
+        if isinstance(step_outcome, SummaryNeeded | ResultsShortened):
+            self._suspended = generator
+        return step_outcome
+
+    def note_summary(self, *, failed: bool, stopped: bool) -> None:
+        """Record the outcome of a summary; after one that was stopped nothing is resumed."""
+        self._failed = failed
+        if stopped:
+            self._suspended = None
+
+    def turn_ended(self, inputs: StepInputs | None) -> None:
+        """Prune if the policy does so after turns, and begin a new turn; ``inputs`` is None if the turn sent no request."""
+        self._attempts, self._suspended, self._failed = FitAttempts(), None, False
+        if inputs is None:
+            return
+        for step_outcome in prune_after_turn(self._other.request(inputs)):
+            self._other.decide(step_outcome.decisions)

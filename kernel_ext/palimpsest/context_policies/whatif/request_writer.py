@@ -1,0 +1,162 @@
+"""Write the requests of a replay in their provider's format, and compute the prefix that they share.
+
+Requests of one session share most of their messages, so each message is stored once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.budget.request_tokens import (
+    MESSAGE_TOKENS,
+    Count,
+    answer_tokens,
+    tools_tokens,
+)
+from palimpsest.context.conversion.part_conversion import cache_mark_positions
+from palimpsest.context.request_assembly.projection import Projection, tokens_by_kind
+from palimpsest.context_policies.whatif.message_caches import MessageHashes, TokenCounts
+from palimpsest.context_policies.whatif.request_fit import Fitted
+from palimpsest.context_policies.whatif.simulated_session import StepInputs
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.wire.provider_messages import (
+    ProviderMessage,
+    convert,
+    prompt_text,
+    request_hash,
+    with_marks,
+)
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages, ResultBlock
+from palimpsest.transcript.messages import Messages, summaries
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The content of a provider's cache after a request: model and tools, then the messages."""
+
+    fixed: tuple[str, str] | None = None
+    messages: tuple[tuple[str, int], ...] = ()
+    """Hash and tokens of each entry."""
+    tools_tokens: int = 0
+
+    def shared(self, before: "Prefix") -> int:
+        """Return the tokens in common with the request before, from the beginning on."""
+        if self.fixed != before.fixed:
+            return 0
+        tokens = 0
+        for (own_hash, weight), (earlier, _) in zip(self.messages, before.messages, strict=False):
+            if own_hash != earlier:
+                break
+            tokens += weight
+        return tokens + self.tools_tokens if tokens else 0
+
+
+def prefix_of(
+    request: StepRequest, messages: Sequence[tuple[str, int]], tools_tokens: int
+) -> Prefix:
+    """Return the prefix that a request leaves in the cache of its model."""
+    return Prefix((request.model.ref.id, request.tools.sha256), tuple(messages), tools_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRequest:
+    """One request in a provider's format."""
+
+    inputs: StepInputs
+    sent: tuple[dict[str, Any], ...]
+    sha256: str
+    prefix: tuple[tuple[str, int], ...]
+    tools_tokens: int
+    tokens: int
+    kinds: dict[str, int]
+    marked: bool = True
+    """Whether it gets cache marks; a hook that writes a request sets its own."""
+
+    def request(self, recorded: StepRequest, fitted: Fitted, session_id: str) -> ModelRequest:
+        """Return the request, with the recorded parameters and the answer tokens that fit the window."""
+        model, overflow = self.inputs.model, self.inputs.policy.overflow
+        max_tokens = answer_tokens(fitted.request.projection.total, fitted.facts, model, overflow)
+        places = (
+            cache_mark_positions([message["role"] for message in self.sent], model)
+            if self.marked
+            else ()
+        )
+        return ModelRequest(
+            model=model,
+            messages=with_marks(self.sent, places),
+            tools=self.inputs.tools,
+            parameters=dict(recorded.parameters) | {"max_tokens": max_tokens},
+            session_id=session_id,
+            purpose=recorded.purpose,
+            refusals=overflow.refusals,
+        )
+
+
+class RequestWriter:
+    """Writes requests, and stores each message once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, Any]] = {}
+        self._weights: dict[str, int] = {}
+        self._hashed = MessageHashes()
+
+    def weight(self, sha256: str, otherwise: int) -> int:
+        """Return the tokens of a message of the newest request."""
+        return self._weights.get(sha256, otherwise)
+
+    def write(
+        self,
+        projection: Projection,
+        inputs: StepInputs,
+        count: Count,
+        messages: Messages,
+        token_counts: TokenCounts,
+    ) -> ReplayedRequest:
+        """Write a projection; ``count`` is the counter that both sides are compared with."""
+        target = profile_at(inputs.model.ref, inputs.version)
+        written = convert(projection.messages, inputs.model, target)
+        hashes = self._hashed(written)
+        sent = tuple(
+            self._known.setdefault(sha256, message_sent.body)
+            for sha256, message_sent in zip(hashes, written, strict=True)
+        )
+        tools = tools_tokens(inputs.tools, count)
+        flat = projection.messages
+        blocks = [token_counts.blocks(message) for message in flat]
+        parts = _part_weights(flat, blocks)
+        self._weights = {
+            sha256: _weight(message_sent, parts, count)
+            for sha256, message_sent in zip(hashes, written, strict=True)
+        }
+        return ReplayedRequest(
+            inputs=inputs,
+            sent=sent,
+            sha256=request_hash(hashes),
+            prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
+            tools_tokens=tools,
+            tokens=sum(MESSAGE_TOKENS + sum(weights) for weights in blocks) + tools,
+            kinds=tokens_by_kind(flat, blocks, tools, summaries(messages)),
+        )
+
+
+def _part_weights(
+    flat: NeutralMessages, blocks: Sequence[Sequence[int]]
+) -> dict[tuple[bool, str], int]:
+    """Return the tokens of each part, with results separate from calls."""
+    weights: dict[tuple[bool, str], int] = {}
+    for message, token_counts in zip(flat, blocks, strict=True):
+        for block, tokens in zip(message.blocks, token_counts, strict=True):
+            if block.part_id is not None:
+                key = (isinstance(block, ResultBlock), block.part_id)
+                weights[key] = weights.get(key, 0) + tokens
+    return weights
+
+
+def _weight(message: ProviderMessage, weights: dict[tuple[bool, str], int], count: Count) -> int:
+    """Return the tokens of a provider message, as the live loop records them."""
+    role = str(message.body["role"])
+    if role == "system":
+        return MESSAGE_TOKENS + count(prompt_text((message.body,)))
+    return MESSAGE_TOKENS + sum(weights.get((role == "tool", part), 0) for part in message.part_ids)

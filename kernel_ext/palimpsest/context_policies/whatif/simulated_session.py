@@ -1,0 +1,198 @@
+"""Simulate a session under another policy: its messages, decisions and facts.
+
+Prompts, tool outputs and answers are the recorded ones. The deciders and the projection are those of the
+live loop; only compactions, which need a model, are simulated elsewhere
+(``context_policies/whatif/moved_compaction.py``).
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from palimpsest.context.budget.request_tokens import Count, reserved_tokens, usage_ratio
+from palimpsest.context.reduction.truncation import is_shortened_by_tool, truncate
+from palimpsest.context.request_assembly.fit import MessageRequest
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
+from palimpsest.context.visible_messages import View, policy_after_undo
+from palimpsest.context_policies.whatif.message_caches import ConvertedMessages, TokenCounts
+from palimpsest.recordings.reconstruction.requests import whole_result
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, reported_usage
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.values import ModelInfo, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class StepInputs:
+    """The inputs of a request besides its messages, with the policy that applies."""
+
+    model: ModelInfo
+    system: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
+    policy: Policy
+    now: int
+    without: str | None = None
+    """The message of the request's answer: recorded already, but not part of the request."""
+    version: int = PROJECTION_VERSION
+
+
+@dataclass(slots=True)
+class SimulatedSession:
+    """The session as simulated under the policy, with its messages and decisions, alongside the recorded one."""
+
+    state: State
+    """The recorded session's state at the current record."""
+    read: Callable[[str], bytes]
+    """Blobs by their hash."""
+    counter: Callable[[str], Count]
+    decisions: list[Decision] = field(default_factory=list)
+    new: list[Decision] = field(default_factory=list)
+    """Decisions that are not yet assigned to a step."""
+    newest: StepRequest | None = None
+    """The newest recorded request that would also have been made under the policy."""
+    weights: dict[str, int] = field(default_factory=dict)
+    """Tokens of recorded requests by another counter than the recorded one."""
+    replaced: dict[str, str] = field(default_factory=dict)
+    """Ids of placeholder summaries, by the ids of the recorded ones that they replace."""
+    used: int = 0
+    """Tokens of the newest simulated request."""
+    cache_used_at: int | None = None
+    """Time in milliseconds at which the provider's cache was last used."""
+    _flattened: ConvertedMessages = field(default_factory=ConvertedMessages)
+    _token_counts: dict[str, TokenCounts] = field(default_factory=dict)
+    """By estimator."""
+    _hidden: set[str] = field(default_factory=set)
+    _added: dict[str, Messages] = field(default_factory=dict)
+    _id_count: int = 0
+
+    def messages(self, without: str | None = None) -> Messages:
+        """Return the simulated messages."""
+        shown_messages: list[Message] = []
+        for message in self.state.messages():
+            if message.id not in self._hidden and message.id != without:
+                shown_messages.append(message)
+            shown_messages += self._added.get(message.id, ())
+        return tuple(shown_messages)
+
+    def hide(self, names: Sequence[str]) -> None:
+        """Hide recorded messages that would not exist."""
+        self._hidden.update(names)
+
+    def add(self, after: str, messages: Messages) -> None:
+        """Insert messages after a recorded one, hidden or not."""
+        self._added[after] = (*self._added.get(after, ()), *messages)
+
+    def view(self, messages: Messages) -> View:
+        """Return messages as a view for deciders."""
+        return View.of(messages, tuple(self.decisions), self.read)
+
+    def decide(self, new_decisions: Sequence[Decision]) -> None:
+        """Add decisions."""
+        self.decisions += new_decisions
+        self.new += new_decisions
+
+    def new_id(self) -> str:
+        """Return the id of a decision that was not recorded."""
+        self._id_count += 1
+        return f"dec_{self._id_count}"
+
+    def facts(self, inputs: StepInputs, used_tokens: int) -> Facts:
+        """Return the facts for the deciders."""
+        policy, model = inputs.policy, inputs.model
+        age = None
+        is_same = self.newest is not None and self.newest.model.ref == model.ref
+        if model.caching and self.cache_used_at is not None and is_same:
+            age = max(inputs.now - self.cache_used_at, 0) / 1000
+        return Facts(
+            now=inputs.now,
+            estimator=policy.estimator,
+            calibration=self._calibration(policy, model),
+            window=model.window,
+            reserve=reserved_tokens(policy, model),
+            cache_age_seconds=age,
+            used_tokens=used_tokens,
+        )
+
+    def with_undo(self, inputs: StepInputs) -> StepInputs:
+        """Return the inputs with the effective policy: after an undo there is no automatic compaction."""
+        messages = self.messages(inputs.without)
+        policy = policy_after_undo(messages, tuple(self.decisions), inputs.policy)
+        return replace(inputs, policy=policy)
+
+    def request(self, inputs: StepInputs) -> MessageRequest:
+        """Return the request for ``fit``, as the live loop would have it now."""
+        effective = self.with_undo(inputs)
+        return MessageRequest(
+            view=self.view(self.messages(inputs.without)),
+            policy=effective.policy,
+            facts=self.facts(effective, self.used),
+            count=self._count(effective.policy),
+            project=functools.partial(self._project, effective),
+            new_id=self.new_id,
+        )
+
+    def truncate(self, part: ToolPart, inputs: StepInputs) -> None:
+        """Truncate an output when its tool ends."""
+        policy, state = inputs.policy, part.state
+        assert isinstance(state, ToolCompleted)
+        if is_shortened_by_tool(state.metadata, policy.truncate):
+            return
+        whole = whole_result(part, self.read)
+        decision = truncate(
+            self.new_id(),
+            part.id,
+            part.message_id,
+            state.output if whole is None else whole,
+            policy.truncate,
+            self.facts(inputs, 0),
+            self._count(policy),
+        )
+        if decision is not None:
+            self.decide([decision])
+
+    def size(self, messages: Messages, inputs: StepInputs) -> int:
+        """Return the tokens of messages in a request, without system prompt and tools."""
+        only_messages = replace(inputs, system=(), tools=(), version=PROJECTION_VERSION)
+        return self._project(only_messages, self.view(messages)).total
+
+    def token_counts(self, estimator: str) -> TokenCounts:
+        """Return the cached token counts of an estimator."""
+        if estimator not in self._token_counts:
+            self._token_counts[estimator] = TokenCounts(self.counter(estimator))
+        return self._token_counts[estimator]
+
+    def drop_unused(self) -> None:
+        """Drop the counts of messages that no request contains any more."""
+        for counts in self._token_counts.values():
+            counts.drop_unused()
+
+    def _project(self, inputs: StepInputs, view: View) -> Projection:
+        return project(
+            view,
+            system=inputs.system,
+            tools=inputs.tools,
+            model=inputs.model,
+            policy=inputs.policy,
+            count=self._count(inputs.policy),
+            version=inputs.version,
+            flatten=self._flattened,
+            weigh=self.token_counts(inputs.policy.estimator).message,
+        )
+
+    def _count(self, policy: Policy) -> Count:
+        return self.counter(policy.estimator)
+
+    def _calibration(self, policy: Policy, model: ModelInfo) -> float:
+        """Return the ratio of reported to estimated tokens of the newest request."""
+        newest = self.newest
+        if newest is None or newest.model.ref != model.ref or newest.message_id is None:
+            return 1.0
+        message = self.state.message(newest.message_id)
+        if message is None or not isinstance(message.info, AssistantMessage):
+            return 1.0
+        tokens = newest.tokens
+        if policy.estimator != newest.facts.estimator:
+            tokens = self.weights.get(newest.id, tokens)
+        return usage_ratio(reported_usage(message, message.info, newest.id), tokens)

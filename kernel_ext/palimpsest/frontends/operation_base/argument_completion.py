@@ -1,0 +1,91 @@
+"""Complete the arguments of an operation: its flags, its keywords, and known names.
+
+Border: completes one word without a request; the magic's completer and the panel filter the completions.
+"""
+
+from collections.abc import Callable, Sequence
+
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.operation_base.grammar import flags, keywords
+from palimpsest.frontends.operation_base.grammar import word_arguments as named
+from palimpsest.frontends.operation_base.operation import Form, Operation
+from palimpsest.frontends.operation_text.part_list import part_rows
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.session.records.part_lookup import LAST, SUMMARY
+from palimpsest.tools.permission_rules.modes import MODES
+from palimpsest.transcript.session_record.events import StepRequested
+
+CompletionValues = Callable[[str], Sequence[str]]
+"""Returns the values that complete a field, by the field's name."""
+
+
+def arguments_after(
+    form: Form,
+    operation: type[Operation],
+    words: Sequence[str],
+    current: str,
+    values: CompletionValues,
+) -> Sequence[str]:
+    """Return completions for the word that is being typed.
+
+    Args:
+        form: The form whose name was typed.
+        operation: Its operation.
+        words: The complete words after the name.
+        current: The typed part of the word.
+        values: Returns the known values of a field.
+    """
+    if words and words[-1] == "--model":
+        return values("model")
+    if current.startswith("-"):
+        return flags(form, operation)
+    if form.name == "policy":
+        name, equals, _ = current.partition("=")
+        return values(f"policy={name}" if equals else "policy")
+    if form.name == "context":
+        return _context_completions(words, keywords(form, operation), values)
+    if words:
+        return ()
+    if form.name == "mode":
+        return (*MODES, "default")
+    known = [value for word in named(form, operation) for value in values(word.completed_by)]
+    return [*keywords(form, operation), *known]
+
+
+def _context_completions(
+    words: Sequence[str], keywords: Sequence[str], values: CompletionValues
+) -> Sequence[str]:
+    """Return completions after ``context``: keywords first, then numbers of requests or ids of parts."""
+    if not words:
+        return keywords
+    if list(words) == ["why"]:
+        return values("part")
+    takes_request = words[0] in keywords and len(words) <= (1 if words[0] == "at" else 2)
+    return values("request") if takes_request else ()
+
+
+def known_values(
+    services: FrontendServices, session: KernelSession | None, field: str
+) -> Sequence[str]:
+    """Return the values of a field that are known without a request, including those of the notebook's session."""
+    if field == "session":
+        return [summary.id for summary in services.workspace.sessions()]
+    if field == "part":
+        if session is None:
+            return ()
+        rows = part_rows(session.snapshot().messages, session.decisions())
+        return [LAST, SUMMARY, *(name for name, _, _ in rows)]
+    if field == "request":
+        return _request_numbers(session) if session is not None else ()
+    return services.completion_values(field)
+
+
+def _request_numbers(session: KernelSession) -> list[str]:
+    """Return the numbers of the session's requests, the newest first."""
+    sent = session.records_after(0, frozenset({"step.requested"}))
+    answers = {
+        record.event.request.message_id
+        for record in sent
+        if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
+    }
+    return [str(number) for number in range(len(answers), 0, -1)]

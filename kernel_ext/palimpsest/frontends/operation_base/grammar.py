@@ -1,0 +1,117 @@
+"""Parse an operation's arguments from the text after its name: flags, keywords and words, by its fields.
+
+Border: text to values; the caller decides whether a line that cannot be parsed is a prompt or a mistake.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from palimpsest.frontends.operation_base.operation import Form, OneWord, Operation
+from palimpsest.transcript.errors import UserError
+
+SESSION = OneWord(r"ses_\w+", "session")
+"""A session's complete id, which is unlikely in a prompt."""
+PART = OneWord(completed_by="part")
+WHICH = "Which session? Write %agent {name} ID; %agent sessions lists them."
+
+
+class OptionError(Exception):
+    """Wrong input after the magic; its message is one sentence, shown without a traceback."""
+
+
+def read_form(form: Form, operation: type[Operation], rest: str) -> Operation | None:
+    """Return the operation for a form and the rest of its line; None where the line is a prompt.
+
+    Raises OptionError, with one sentence.
+    """
+    if form.missing and not rest:
+        raise OptionError(form.missing)
+    arguments = (
+        form.read(rest) if form.read is not None else _parse_by_fields(form, operation, rest)
+    )
+    if arguments is None or isinstance(arguments, Operation):
+        return arguments
+    try:
+        return operation.of(**{**form.fixed, **arguments})
+    except UserError as error:
+        raise OptionError(f"%agent {form.name}: {error}") from None
+
+
+def keywords(form: Form, operation: type[Operation]) -> tuple[str, ...]:
+    """Return the words that may follow a form's name."""
+    values = (word for name in form.takes for word in _values(operation, name))
+    return form.keywords or tuple(word for word in values if word)
+
+
+def flags(form: Form, operation: type[Operation]) -> tuple[str, ...]:
+    """Return the flags and options that may follow a form's name."""
+    fields = operation.model_fields
+    return tuple(
+        _flag(name)
+        for name in form.takes
+        if fields[name].is_required() is False
+        and _word(operation, name) is None
+        and not _values(operation, name)
+    )
+
+
+def word_arguments(form: Form, operation: type[Operation]) -> tuple[OneWord, ...]:
+    """Return the patterns of the words that may follow a form's name, such as a session's id."""
+    words = (_word(operation, name) for name in form.takes)
+    return tuple(word for word in words if word is not None)
+
+
+def _parse_by_fields(form: Form, operation: type[Operation], rest: str) -> Mapping[str, Any] | None:
+    values: dict[str, Any] = {}
+    remaining = rest.split()
+    for name in form.takes:
+        if _flag(name) in remaining and operation.model_fields[name].annotation is bool:
+            values[name] = True
+            remaining.remove(_flag(name))
+    for name in form.takes:
+        word = _word(operation, name)
+        if (remaining and word is not None and re.fullmatch(word.pattern, remaining[0])) or (
+            remaining and remaining[0] in _values(operation, name)
+        ):
+            values[name] = remaining.pop(0)
+    return values if not remaining else None
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _word(operation: type[Operation], name: str) -> OneWord | None:
+    annotations = (
+        annotation
+        for annotation in operation.model_fields[name].metadata
+        if isinstance(annotation, OneWord)
+    )
+    return next(annotations, None)
+
+
+def _values(operation: type[Operation], name: str) -> tuple[str, ...]:
+    """Return the literal values that a field accepts."""
+    return tuple(
+        choice
+        for choice in get_args(operation.model_fields[name].annotation)
+        if isinstance(choice, str)
+    )
+
+
+def option_value(name: str, text: str, written: str) -> tuple[str, str]:
+    """Return the value of an option, quoted or up to the next blank, and what follows it; raises OptionError.
+
+    ``written`` stands for the value in the error message, such as ``NAME``.
+    """
+    text = text.lstrip()
+    if text[:1] in {"'", '"'}:
+        value, quote, rest = text[1:].partition(text[0])
+        if not quote:
+            raise OptionError(f"The value of {name} begins with {text[0]} but never ends with it.")
+        return value, rest.lstrip()
+    match = re.match(r"\S+", text)
+    if match is None:
+        raise OptionError(f"{name} needs a value: {name} {written}.")
+    return match.group(), text[match.end() :].lstrip()

@@ -1,0 +1,273 @@
+"""``Operation``: a user's request other than a prompt, the same value for cells, pages and Python.
+
+Border: the value, its forms after ``%agent``, and the context in which it runs. The operations themselves
+are in ``operations``; ``operation_table.py`` lists them.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from palimpsest.frontends.protocol.connection import CommandBase, SessionHead, View
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.values import Value
+
+if TYPE_CHECKING:
+    from palimpsest.frontends.cell_turn.services import FrontendServices
+    from palimpsest.frontends.operation_text.command_report import CommandReport
+    from palimpsest.session.interfaces.prompt_answer import Answer
+    from palimpsest.session.open_sessions.followed_session import KernelSession
+    from palimpsest.session.sharing.import_place import ImportPlace
+    from palimpsest.transcript.messages import Origin
+
+P = ParamSpec("P")
+T = TypeVar("T")
+A_TURN = "It is a turn: session.start, loop, retry and compact begin one, and wait for its answer."
+NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
+
+
+Reader = Callable[[str], "Operation | Mapping[str, Any] | None"]
+"""Parses the text after a form's name: returns the operation or its arguments, None where the line is a prompt."""
+
+
+def _check_has_content(file: Attachment) -> Attachment:
+    if not re.match(r"data:|blob:[0-9a-f]{64}$", file.url):
+        raise ValueError(
+            f"A file goes along by its content (data:) or as the log keeps it (blob:), not by {file.url!r:.60}."
+        )
+    return file
+
+
+WithContent = Annotated[Attachment, AfterValidator(_check_has_content)]
+"""A file that a page sends with a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way to write an operation after ``%agent``."""
+
+    name: str
+    help: str = ""
+    """Its purpose, in one line."""
+    takes: tuple[str, ...] = ()
+    """The fields that may follow: a bool is written ``--name``, a literal as a keyword, text as a word."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Values of fields that this form sets."""
+    read: Reader | None = None
+    """Parses the text after the name, where ``takes`` is not enough; raises OptionError."""
+    missing: str = ""
+    """The error message where no argument follows; empty where arguments are optional."""
+    keywords: tuple[str, ...] = ()
+    """Words that may follow, for completion, where ``read`` parses them."""
+    begins_no_prompt: bool = False
+    """A line that begins with the name and a keyword is no prompt: other text after it is a mistake."""
+    in_panel: bool = True
+    """It can be typed after a slash in the panel."""
+    view: View | None = None
+    """The panel's view of the same answer, which the name after a slash opens when no argument follows."""
+    in_cell: bool = True
+    in_terminal: bool = False
+    """It is a command of ``palimpsest``, with the fields of ``takes``; ``modules.py`` has its help."""
+    has_rows: bool = False
+    """In a terminal, its answer has rows, which can be written as Markdown and tested by conditions."""
+    in_project: bool = False
+    """In a terminal, an option names the project's folder."""
+    button: str = ""
+    """The label of a button of the panel that runs this form, and shows the text that a cell would show."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneWord:
+    """Annotation of a field that is written as one word."""
+
+    pattern: str = r"\S+"
+    completed_by: str = ""
+    """The kind of value that completes it: ``session``, ``part``."""
+
+
+def _ignore(_value: object) -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The context of an operation: the services that it uses, and the callbacks that it reports to."""
+
+    services: "FrontendServices"
+    find: "Callable[[str | None], Awaitable[KernelSession]]"
+    """Opens a session by id; None means the current session."""
+    notebook: str | None = None
+    in_cell: bool = False
+    """The answer must hold the lines that a cell shows."""
+    is_page: bool = False
+    is_synchronous: bool = False
+    """The operation runs on the caller's thread, which may block, and awaits nothing."""
+    adopt: "Callable[[KernelSession], None]" = _ignore
+    """Makes a session the notebook's current session in the pages, too."""
+    forget: Callable[[str], None] = _ignore
+    """Closes a session that was deleted."""
+    publish: Callable[[BaseModel], None] = _ignore
+    """Sends a notice to the pages."""
+    progress: Callable[[int, int], None] | None = None
+    """Called with the bytes read of a source and its size; None sends progress to the pages."""
+    imports: "ImportPlace | None" = None
+    """The project that sessions are imported into; None means the kernel's."""
+    turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[SessionAnswer]] | None" = None
+    """Awaits a turn that belongs to no cell."""
+
+    async def existing_session(self, identifier: str | None, verb: str = "look") -> "KernelSession":
+        """Return a session by id, or the current one; raises NotFound where none was begun."""
+        if identifier is not None:
+            return await self.find(identifier)
+        known = await self.services.workspace.current_session(self.notebook)
+        if known is None:
+            raise NotFound(self.no_session(verb))
+        return known
+
+    async def run_blocking(self, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Make a blocking call: on a worker thread, or on this thread for a synchronous operation."""
+        if self.is_synchronous:
+            return call(*arguments, **named)
+        return await asyncio.to_thread(call, *arguments, **named)
+
+    def no_session(self, verb: str = "look") -> str:
+        """Return the sentence for a notebook without a session; ``verb`` names what to do again."""
+        return NO_SESSION.format(whom="with %agent" if self.in_cell else "the agent", what=verb)
+
+    async def session_id(self, identifier: str | None) -> str:
+        """Return ``identifier``, or the id of the current session."""
+        return identifier or (await self.find(None)).id
+
+
+class Unvalidated:
+    """Annotation of a field whose value is not validated."""
+
+    def __get_pydantic_core_schema__(self, _source: object, _handler: object) -> CoreSchema:
+        return core_schema.any_schema()
+
+
+def _checked_file_name(name: object, check: ValidatorFunctionWrapHandler) -> object:
+    check(name.encode(errors="replace").decode() if isinstance(name, str) else name)
+    return name
+
+
+FileName = Annotated[str, WrapValidator(_checked_file_name)]
+"""A file name of the system, which may hold surrogates."""
+
+
+class Argument:
+    """Annotation of a field that is an argument of ``palimpsest``, with the parameters of ``add_argument``.
+
+    A field with a default is an option with the field's name. Its help is its docstring, or is given here.
+    """
+
+    def __init__(self, metavar: str, *flags: str, **options: Any) -> None:
+        self.flags = flags
+        self.options = {"metavar": metavar, **options}
+
+
+InKernel = Annotated[T, Unvalidated(), Field(exclude=True)]
+"""A field of an answer that stays in the kernel: a value of any class that is not sent to pages."""
+
+
+class Done(Value):
+    """The answer of an operation that returns nothing else than whether it came in time."""
+
+    late: bool = False
+    """It came too late, for example after another answer, or there was nothing to do."""
+
+
+class DrawnText(Value):
+    """A text in each format."""
+
+    bundle: dict[str, Any]
+    """By MIME type."""
+
+
+class SessionAnswer(Value):
+    """The session that was opened or begun, or whose turn stop."""
+
+    session: SessionHead
+
+
+class Operation(CommandBase):
+    """A user's request; its fields are the arguments.
+
+    A subclass has a ``type``, which pages send, and ``run``. ``forms`` are its ways to be written after ``%agent``,
+    and ``output`` returns what a cell shows of the answer.
+    """
+
+    id: str = Field(default="", min_length=1, max_length=200)
+    forms: ClassVar[tuple[Form, ...]] = ()
+    in_page: ClassVar[bool] = True
+    """Pages may send it."""
+    ends_with_cell: ClassVar[bool] = False
+    """An interrupt of the cell also stops the operation."""
+
+    @classmethod
+    def of(cls, **fields: Any) -> Self:
+        """Return the operation with these arguments; raises UserError, with one sentence, for a wrong one."""
+        try:
+            return cls(**fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(step) for step in first["loc"])
+            raise UserError(f"{where}: {first['msg']}.") from None
+
+    async def run(self, at: Desk) -> Any:
+        """Run the operation and return the answer, which is sent to pages; on the engine's loop. Raises UserError."""
+        raise NotImplementedError
+
+    def run_synchronously(self, at: Desk) -> Any:
+        """Run the operation on this thread and return the answer; raises RuntimeError if it awaits something."""
+        work = self.run(at)
+        try:
+            work.send(None)
+        except StopIteration as stop:
+            return stop.value
+        work.close()
+        raise RuntimeError(f"The operation {type(self).__name__!r} awaits something there.")
+
+    def output(self, answer: Any) -> Any:
+        """Return the output of a cell for the answer: sentences and tables, or a ``CommandOutput``."""
+        return answer
+
+    def report(self, answer: Any) -> "CommandReport":
+        """Return the command line's report on the answer."""
+        raise NotImplementedError
+
+
+class TurnOperation(Operation):
+    """An operation that runs a turn of the agent; a cell shows it as it comes, and no page waits for its end."""
+
+    session: str | None = None
+    """None means the notebook's current session."""
+
+    def turn(
+        self, session: "KernelSession", origin: "Origin | None"
+    ) -> "Coroutine[Any, Any, Answer]":
+        """Return the turn, which begins when it is awaited."""
+        raise NotImplementedError
+
+    async def run(self, at: Desk) -> SessionAnswer:
+        """Await the turn."""
+        if at.turn is None:
+            raise UserError(A_TURN)
+        session = await at.find(self.session)
+        from palimpsest.transcript.messages import Origin
+
+        origin = Origin(kind="panel", notebook=at.notebook)
+        return await at.turn(session, self.turn(session, origin))

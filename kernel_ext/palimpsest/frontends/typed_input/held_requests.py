@@ -1,0 +1,106 @@
+"""Carry out a typed line about a request that step mode holds: send it, stop, or change its content.
+
+Border: runs operations of a session for a line that the caller has read.
+"""
+
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, get_args
+
+from palimpsest.frontends.typed_input.typed_values import amounts, policy_words
+from palimpsest.render.reports.held_request import held_request_text
+from palimpsest.session.controls.context_edits import ContextEditAction
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
+from palimpsest.transcript.errors import UserError
+
+RunCoroutine = Callable[[Coroutine[Any, Any, Any]], Any]
+"""Runs a coroutine on the engine and returns its result."""
+
+CHOICES = (
+    "1 send   3 stop   items lists all   {another}off ends step mode; or change it first: {numbers}"
+    "pin ID, unpin ID, exclude ID, restore ID, budget 2usd"
+)
+ANOTHER = "another asks for another summary   "
+OLDER = "older uses the summary that was put aside   "
+UNKNOWN = "Please answer 1 or send, 3 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
+NEWER_SECONDS = 1.0
+"""Time to wait for the changed proposal; an edit without effect causes none."""
+EDITS = frozenset(get_args(ContextEditAction)) - {"undo"}
+
+Outcome = Literal["over", "changed", "unknown", "items"]
+"""``over``: released or stopped; ``changed``: proposed again; ``items``: all its items are to be listed."""
+
+
+def held_question(proposal: ProposedRequest, *, items: bool = False) -> str:
+    """Return the text of a held request and of the possible answers."""
+    numbers = "".join(f"{number.name}={number.value:g}, " for number in proposal.numbers)
+    another = ANOTHER if proposal.new_summary is not None else ""
+    another += OLDER if proposal.older_summary is not None else ""
+    choices = CHOICES.format(numbers=numbers, another=another)
+    return f"{held_request_text(proposal, items=items)}\n{choices}\n> "
+
+
+def carry_out(
+    line: str, proposal: ProposedRequest, session: KernelSession, run: RunCoroutine
+) -> Outcome:
+    """Carry out a typed line; raises UserError where it is not possible."""
+    words = line.split()
+    word = words[0].lower().rstrip(".,:") if words else ""
+    match word:
+        case "1" | "send" | "go" | "yes" | "y":
+            session.step_mode.release(proposal.id)
+            return "over"
+        case "3" | "stop" | "no" | "n":
+            session.cancel("Stopped.")
+            return "over"
+        case "off":
+            session.step_mode.switch(on=False)
+            return "over"
+        case "another":
+            session.step_mode.another_summary(proposal.id)
+            return "over"
+        case "older":
+            session.step_mode.older_summary(proposal.id)
+            return "over"
+        case "items":
+            return "items"
+        case _:
+            return _change(line.strip(), word, words, proposal, session, run)
+
+
+def _change(
+    line: str,
+    word: str,
+    words: list[str],
+    proposal: ProposedRequest,
+    session: KernelSession,
+    run: RunCoroutine,
+) -> Outcome:
+    """Change the content of the request, and wait until it is proposed again."""
+    newer = threading.Event()
+    stop_listening = session.on_problem(newer.set)
+    try:
+        if word in EDITS and len(words) == 2:
+            target = session.step_mode.session_of(proposal.id)
+            target.edit_context(word, words[1])  # type: ignore[arg-type]  # the literals are the edits
+        elif word == "budget":
+            _set_limit(" ".join(words[1:]), session)
+        elif "=" in line:
+            run(session.step_mode.session_of(proposal.id).use_policy(*policy_words(line)))
+        else:
+            return "unknown"
+        newer.wait(NEWER_SECONDS)
+    finally:
+        stop_listening()
+    return "changed"
+
+
+def _set_limit(text: str, session: KernelSession) -> None:
+    parsed = amounts(text)
+    if not parsed and text.lower() not in ("off", "none"):
+        raise UserError(
+            f"{text!r} is no amount. Write budget 2usd, budget 500k tokens, or budget off."
+        )
+    tokens = parsed.get("tokens")
+    session.control.set_budget(usd=parsed.get("usd"), tokens=int(tokens) if tokens else None)

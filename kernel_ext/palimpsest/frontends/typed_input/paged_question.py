@@ -1,0 +1,127 @@
+"""Ask a long question in a terminal page by page; it can be approved once its end was shown.
+
+Border: texts only; the caller shows them and reads the lines. A question of more than ``MAX_ROWS`` can only
+be rejected there.
+"""
+
+import os
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from palimpsest.render.content.phrases import count
+
+MAX_ROWS = 2_000
+"""Most rows of a question that can be approved, about fifty pages."""
+MARK = "↪ "
+"""Begins the continuation of a wide line, which therefore cannot look like a line of the question."""
+MORE = (
+    "Page {page} of {pages}: Enter shows the next; after the last it can be answered.   3 {no}\n> "
+)
+NOT_YET = "There is more to see first: Enter shows page {page} of {pages}.   3 {no}\n> "
+TOO_LONG = (
+    "This is too long to be approved here ({rows} lines). Answer it in JupyterLab's panel, which shows it whole, or "
+    "have it done in smaller steps.   3 {no}\n> "
+)
+LEFT_OUT = "[{rows} lines are not shown here]"
+TAB_COLUMNS = 8
+
+AnswerT = TypeVar("AnswerT")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRules(Generic[AnswerT]):
+    """The rules for parsing the answer that is typed below a page."""
+
+    parse: Callable[[str], AnswerT | None]
+    """Parses a line; returns None where it is no answer."""
+    is_refusal: Callable[[AnswerT], bool]
+    """Returns whether an answer is a refusal, which is possible before all was shown."""
+    retry_prompt: str
+    """The prompt after a line that is no answer."""
+    no: str = "reject"
+    """The meaning of the answer 3."""
+
+
+class PagedQuestion(Generic[AnswerT]):
+    """A question in a terminal, shown page by page.
+
+    Contract: show ``prompt``, read a line, pass it to ``take``; repeat while that returns None. An answer other than
+    a refusal is accepted only after the prompt with the last page.
+    """
+
+    def __init__(
+        self, text: str, closing: str, answers: AnswerRules[AnswerT], size: os.terminal_size
+    ) -> None:
+        """``text`` is the complete question; ``closing`` are its last lines, warnings and answers, which stay together."""
+        body = text.removesuffix(closing).removesuffix("\n")
+        rows = [row for line in body.split("\n") for row in wrap_line(line, size.columns)]
+        closing_rows = sum(len(line) // size.columns + 1 for line in closing.split("\n"))
+        room = max(size.lines - closing_rows, size.lines // 2)
+        self._answers = answers
+        self._closing = closing
+        self._pages = [rows[at : at + room] for at in range(0, len(rows), room)]
+        self._page = 0
+        self._too_long = ""
+        if len(rows) > MAX_ROWS:
+            half = room // 2
+            left_out = LEFT_OUT.format(rows=count(len(rows) - 2 * half))
+            self._pages = [[*rows[:half], left_out, *rows[-half:]]]
+            self._too_long = TOO_LONG.format(rows=count(len(rows)), no=answers.no)
+        self.prompt = self._page_text()
+        """The text to show next."""
+
+    def take(self, line: str) -> AnswerT | None:
+        """Return the answer in a line; None if the question stays open."""
+        answer = self._answers.parse(line)
+        if answer is not None and (self._answers.is_refusal(answer) or self._is_last_page()):
+            return answer
+        if self._too_long:
+            self.prompt = self._too_long
+        elif self._is_last_page():
+            self.prompt = self._answers.retry_prompt
+        elif not line.strip():
+            self._page += 1
+            self.prompt = self._page_text()
+        else:
+            self.prompt = NOT_YET.format(
+                page=self._page + 2, pages=len(self._pages), no=self._answers.no
+            )
+        return None
+
+    def _is_last_page(self) -> bool:
+        return not self._too_long and self._page == len(self._pages) - 1
+
+    def _page_text(self) -> str:
+        page = "\n".join(self._pages[self._page])
+        if self._too_long:
+            return f"{page}\n{self._too_long}"
+        if self._is_last_page():
+            return f"{page}\n{self._closing}"
+        footer = MORE.format(page=self._page + 1, pages=len(self._pages), no=self._answers.no)
+        return f"{page}\n{footer}"
+
+
+def wrap_line(line: str, columns: int) -> list[str]:
+    """Return a line as rows of a terminal; each continuation row begins with the line's margin and a mark."""
+    if len(line) * 2 <= columns and "\t" not in line:
+        return [line]
+    margin = line[: len(line) - len(line.lstrip(" "))][: columns // 4]
+    rows, begin, used = [], 0, 0
+    for position, character in enumerate(line):
+        width = _columns(character)
+        if used + width > columns:
+            rows.append(line[begin:position])
+            begin, used = position, len(margin) + len(MARK)
+        used += width
+    rows.append(line[begin:])
+    return [rows[0], *(f"{margin}{MARK}{row}" for row in rows[1:])]
+
+
+def _columns(character: str) -> int:
+    if character == "\t":
+        return TAB_COLUMNS
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

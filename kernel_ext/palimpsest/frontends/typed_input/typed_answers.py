@@ -1,0 +1,166 @@
+"""Ask a session's open questions at a place with typed input, and parse the answers.
+
+Border: writes the questions and parses the lines. A cell (``cell_questions.py``) and a script (``script_prompt.py``)
+read the lines. Where nobody can type, a rejection is recorded.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+from palimpsest.frontends import terminal
+from palimpsest.frontends.typed_input.held_requests import (
+    UNKNOWN,
+    RunCoroutine,
+    carry_out,
+    held_question,
+)
+from palimpsest.frontends.typed_input.model_questions import answer_of, interview_text
+from palimpsest.frontends.typed_input.paged_question import AnswerRules, PagedQuestion
+from palimpsest.frontends.typed_input.permission_text import answers_text, question_text
+from palimpsest.session.open_sessions.followed_session import KernelSession
+from palimpsest.transcript.context_values.proposed_request import ProposedRequest
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.session_record.events import QuestionAsked
+from palimpsest.transcript.values import Ask, Reply
+
+RETRY_PERMISSION = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
+RETRY_GO_ON = "Please answer 1 (go on) or 3 (stop): "
+RETRY_KEEP = "Please answer 1 (keep it) or 3 (leave it): "
+
+_SECOND_WORD = re.compile(r"^(go|keep|leave) (?:on|it)\b", re.IGNORECASE)
+_ANSWERS: tuple[tuple[Literal["once", "always", "reject"], frozenset[str]], ...] = (
+    ("once", frozenset({"1", "once", "yes", "y", "go", "keep"})),
+    ("always", frozenset({"2", "always", "a", "4", "project"})),
+    ("reject", frozenset({"3", "reject", "no", "n", "stop", "leave"})),
+)
+_PROMPTS = {
+    "budget": (RETRY_GO_ON, "stop"),
+    "doom_loop": (RETRY_GO_ON, "stop"),
+    "moved": (RETRY_KEEP, "leave it"),
+}
+"""For permissions with their own answers: the prompt after a line that is no answer, and the meaning of 3."""
+NO_INPUT_ERRORS = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})
+"""Names of exceptions that front ends without input raise."""
+
+
+class NobodyTypes(Exception):  # no suffix Error: callers expect it
+    """Nobody can type here."""
+
+
+def typed_line(prompt: str) -> str:
+    """Show a question, and return the line that the user types; raises NobodyTypes where input is impossible."""
+    try:
+        return terminal.read_line(prompt)
+    except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
+        if type(problem).__name__ not in NO_INPUT_ERRORS and not isinstance(problem, OSError):
+            raise
+        raise NobodyTypes from problem
+
+
+class TypedQuestions:
+    """Asks a session's open questions at one place.
+
+    Contract: ``line`` reads a line for the question with an id, and returns None where it is no longer needed. After ``over``
+    was set, no question is asked.
+    """
+
+    headless = ""
+    """The answer that the model receives where input is impossible."""
+    over = False
+
+    def __init__(self, scrub: Callable[[str], str], run: RunCoroutine) -> None:
+        """``run`` runs a coroutine on the engine."""
+        self._scrub = scrub
+        self._run = run
+
+    def line(self, identifier: str, text: str, session: KernelSession) -> str | None:
+        """Read a line; raises NobodyTypes."""
+        raise NotImplementedError
+
+    def begin(self, call_id: str | None) -> None:
+        """Prepare for a question about a call."""
+
+    def show_sentence(self, sentence: str) -> None:
+        """Show a sentence beside the questions."""
+        terminal.write_error(self._scrub(sentence))
+
+    def ask(self, session: KernelSession) -> None:
+        """Ask all open questions."""
+        for ask in session.snapshot(messages=False).asks:
+            if not self.over and (reply := self._reply(ask, session)) is not None:
+                session.reply(ask.id, reply)
+        for question in session.snapshot(messages=False).questions:
+            if not self.over:
+                self._ask_questions(question, session)
+        for proposal in session.held:
+            if not self.over:
+                self._ask_about_request(proposal, session)
+
+    def _reply(self, ask: Ask, session: KernelSession) -> Reply | None:
+        """Ask for permission; returns None where it was answered elsewhere or the user stopped the turn."""
+        self.begin(ask.call_id)
+        question = permission_question(ask, self._scrub)
+        try:
+            while (line := self.line(ask.id, question.prompt, session)) is not None:
+                if (reply := question.take(line)) is not None:
+                    return reply
+        except NobodyTypes:
+            return Reply(answer="reject", feedback=self.headless, by="headless")
+        return None
+
+    def _ask_questions(self, event: QuestionAsked, session: KernelSession) -> None:
+        """Ask the model's questions, and send the answers unless they were given elsewhere."""
+        self.begin(event.call_id)
+        answers: list[tuple[str, ...]] = []
+        for number, question in enumerate(event.questions, 1):
+            text = interview_text(question, number, len(event.questions), self._scrub)
+            try:
+                line = self.line(event.question_id, text, session)
+            except NobodyTypes:
+                session.nobody_answers(event.question_id)
+                return
+            if line is None:
+                return
+            answers.append(answer_of(line, question))
+        session.answer(event.question_id, answers if any(answers) else None)
+
+    def _ask_about_request(self, proposal: ProposedRequest, session: KernelSession) -> None:
+        """Ask what to do with a held request; a changed request is asked about again later."""
+        self.begin(None)
+        text = self._scrub(held_question(proposal))
+        try:
+            while (line := self.line(proposal.id, text, session)) is not None:
+                try:
+                    outcome = carry_out(line, proposal, session, self._run)
+                except UserError as problem:
+                    text = self._scrub(f"{problem}\n> ")
+                    continue
+                if outcome not in ("unknown", "items"):
+                    return
+                items = self._scrub(held_question(proposal, items=True))
+                text = UNKNOWN if outcome == "unknown" else items
+        except NobodyTypes:
+            if sentence := session.step_mode.release_unattended(proposal.id):
+                self.show_sentence(sentence)
+
+
+def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[Reply]:
+    """Return a permission question for a terminal."""
+    retry_prompt, refusal = _PROMPTS.get(ask.permission, (RETRY_PERMISSION, "reject"))
+    answers = AnswerRules(
+        parse_reply, lambda reply: reply.answer == "reject", retry_prompt, refusal
+    )
+    text, closing = question_text(ask, scrub), answers_text(ask, scrub)
+    return PagedQuestion(text, closing, answers, terminal.terminal_size())
+
+
+def parse_reply(line: str) -> Reply | None:
+    """Parse a typed answer to a permission question; returns None where it is none."""
+    word, _, rest = _SECOND_WORD.sub(r"\1", line.strip()).partition(" ")
+    word = word.lower().rstrip(".,:")
+    answer = next((reply for reply, words in _ANSWERS if word in words), None)
+    if answer is None:
+        return None
+    scope = "project" if word in ("4", "project") else None
+    return Reply(answer=answer, feedback=rest.strip() or None, scope=scope)

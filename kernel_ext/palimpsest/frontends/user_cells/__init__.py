@@ -1,0 +1,1 @@
+"""Record the cells that the user runs, and hide some from the agent."""

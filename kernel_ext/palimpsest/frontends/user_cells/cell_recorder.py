@@ -1,0 +1,490 @@
+"""Record each cell that the user runs: source, number, outputs and error.
+
+Border: loaded with ``%load_ext``, so no heavy module is imported. It listens to IPython's events and reads
+the messages that the kernel sends to its front ends; it runs no user code and sends nothing.
+A message names its request, so that later output of threads and widgets is assigned to its cell.
+"""
+
+import base64
+import binascii
+import re
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from palimpsest.frontends.user_cells.hidden_cells import HiddenCells, attached_hidden_cells
+from palimpsest.frontends.user_cells.text_buffer import ANSI, TextBuffer
+from palimpsest.transcript.context_values.cell_runs import (
+    CellRun,
+    HiddenBy,
+    NotebookRuns,
+    OutputKind,
+    RecordedOutput,
+)
+from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag
+
+if TYPE_CHECKING:
+    from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
+
+MAX_RUNS = 200
+"""Most runs that are kept, so that a loop of cells does not fill the memory."""
+MAX_OUTPUTS = 60
+"""Most outputs of one run that are kept, beside its errors."""
+MAX_SOURCE_CHARS = 40_000
+HEAD_CHARS = 24_000
+TAIL_CHARS = 24_000
+"""Most characters at the beginning and end of an output that are kept; the model is shown less."""
+MAX_MARKUP_CHARS = 24_000
+MAX_IMAGES = 6
+"""Most images of one run that are kept."""
+MAX_IMAGE_BYTES = 6_000_000
+"""Size above which an image is only named."""
+MAX_ALL_IMAGE_BYTES = 32_000_000
+"""Size of all images above which the oldest are dropped."""
+MAX_EARLIER_CELLS = 50
+"""Most cells from before the extension was loaded, whose source IPython has."""
+
+_RECORDED = frozenset(
+    {
+        "stream",
+        "display_data",
+        "execute_result",
+        "update_display_data",
+        "error",
+        "clear_output",
+        "comm_open",
+    }
+)
+_SEGMENT = "application/vnd.palimpsest.segment+json"
+_LLM = "x-vendor/llm"
+_PLAIN = "text/plain"
+_MARKUP = ("text/markdown", "text/latex", "text/html")
+_IMAGES = ("image/png", "image/jpeg")
+_AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
+_EMPTY_TEXT = "<IPython.core.display."
+
+
+@dataclass(slots=True, eq=False)
+class _Output:
+    """An output that may still grow."""
+
+    kind: OutputKind
+    text: TextBuffer = field(default_factory=lambda: TextBuffer(HEAD_CHARS, TAIL_CHARS))
+    markup: str = ""
+    mimes: tuple[str, ...] = ()
+    image: tuple[str, bytes] | None = None
+    error: tuple[str, str] | None = None
+
+    def value(self, hidden: HiddenCells) -> RecordedOutput:
+        text, markup = hidden.mask(self.text.text()), hidden.mask(self.markup)
+        return RecordedOutput(self.kind, text, markup, self.mimes, self.image, self.error)
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A run of a cell whose outputs may still grow."""
+
+    data: CellRun
+    """The run without its outputs."""
+    outputs: list[_Output] = field(default_factory=list)
+    clear_next: bool = False
+    value: CellRun | None = None
+    """The run as a value; None after a change."""
+
+    def mark_changed(self, **data: Any) -> None:
+        self.data = replace(self.data, version=self.data.version + 1, **data)
+        self.value = None
+
+    def as_value(self, hidden: HiddenCells) -> CellRun:
+        if self.value is None:
+            outputs = tuple(output.value(hidden) for output in self.outputs)
+            self.value = replace(self.data, outputs=outputs)
+        return self.value
+
+
+class CellRecorder:
+    """Records the runs of one kernel's cells.
+
+    Responsibilities: begin and end a run by IPython's events; assign each output to the run whose request
+    it answers; drop old runs. ``runs`` may be called from any thread.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self.kernel = uuid.uuid4().hex[:12]
+        """Identifies this start of the kernel, since runs are numbered from 1 after a restart."""
+        self._lock = threading.RLock()
+        self._runs: OrderedDict[int, _Run] = OrderedDict()
+        self._by_request: OrderedDict[str, _Run] = OrderedDict()
+        self._comms: OrderedDict[str, _Run] = OrderedDict()
+        """The run in which each widget was created, by the id of its comm."""
+        self._displays: OrderedDict[str, tuple[_Run, _Output]] = OrderedDict()
+        self._current: _Run | None = None
+        self._depth = 0
+        self._count = 0
+        self._image_bytes = 0
+        self._deleted: set[str] = set()
+        self._earlier: tuple[tuple[int, str], ...] = ()
+        self._hidden = HiddenCells(shell)
+        self._undo = ExitStack()
+        self.is_agent_code: Callable[[], bool] = lambda: False
+        """Returns whether the agent wrote the calling code, whose outputs belong to its tool call."""
+        self._is_next_hidden = False
+        self.read_pages: (
+            Callable[[CellsWanted, float], Awaitable[Sequence[PageNotebook] | None]] | None
+        ) = None
+        """Reads the cells of open pages; None until the channel to them is loaded."""
+
+    def register(self) -> None:
+        """Begin recording."""
+        shell = self._shell
+        shell.events.register("pre_run_cell", self.begin)
+        shell.events.register("post_run_cell", self.end)
+        self._earlier = _earlier_cells(shell)
+        self._hidden = attached_hidden_cells(shell)
+        self._hidden.hide_unrecorded(_history(shell))
+        kernel = getattr(shell, "kernel", None)
+        session = getattr(kernel, "session", None)
+        if session is None:
+            return
+        send = session.send
+        session.send = self._recording_send(send)
+        self._undo.callback(_restore, session, "send", send)
+        handlers = getattr(kernel, "shell_handlers", {})
+        on_comm = handlers.get("comm_msg")
+        if on_comm is not None:
+            handlers["comm_msg"] = self._recording_comm_handler(on_comm)
+            self._undo.callback(handlers.__setitem__, "comm_msg", on_comm)
+
+    def unregister(self) -> None:
+        """Stop recording."""
+        self._hidden.end_recording(max((at for at, _ in _history(self._shell)), default=0))
+        self._shell.events.unregister("pre_run_cell", self.begin)
+        self._shell.events.unregister("post_run_cell", self.end)
+        self._undo.close()
+
+    def hide_next(self) -> None:
+        """Hide the next cell from the agent (``%agent private``)."""
+        self._is_next_hidden = True
+
+    def runs(self) -> NotebookRuns:
+        """Return the recorded cells, oldest first; from any thread."""
+        with self._lock:
+            self._read_terminal_outputs()
+            return NotebookRuns(
+                runs=tuple(run.as_value(self._hidden) for run in self._runs.values()),
+                deleted=frozenset(self._deleted),
+                forgotten=self._count - len(self._runs),
+                earlier=self._earlier,
+            )
+
+    async def page(self, request: "CellsWanted", seconds: float) -> "Sequence[PageNotebook] | None":
+        """Return the notebooks of open pages; None where no page answers in time."""
+        return None if self.read_pages is None else await self.read_pages(request, seconds)
+
+    def begin(self, info: Any = None) -> None:
+        """Begin a run; called by IPython. Code that does not count in the history is no cell."""
+        self._depth += 1
+        if self._depth > 1 or info is None:
+            return
+        if not getattr(info, "store_history", True) or getattr(info, "silent", False):
+            return
+        message = self._request()
+        metadata = message.get("metadata") or {}
+        with self._lock:
+            self._count += 1
+            source = str(getattr(info, "raw_cell", "") or "")
+            cell_id = getattr(info, "cell_id", None) or metadata.get("cellId")
+            data = CellRun(
+                serial=self._count,
+                version=1,
+                source=shortened(source, MAX_SOURCE_CHARS),
+                cell_id=cell_id,
+                status="running",
+                hidden=self._hidden_by(metadata, source),
+                by_agent=_AGENT_CELL.match(source) is not None,
+            )
+            run = _Run(data)
+            if data.hidden:
+                self._hidden.hide(source)
+            else:
+                self._hidden.reveal(source)
+            self._runs[data.serial] = self._current = run
+            request_id = (message.get("header") or {}).get("msg_id")
+            if isinstance(request_id, str):
+                _remember(self._by_request, request_id, run)
+            deleted = metadata.get("deletedCells")
+            if isinstance(deleted, list):
+                self._deleted.update(
+                    identifier for identifier in deleted if isinstance(identifier, str)
+                )
+            self._forget_old()
+
+    def end(self, result: Any = None) -> None:
+        """End a run; called by IPython, for an empty cell also without a ``begin``."""
+        if self._depth == 0:
+            return
+        self._depth -= 1
+        run = self._current
+        if self._depth or run is None:
+            return
+        with self._lock:
+            self._current = None
+            number = getattr(result, "execution_count", None)
+            number = number if isinstance(number, int) else None
+            if run.data.hidden and number is not None:
+                self._hidden.hide_number(number)
+            problem = getattr(result, "error_before_exec", None) or getattr(
+                result, "error_in_exec", None
+            )
+            status = "ok" if problem is None else "error"
+            if isinstance(problem, KeyboardInterrupt):
+                status = "stopped"
+            run.mark_changed(number=number, status=status)
+
+    def _hidden_by(self, metadata: dict[str, Any], source: str) -> HiddenBy:
+        if has_hidden_tag(metadata):
+            return "tag"
+        # %agent private hides the next cell, not its own.
+        if self._is_next_hidden and not _AGENT_CELL.match(source):
+            self._is_next_hidden = False
+            return "private"
+        return ""
+
+    def _request(self) -> dict[str, Any]:
+        """Return the request of the running cell; empty in a terminal."""
+        kernel = getattr(self._shell, "kernel", None)
+        try:
+            parent = kernel.get_parent("shell") if kernel is not None else None
+        except Exception:  # noqa: BLE001  # a kernel of another kind; IPython's events are enough
+            return {}
+        return parent if isinstance(parent, dict) else {}
+
+    def _recording_send(self, send: Callable[..., Any]) -> Callable[..., Any]:
+        def recording_send(stream: Any, msg_or_type: Any, *arguments: Any, **options: Any) -> Any:
+            with suppress(Exception):  # a failed recording must not stop a message
+                self._record_message(msg_or_type, arguments, options)
+            return send(stream, msg_or_type, *arguments, **options)
+
+        return recording_send
+
+    def _recording_comm_handler(self, handler: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a handler of widget messages that assigns each message to the cell of its widget."""
+
+        def handle(stream: Any, ident: Any, message: Any) -> Any:
+            comm_id = (message.get("content") or {}).get("comm_id")
+            request_id = (message.get("header") or {}).get("msg_id")
+            with self._lock:
+                run = self._comms.get(str(comm_id))
+                if run is not None and isinstance(request_id, str):
+                    _remember(self._by_request, request_id, run)
+            return handler(stream, ident, message)
+
+        return handle
+
+    def _record_message(
+        self, message: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> None:
+        """Record a message that is sent to the front ends."""
+        if isinstance(message, dict):
+            kind = message.get("msg_type") or message["header"]["msg_type"]
+            if kind not in _RECORDED:
+                return
+            content, parent = message.get("content"), message.get("parent_header")
+        else:
+            if message not in _RECORDED:
+                return
+            kind = message
+            content = arguments[0] if arguments else options.get("content")
+            parent = arguments[1] if len(arguments) > 1 else options.get("parent")
+        parent = (parent or {}).get("header", parent) or {}
+        with self._lock:
+            run = self._by_request.get(str(parent.get("msg_id")))
+            if run is None or run.data.hidden or self.is_agent_code():
+                return
+            if kind == "comm_open":
+                _remember(self._comms, str((content or {}).get("comm_id")), run)
+                return
+            self._add_output(run, str(kind), content or {})
+
+    def _add_output(self, run: _Run, kind: str, content: dict[str, Any]) -> None:
+        if kind == "clear_output":
+            run.clear_next = bool(content.get("wait"))
+            if not run.clear_next:
+                run.outputs.clear()
+                run.mark_changed()
+            return
+        data = content.get("data") or {}
+        if _SEGMENT in data:
+            return
+        if kind == "update_display_data":
+            self._update_display(content, data)
+            return
+        if run.clear_next:
+            run.clear_next = False
+            run.outputs.clear()
+        if kind == "stream":
+            self._add_stream_text(run, content)
+        elif kind == "error":
+            output = _Output("error")
+            lines = content.get("traceback") or ()
+            output.text.write(ANSI.sub("", "\n".join(map(str, lines))))
+            output.error = (str(content.get("ename", "")), str(content.get("evalue", "")))
+            run.outputs.append(output)
+        elif len(run.outputs) >= MAX_OUTPUTS:
+            run.mark_changed(dropped=run.data.dropped + 1)
+        else:
+            output = _Output("result" if kind == "execute_result" else "display")
+            self._fill(output, data, run)
+            run.outputs.append(output)
+            display_id = (content.get("transient") or {}).get("display_id")
+            if isinstance(display_id, str):
+                _remember(self._displays, display_id, (run, output))
+        run.mark_changed()
+
+    def _add_stream_text(self, run: _Run, content: dict[str, Any]) -> None:
+        kind: OutputKind = "stderr" if content.get("name") == "stderr" else "stdout"
+        last = run.outputs[-1] if run.outputs else None
+        if last is None or last.kind != kind:
+            if len(run.outputs) >= MAX_OUTPUTS:
+                run.mark_changed(dropped=run.data.dropped + 1)
+                return
+            last = _Output(kind)
+            run.outputs.append(last)
+        last.text.write(str(content.get("text", "")))
+
+    def _update_display(self, content: dict[str, Any], data: dict[str, Any]) -> None:
+        entry = self._displays.get((content.get("transient") or {}).get("display_id") or "")
+        if entry is None:
+            return
+        run, output = entry
+        if output.image is not None:
+            self._image_bytes -= len(output.image[1])
+        output.text, output.markup, output.image = TextBuffer(HEAD_CHARS, TAIL_CHARS), "", None
+        self._fill(output, data, run)
+        run.mark_changed()
+
+    def _fill(self, output: _Output, data: dict[str, Any], run: _Run) -> None:
+        text = data.get(_LLM) or data.get(_PLAIN) or ""
+        if not isinstance(text, str) or text.startswith(_EMPTY_TEXT):
+            text = ""
+        if not text:
+            markup = next((data[mime] for mime in _MARKUP if isinstance(data.get(mime), str)), "")
+            output.markup = markup[:MAX_MARKUP_CHARS]
+        output.text.write(text)
+        output.mimes = tuple(str(mime)[:100] for mime in data if mime not in (_PLAIN, _LLM))[:12]
+        output.image = self._image(data, run)
+
+    def _image(self, data: dict[str, Any], run: _Run) -> tuple[str, bytes] | None:
+        if sum(output.image is not None for output in run.outputs) >= MAX_IMAGES:
+            return None
+        for mime in _IMAGES:
+            content = data.get(mime)
+            if isinstance(content, str) and len(content) <= MAX_IMAGE_BYTES * 4 // 3 + 4:
+                try:
+                    content = base64.b64decode("".join(content.split()), validate=True)
+                except (binascii.Error, ValueError):
+                    return None
+            if isinstance(content, bytes) and 0 < len(content) <= MAX_IMAGE_BYTES:
+                self._image_bytes += len(content)
+                return mime, content
+        return None
+
+    def _forget_old(self) -> None:
+        while len(self._runs) > MAX_RUNS:
+            _, oldest = self._runs.popitem(last=False)
+            self._drop_images(oldest)
+        for run in self._runs.values():
+            if self._image_bytes <= MAX_ALL_IMAGE_BYTES:
+                return
+            if self._drop_images(run):
+                run.value = None
+
+    def _drop_images(self, run: _Run) -> bool:
+        """Drop a run's images; returns whether it had any."""
+        has_dropped = False
+        for output in run.outputs:
+            if output.image is not None:
+                self._image_bytes -= len(output.image[1])
+                output.image = None
+                has_dropped = True
+        return has_dropped
+
+    def _read_terminal_outputs(self) -> None:
+        """Record the outputs that IPython keeps in a terminal, where no kernel sends messages."""
+        if getattr(self._shell, "kernel", None) is not None:
+            return
+        hidden = getattr(getattr(self._shell, "history_manager", None), "outputs", {})
+        exceptions = getattr(getattr(self._shell, "history_manager", None), "exceptions", {})
+        for run in self._runs.values():
+            number = run.data.number
+            if run.outputs or run.data.hidden or number is None:
+                continue
+            for output in list(hidden.get(number, ()))[:MAX_OUTPUTS]:
+                self._add_terminal_output(run, str(output.output_type), dict(output.bundle))
+            if run.data.status == "error" and isinstance(exceptions.get(number), dict):
+                self._add_output(run, "error", exceptions[number])
+            run.value = None
+
+    def _add_terminal_output(self, run: _Run, kind: str, bundle: dict[str, Any]) -> None:
+        if kind in ("out_stream", "err_stream"):
+            name = "stdout" if kind == "out_stream" else "stderr"
+            text = bundle.get("stream", "")
+            self._add_output(run, "stream", {"name": name, "text": "".join(text)})
+        else:
+            self._add_output(run, kind, {"data": bundle})
+
+
+def shortened(text: str, chars: int) -> str:
+    """Return a text shortened to about ``chars`` characters in its middle."""
+    if len(text) <= chars:
+        return text
+    half = chars // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[-half:]}"
+
+
+def _history(shell: Any) -> list[tuple[int, str]]:
+    """Return number and source of each cell in IPython's history."""
+    history = getattr(getattr(shell, "history_manager", None), "input_hist_raw", None) or ()
+    return [
+        (number, str(source))
+        for number, source in enumerate(history)
+        if number and str(source).strip()
+    ]
+
+
+def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
+    """Return number and source of the cells that ran before the extension was loaded; in a kernel without the source.
+
+    Their tags are unknown, and one may hide a cell. In a terminal there are no tags.
+    """
+    may_have_tags = getattr(shell, "kernel", None) is not None
+    # Without the last one, the running cell, which loads the extension.
+    cells = _history(shell)[:-1][-MAX_EARLIER_CELLS:]
+    return tuple(
+        (number, "" if may_have_tags else shortened(source, 2_000))
+        for number, source in cells
+        if _is_user_code(source)
+    )
+
+
+def _is_user_code(source: str) -> bool:
+    return not _AGENT_CELL.match(source) and "%load_ext palimpsest" not in source
+
+
+def _remember(hidden: "OrderedDict[str, Any]", key: str, value: Any) -> None:
+    hidden[key] = value
+    hidden.move_to_end(key)
+    while len(hidden) > 4 * MAX_RUNS:
+        hidden.popitem(last=False)
+
+
+def _restore(target: Any, name: str, before: Any) -> None:
+    """Restore a replaced method, unless other code has replaced it since."""
+    vars(target).pop(name, None)
+    if getattr(target, name) != before:
+        setattr(target, name, before)

@@ -1,0 +1,196 @@
+"""Remember which cells are hidden from the agent, and mask their source in texts that it reads, such as tracebacks.
+
+Border: loaded with ``%load_ext``, so no heavy module is imported; works on texts. Hidden are cells with the tag
+``agent-hidden``, those after ``%agent private``, and those that ran before the extension was loaded, since their tags
+are unknown. The traceback of a function from such a cell shows its lines, and in IPython's mode Verbose its values.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from palimpsest.frontends.user_cells.text_buffer import ANSI
+
+MASKED_LINE = "(a line of a cell that is kept from you)"
+MASKED_FRAME = "    (a cell that is kept from you; its source and values are not shown)"
+MIN_LINE_CHARS = 6
+"""Fewest characters of a hidden line that is masked; ``else:`` and ``pass`` reveal nothing."""
+MAX_LINES = 5_000
+"""Most lines of hidden cells that are remembered; the oldest are dropped first."""
+MAX_SEARCHED_CHARS = 60_000
+"""Longest text in which hidden lines are also searched within a line; longer ones are compared line by line."""
+_ATTRIBUTE = "_palimpsest_kept_cells"
+_EDGES = re.compile(r"^[\W\d]+|\W+$")
+_CELL_FRAME = re.compile(r"\s*(?:Cell In|Input In|In)\s?\[(\d+)\]")
+_FILE_FRAME = re.compile(
+    r'\s*(?:[|+ ]*)(?:File )?"?(?P<file><ipython-input-(?P<number>\d+)[^>"]*>|[^"\n]+?\.py)"?[:,]'
+)
+_ARROW = re.compile(r"\s*-+>\s*\d+ ?(?P<code>.*)")
+
+
+class HiddenCells:
+    """The sources of one kernel's hidden cells, and of the cells that the agent may know.
+
+    Responsibilities: recognise file names of hidden cells' code; mask their lines in a text. A line that is also in a cell
+    that is not hidden is not masked.
+    """
+
+    def __init__(self, shell: Any = None) -> None:
+        self._compile = getattr(shell, "compile", None)
+        self._lines: dict[str, None] = {}
+        self._forms: dict[str, str] = {}
+        """Key of a hidden line, by the forms in which it can be part of another line."""
+        self._revealed: dict[str, None] = {}
+        self._numbers: dict[int, None] = {}
+        self._files: dict[str, None] = {}
+        self._recorded = 0
+        """Number of the last cell that was recorded before the extension was unloaded."""
+
+    def hide(self, source: str) -> None:
+        """Add the source of a hidden cell."""
+        if name := self._file_name(source):
+            self._files[name] = None
+        for line in source.splitlines():
+            key = _key(line)
+            if len(key) >= MIN_LINE_CHARS:
+                self._lines[key] = None
+                self._forms[line.strip()] = self._forms[repr(line.strip())[1:-1]] = key
+        for table in (self._lines, self._forms):
+            while len(table) > MAX_LINES:
+                del table[next(iter(table))]
+
+    def hide_number(self, number: int) -> None:
+        """Add the execution count of a hidden cell, by which tracebacks name it."""
+        self._numbers[number] = None
+
+    def hide_unrecorded(self, sources: Iterable[tuple[int, str]]) -> None:
+        """Add the cells that ran while no recorder was registered, by number and source."""
+        for number, source in sources:
+            if number > self._recorded:
+                self.hide(source)
+                self.hide_number(number)
+        numbers_by_file = dict(getattr(self._compile, "_filename_map", None) or {})
+        for name, number in numbers_by_file.items():
+            if isinstance(number, int) and number > self._recorded:
+                self._files[name] = self._numbers[number] = None
+
+    def end_recording(self, number: int) -> None:
+        """Record that the cell with this number is the last recorded one."""
+        self._recorded = number
+
+    def reveal(self, source: str) -> None:
+        """Add a source that the agent may know: a cell of the user, or the agent's own code."""
+        for line in source.splitlines():
+            if len(key := _key(line)) >= MIN_LINE_CHARS:
+                self._revealed.pop(key, None)
+                self._revealed[key] = None
+        while len(self._revealed) > MAX_LINES:
+            del self._revealed[next(iter(self._revealed))]
+        if name := self._file_name(source):
+            self._files.pop(name, None)
+
+    def hides_file(self, name: str) -> bool:
+        """Return whether code with this file name was compiled from a hidden cell."""
+        frame = _FILE_FRAME.match(f"{name},")
+        number = frame["number"] if frame is not None else None
+        return name in self._files or (number is not None and int(number) in self._numbers)
+
+    def mask(self, text: str) -> str:
+        """Return a text with masked lines of hidden cells and masked frames of their code in tracebacks."""
+        if not self._numbers and not self._lines:
+            return text
+        lines = ANSI.sub("", text).split("\n")
+        hidden_parts = self._hidden_parts_of_lines(text)
+        masked = [
+            MASKED_LINE
+            if self._is_hidden(line) or any(part in line for part in hidden_parts)
+            else line
+            for line in self._without_frames(lines)
+        ]
+        return "\n".join(masked) if masked != lines else text
+
+    def _file_name(self, source: str) -> str | None:
+        name = getattr(self._compile, "get_code_name", None)
+        try:
+            file_name = name(source, source, 0) if name is not None else None
+        except Exception:  # noqa: BLE001  # another shell's compiler
+            return None
+        # In a terminal, the name holds the cell's number, which is stored instead.
+        return (
+            file_name
+            if isinstance(file_name, str) and not file_name.startswith("<ipython-input")
+            else None
+        )
+
+    def _is_hidden(self, line: str) -> bool:
+        keys = (_key(piece) for piece in line.split("\\n"))
+        return any(key in self._lines and key not in self._revealed for key in keys)
+
+    def _hidden_parts_of_lines(self, text: str) -> list[str]:
+        """Return the hidden lines that occur within lines of a text, unchanged or as ``repr`` writes them."""
+        if len(text) > MAX_SEARCHED_CHARS:
+            return []
+        return [
+            form for form, key in self._forms.items() if form in text and key not in self._revealed
+        ]
+
+    def _without_frames(self, lines: list[str]) -> Iterator[str]:
+        """Yield the lines of a text, with a mask in place of each traceback frame of a hidden cell."""
+        number = 0
+        while number < len(lines):
+            line, block = lines[number], _block(lines, number)
+            if block and self._is_hidden_frame(line, block):
+                yield MASKED_FRAME
+            else:
+                yield from [line, *block]
+            number += 1 + len(block)
+
+    def _is_hidden_frame(self, head: str, block: list[str]) -> bool:
+        cell, file = _CELL_FRAME.match(head), _FILE_FRAME.match(head)
+        if file is not None and self.hides_file(file["file"]):
+            return True
+        if cell is None or int(cell[1]) not in self._numbers:
+            return False
+        # The agent's own code has the number of the user's next cell.
+        arrows = [match["code"] for line in block if (match := _ARROW.match(line))]
+        return not arrows or not all(_key(arrow) in self._revealed for arrow in arrows)
+
+
+NOTHING_HIDDEN = HiddenCells()
+
+
+def hidden_cells(shell: Any) -> HiddenCells:
+    """Return the hidden cells of a shell; empty where no recorder was registered."""
+    cells = getattr(shell, _ATTRIBUTE, None)
+    return cells if isinstance(cells, HiddenCells) else NOTHING_HIDDEN
+
+
+def attached_hidden_cells(shell: Any) -> HiddenCells:
+    """Return the hidden cells of a shell, and store them in it, so that they outlive the recorder."""
+    hidden = getattr(shell, _ATTRIBUTE, None)
+    if not isinstance(hidden, HiddenCells):
+        hidden = HiddenCells(shell)
+        setattr(shell, _ATTRIBUTE, hidden)
+    return hidden
+
+
+def _key(line: str) -> str:
+    """Return a line without the arrows, numbers, blanks and marks that a traceback adds at its ends."""
+    return _EDGES.sub("", line.strip())
+
+
+def _block(lines: list[str], start: int) -> list[str]:
+    """Return the lines that belong to the head of a traceback's frame; empty if the line begins no frame."""
+    cell, file = _CELL_FRAME.match(lines[start]), _FILE_FRAME.match(lines[start])
+    if cell is None and file is None:
+        return []
+    block: list[str] = []
+    indent = len(lines[start]) - len(lines[start].lstrip(" |+"))
+    for line in lines[start + 1 :]:
+        is_deeper = len(line) - len(line.lstrip(" |+-")) > indent or line.lstrip().startswith("--")
+        if not line.strip(" |") or _CELL_FRAME.match(line) or _FILE_FRAME.match(line):
+            break
+        if cell is None and not is_deeper:
+            break
+        block.append(line)
+    return block

@@ -1,0 +1,54 @@
+"""Keep the head and the tail of unbounded text, and show it as a terminal would.
+
+Border: standard library only, since it is loaded with ``%load_ext``.
+"""
+
+import re
+from collections import deque
+
+ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+
+
+class TextBuffer:
+    """Text of a stream, of which a bounded head and tail are kept.
+
+    ``head_chars`` and ``tail_chars`` are the most characters of each.
+    """
+
+    __slots__ = ("_dropped", "_head", "_room", "_tail", "_tail_chars", "_tail_limit")
+
+    def __init__(self, head_chars: int, tail_chars: int) -> None:
+        self._head: list[str] = []
+        self._room = head_chars
+        self._tail: deque[str] = deque()
+        self._tail_limit = tail_chars
+        self._tail_chars = 0
+        self._dropped = 0
+
+    def write(self, text: str) -> None:
+        """Add text."""
+        if self._room > 0:
+            self._head.append(text[: self._room])
+            text = text[self._room :]
+            self._room -= len(self._head[-1])
+        if text:
+            self._tail.append(text[-self._tail_limit :])
+            self._tail_chars += len(self._tail[-1])
+            self._dropped += len(text) - len(self._tail[-1])
+        while self._tail_chars > self._tail_limit:
+            dropped = len(self._tail.popleft())
+            self._tail_chars -= dropped
+            self._dropped += dropped
+
+    def text(self) -> str:
+        """Return the text as a terminal would show it, without colours and overwritten lines."""
+        gap = f"\n[{self._dropped} characters left out]\n" if self._dropped else ""
+        return as_terminal_shows("".join(self._head) + gap + "".join(self._tail))
+
+
+def as_terminal_shows(text: str) -> str:
+    """Return text without colour codes and without text that a carriage return overwrote (progress bars)."""
+    text = ANSI.sub("", text).replace("\r\n", "\n")
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

@@ -1,0 +1,1 @@
+"""Describe the user's variables as text without running user code."""

@@ -1,0 +1,93 @@
+"""Identify the kernel's own objects: the shell, its namespace, its histories of cells, and the application's parts.
+
+Border: runs no user code. These objects never count as the user's variables, since from them the sources of
+hidden cells and the key that signs the kernel's messages can be read.
+"""
+
+import gc
+import sys
+from collections import deque
+from itertools import islice
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+from palimpsest.frontends.variables.held_values import ROUTINES
+
+MAX_OBJECTS = 20_000
+"""Most objects within a value that are searched before its class's ``__repr__`` is called; about 10 ms."""
+_ATOMS = (int, float, complex, bool, str, bytes, type(None), CodeType, FrameType)
+_HISTORIES = (
+    "input_hist_parsed",
+    "input_hist_raw",
+    "output_hist",
+    "output_hist_reprs",
+    "dir_hist",
+    "outputs",
+    "exceptions",
+)
+_COPY_OF_NAMESPACE = frozenset({"_ih", "_oh", "_dh"})
+_MRO = type.__dict__["__mro__"]
+
+
+class KernelObjects:
+    """The objects of the kernel itself, which never count as variables of the user.
+
+    Responsibilities: recognise the shell, its namespace and its histories by identity, and the parts of the
+    kernel (application, session, managers) by their type.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        manager = getattr(shell, "history_manager", None)
+        kernel = getattr(shell, "kernel", None)
+        self._objects = [
+            shell,
+            getattr(shell, "user_ns", None),
+            getattr(shell, "user_global_ns", None),
+            getattr(shell, "user_ns_hidden", None),
+            kernel,
+            getattr(kernel, "session", None),
+            manager,
+            *(getattr(manager, name, None) for name in _HISTORIES),
+        ]
+        self._ids = frozenset(id(value) for value in self._objects if value is not None)
+        self._namespace = _COPY_OF_NAMESPACE if manager is not None else frozenset()
+
+    def __contains__(self, value: object) -> bool:
+        if id(value) in self._ids or is_configurable(value):
+            return True
+        # A copy of the namespace, such as dict(globals()), also holds the histories.
+        return type(value) is dict and any(
+            type(key) is str and key in self._namespace for key in islice(dict.keys(value), 200)
+        )
+
+
+def is_configurable(value: object) -> bool:
+    """Return whether the type of a value is a part of IPython, of a kernel or of a Jupyter application."""
+    module = sys.modules.get("traitlets.config.configurable")
+    return getattr(module, "Configurable", module) in _MRO.__get__(type(value))
+
+
+def reaches_kernel(value: Any, kernels: KernelObjects) -> bool:
+    """Return whether a bounded search finds an object of the kernel in a value.
+
+    Functions, modules and classes are not searched: all of them refer to every object, and their text shows none.
+    """
+    waiting, visited = deque([value]), {id(value)}
+    while waiting:
+        for referent in gc.get_referents(waiting.popleft()):
+            if id(referent) in visited:
+                continue
+            if referent in kernels:
+                return True
+            visited.add(id(referent))
+            if len(visited) > MAX_OBJECTS:
+                return False
+            if not _is_not_searched(referent):
+                waiting.append(referent)
+    return False
+
+
+def _is_not_searched(value: Any) -> bool:
+    kind = type(value)
+    bases = _MRO.__get__(kind)
+    return kind in (*ROUTINES, *_ATOMS) or ModuleType in bases or type in bases

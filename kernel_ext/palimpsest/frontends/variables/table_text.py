@@ -1,0 +1,160 @@
+"""Write frames, series and arrays as text: types, first rows, statistics; without running user code.
+
+Border: runs on the main thread. Methods of classes derived from those of pandas or NumPy are not used: the data is read as
+an object of the library. Columns with values or data of other classes are only named, since printing, counting or
+comparing them would run code of those classes.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.frontends.variables.held_values import LABELS, attributes_of, has_plain_labels
+from palimpsest.frontends.variables.plain_values import is_of_library
+from palimpsest.frontends.variables.variable_types import (
+    foreign_columns,
+    is_array,
+    is_frame,
+    is_series,
+    kind_of,
+    shape_of,
+)
+from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
+
+HEAD_ROWS = 5
+MAX_COLUMNS = 60
+MAX_OBJECTS = 2_000_000
+"""Most values of a column of objects whose types are checked; a longer column is not described."""
+MAX_ARRAY_CHARS = 2_000
+_MISSING = frozenset(
+    {"pandas._libs.missing.NAType", "pandas._libs.tslibs.nattype.NaTType", "pandas.NAType"}
+)
+_MRO = type.__dict__["__mro__"]
+
+
+def as_plain_table(value: Any) -> Any:
+    """Return an object of a class derived from frame, series or array as the library's class; others unchanged."""
+    bases = _MRO.__get__(type(value))
+    array = getattr(sys.modules.get("numpy"), "ndarray", None)
+    if array in bases:
+        return value if type(value) is array else array.view(value, array)  # type: ignore[union-attr]
+    pandas = sys.modules.get("pandas")
+    for name in ("DataFrame", "Series"):
+        kind = getattr(pandas, name, None)
+        if kind not in bases or type(value) is kind:
+            continue
+        manager = (attributes_of(value) or {}).get("_mgr")
+        if kind_of(manager).partition(".")[0] != "pandas":
+            return value
+        return kind._from_mgr(manager, axes=manager.axes)  # type: ignore[union-attr]  # noqa: SLF001
+    return value
+
+
+def is_table(value: Any) -> bool:
+    """Return whether a value is a frame, series or array of exactly the library's class."""
+    return is_frame(value) or is_series(value) or is_array(value)
+
+
+def table_text(value: Any) -> str:
+    """Return the detailed text of a frame, series or array."""
+    if is_frame(value):
+        return _frame_text(value)
+    return _series_text(value) if is_series(value) else _array_text(value)
+
+
+def _array_text(value: Any) -> str:
+    if value.dtype.hasobject and not _are_plain(value.ravel()[:MAX_OBJECTS].tolist()):
+        return f"{shape_of(value)}\nIts objects are not shown, since that would run code of their classes."
+    text = repr(value)
+    return f"{shape_of(value)}\n{text if len(text) <= MAX_ARRAY_CHARS else text[: MAX_ARRAY_CHARS - 3] + '...'}"
+
+
+def _series_text(value: Any) -> str:
+    head = shape_of(value)
+    if foreign_columns(value) or not has_plain_labels(value.index) or not _is_plain_column(value):
+        return f"{head}\nIts values are not shown, since that would run code of their classes."
+    statistics = _value_or(lambda: value.describe().to_string())
+    return f"{head}\n\n{statistics}\n\n{_head(value)}"
+
+
+def _frame_text(value: Any) -> str:
+    rows, columns = value.shape
+    lines = [f"{rows} rows x {columns} columns"]
+    if not has_plain_labels(value.columns) or not has_plain_labels(value.index):
+        return (
+            f"{lines[0]}\nIts labels are objects of other classes, so nothing else of it is shown."
+        )
+    foreign = foreign_columns(value)
+    library_columns = [number for number in range(columns) if number not in foreign]
+    types = dict(zip(library_columns, value.iloc[:, library_columns].dtypes, strict=True))
+    names = list(value.columns)
+    plain_columns = [
+        number for number in library_columns if _is_plain_column(value.iloc[:, number])
+    ]
+    counts = dict(
+        zip(
+            plain_columns, _value_or(lambda: value.iloc[:, plain_columns].count(), []), strict=False
+        )
+    )
+    lines += ["", "column: type, values present"]
+    lines += [
+        f"  {names[number]}: {types.get(number, 'of another class')}, {counts.get(number, '?')}"
+        for number in range(min(columns, MAX_COLUMNS))
+    ]
+    if columns > MAX_COLUMNS:
+        lines.append(f"  ({columns - MAX_COLUMNS} more columns)")
+    secret_columns = [
+        number
+        for number in plain_columns
+        if isinstance(names[number], str) and is_secret_variable(names[number])
+    ]
+    if secret_columns:
+        names_text = ", ".join(str(names[number]) for number in secret_columns)
+        lines += ["", f"not shown, since their names say that they are secret: {names_text}"]
+    if len(plain_columns) < columns:
+        names_text = ", ".join(
+            str(names[number]) for number in range(columns) if number not in plain_columns
+        )
+        lines += ["", f"not shown, since they hold objects of other classes: {names_text}"]
+    shown_frame = value.iloc[
+        :, [number for number in plain_columns if number not in secret_columns]
+    ]
+    lines += ["", f"first {min(HEAD_ROWS, rows)} rows:", _head(shown_frame)]
+    return "\n".join(
+        [*lines, "", "statistics:", _value_or(lambda: shown_frame.describe().to_string())]
+    )
+
+
+def _is_plain_column(column: Any) -> bool:
+    """Return whether a column's values can be printed, counted and compared without running user code."""
+    dtype = column.dtype
+    categories = getattr(dtype, "categories", None)
+    if categories is not None:
+        return has_plain_labels(categories)
+    if getattr(dtype, "kind", "") != "O" or not getattr(dtype, "hasobject", False):
+        return True
+    return len(column) <= MAX_OBJECTS and _are_plain(column.tolist())
+
+
+def _are_plain(values: list[Any]) -> bool:
+    other_values = [value for value in values if type(value) not in LABELS]
+    return all(is_of_library(value) or _is_type_or_missing(value) for value in other_values)
+
+
+def _is_type_or_missing(value: Any) -> bool:
+    """Return whether a value is a column's type or a missing value of NumPy or pandas."""
+    dtype = getattr(sys.modules.get("numpy"), "dtype", None)
+    kind = kind_of(value)
+    return (dtype in _MRO.__get__(type(value)) and kind.startswith("numpy.")) or kind in _MISSING
+
+
+def _head(value: Any) -> str:
+    text: str = _value_or(lambda: value.head(HEAD_ROWS).to_string())
+    return text
+
+
+def _value_or(compute: Callable[[], Any], default: Any = None) -> Any:
+    try:
+        return compute()
+    except Exception as error:  # noqa: BLE001  # pandas and NumPy raise many kinds
+        return f"(failed with {type(error).__name__})" if default is None else default

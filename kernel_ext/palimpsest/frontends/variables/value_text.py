@@ -1,0 +1,241 @@
+"""Write values as text without running user code: no ``__repr__``, ``__len__``, property or comparison of their classes.
+
+Border: runs on any thread. Built-in containers, and classes derived from them, are written from their stored items;
+values of Python, NumPy, pandas and the standard library by their ``repr``; of other values only the type.
+"""
+
+import inspect
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from palimpsest.frontends.variables.held_values import (
+    ROUTINES,
+    attributes_of,
+    container_of,
+    items_of,
+    length_of,
+)
+from palimpsest.frontends.variables.kernel_objects import KernelObjects
+from palimpsest.frontends.variables.plain_values import is_of_library, is_plain
+from palimpsest.frontends.variables.reachable_values import KERNEL_PART
+from palimpsest.frontends.variables.variable_types import (
+    SUMMARY_CHARS,
+    is_array,
+    is_frame,
+    is_module,
+    is_series,
+    kind_of,
+    shape_of,
+)
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable
+
+MAX_DEPTH = 6
+"""Most levels of nested containers that are written."""
+MAX_ITEMS = 200
+"""Most items of a container that are read; a text has room for fewer."""
+MAX_NUMBER_DIGITS = 400
+"""Most digits of an integer that are written; Python refuses to write very large ones."""
+_TEXTS = (str, bytes, bytearray)
+_NUMBERS = (bool, int, float, complex)
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+    dict: ("{", "}"),
+}
+_MRO = type.__dict__["__mro__"]
+_MEMBERS = type.__dict__["__dict__"]
+_NAME = type.__dict__["__name__"]
+HiddenSource = Callable[[str], bool]
+"""Returns whether a file name is that of a hidden cell's code."""
+
+
+class ValueText:
+    """Writes values as text.
+
+    ``kernels`` are the objects that are not written; ``hides`` returns whether a file name is that of a hidden cell.
+
+    Responsibilities: limit the number of characters; write only the type where a value's text would run code.
+    """
+
+    def __init__(self, kernels: KernelObjects, hides: HiddenSource = lambda _: False) -> None:
+        self._kernels = kernels
+        self._hides = hides
+        self._remaining_chars = 0
+
+    def short(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
+        """Return a value as one line of at most ``chars`` characters."""
+        return cut_text(" ".join(self.long(value, chars).split()), chars)
+
+    def long(self, value: Any, chars: int) -> str:
+        """Return a value as text of about ``chars`` characters."""
+        self._remaining_chars = 2 * chars + 200
+        return self._text(value, MAX_DEPTH)
+
+    def line(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
+        """Return one line about a value: its shape, its number of items and the first ones, or its text."""
+        if value in self._kernels:
+            return KERNEL_PART
+        if is_routine(value) or is_class(value):
+            return cut_text(self.signature(value), chars)
+        if is_frame(value) or is_series(value) or is_array(value):
+            return shape_of(value)[:chars]
+        if container_of(value) is not None:
+            length = length_of(value)
+            return f"{length} items: {self.short(value, chars - 20)}" if length else "empty"
+        return self.short(value, chars)
+
+    def signature(self, value: Any) -> str:
+        """Return the name and parameters of a function or class, with plain defaults."""
+        if is_class(value):
+            function = _member(value, "__init__")
+            return f"{_NAME.__get__(value)}{_parameters(function, self._hides, is_bound=True)}"
+        is_bound = type(value) is MethodType
+        function = value.__func__ if is_bound else value
+        if type(function) is not FunctionType:
+            return _builtin(function)
+        return f"{function.__name__}{_parameters(function, self._hides, is_bound=is_bound)}"
+
+    def documentation(self, value: Any) -> str:
+        """Return the documentation of a function, class or module; empty where a hidden cell defines it."""
+        if is_class(value):
+            documentation_text, function = (
+                _MEMBERS.__get__(value).get("__doc__"),
+                _member(value, "__init__"),
+            )
+        elif is_module(value):
+            # Read its dictionary, so that no lazy module is loaded and no ``__getattr__`` runs.
+            documentation_text, function = (attributes_of(value) or {}).get("__doc__"), None
+        else:
+            function = value.__func__ if type(value) is MethodType else value
+            documentation_text = function.__doc__ if type(function) in ROUTINES else None
+        if type(function) is FunctionType and self._hides(function.__code__.co_filename):
+            return ""
+        return inspect.cleandoc(documentation_text) if type(documentation_text) is str else ""
+
+    def _text(self, value: Any, depth: int) -> str:
+        if value in self._kernels:
+            return self._counted(KERNEL_PART)
+        kind = type(value)
+        base = next(
+            (parent for parent in _MRO.__get__(kind) if parent in (*_TEXTS, *_NUMBERS)), None
+        )
+        if base is not None and not (base is not kind and is_of_library(value)):
+            return self._counted(_atom(value, kind, base, self._remaining_chars))
+        if container_of(value) is not None:
+            return self._container(value, kind, depth)
+        if is_of_library(value) or kind in (type(None), type(Ellipsis), range):
+            return self._counted(repr(value))
+        if is_routine(value) or is_class(value):
+            return self._counted(
+                f"<{'class' if is_class(value) else 'function'} {self.signature(value).partition('(')[0]}>"
+            )
+        if is_module(value):
+            return self._counted("<module>")
+        shape = shape_of(value)
+        return self._counted(f"<{kind_of(value)}{', ' if shape else ''}{shape}>")
+
+    def _container(self, value: Any, kind: type, depth: int) -> str:
+        base = container_of(value) or list
+        opening, ending = _BRACKETS.get(base, ("[", "]"))
+        pieces: list[str] = []
+        is_cut = length_of(value) > MAX_ITEMS
+        for item in items_of(value, MAX_ITEMS):
+            if self._remaining_chars <= 0 or depth == 0:
+                is_cut = True
+                break
+            pieces.append(self._pair(item, depth) if base is dict else self._text(item, depth - 1))
+        items_text = ", ".join([*pieces, "..."] if is_cut else pieces)
+        if base is tuple and len(pieces) == 1 and not is_cut:
+            items_text += ","
+        if base in (set, frozenset) and not items_text:
+            opening, ending = f"{base.__name__}(", ")"
+        text = f"{opening}{items_text}{ending}"
+        return text if kind is base and kind in _BRACKETS else f"{kind_of(value)}({text})"
+
+    def _pair(self, pair: tuple[Any, Any], depth: int) -> str:
+        key, value = pair
+        key_text = self._text(key, depth - 1)
+        if type(key) is str and is_secret_variable(key):
+            return f"{key_text}: {REDACTED!r}"
+        return f"{key_text}: {self._text(value, depth - 1)}"
+
+    def _counted(self, text: str) -> str:
+        self._remaining_chars -= len(text)
+        return text
+
+
+def is_routine(value: Any) -> bool:
+    """Return whether a value is a function or method, by its type only."""
+    return type(value) in ROUTINES
+
+
+def is_class(value: Any) -> bool:
+    """Return whether a value is a class, including one with a metaclass of the user's."""
+    return type in _MRO.__get__(type(value))
+
+
+def is_writable(value: Any) -> bool:
+    """Return whether a value can be written without its class's ``__repr__``."""
+    kind = type(value)
+    is_library_object = is_frame(value) or is_series(value) or is_array(value) or is_module(value)
+    bases = (*_TEXTS, *_NUMBERS)
+    return (
+        is_library_object
+        or container_of(value) is not None
+        or is_of_library(value)
+        or kind in (type(None), type(Ellipsis), range)
+        or is_routine(value)
+        or is_class(value)
+        or any(base in bases for base in _MRO.__get__(kind))
+    )
+
+
+def cut_text(text: str, chars: int) -> str:
+    """Return a text cut to at most ``chars`` characters."""
+    return text if len(text) <= chars else text[: chars - 3] + "..."
+
+
+def _atom(value: Any, kind: type, base: Any, chars: int) -> str:
+    """Return a text or number as written by its built-in base class; of a long text only the beginning."""
+    if base in _TEXTS:
+        start = base.__getitem__(value, slice(0, max(chars, 40)))
+        text = base.__repr__(start)
+    elif base is int and int.bit_length(value) > 3 * MAX_NUMBER_DIGITS:
+        text = f"<a number of {int.bit_length(value)} bits>"
+    else:
+        text = base.__repr__(value)
+    return text if kind is base else f"{kind_of(value)}({text})"
+
+
+def _member(kind: Any, name: str) -> Any:
+    dictionaries = (_MEMBERS.__get__(base) for base in _MRO.__get__(kind))
+    return next((members[name] for members in dictionaries if name in members), None)
+
+
+def _parameters(function: Any, hides: HiddenSource, *, is_bound: bool) -> str:
+    """Return a function's parameters in brackets, with defaults and annotations where that runs no code."""
+    if type(function) is not FunctionType:
+        return "(...)"
+    if hides(function.__code__.co_filename) or not is_plain(function):
+        text = shape_of(function)
+        if not is_bound:
+            return text
+        return f"({text.partition(', ')[2]}" if ", " in text else "()"
+    signature = inspect.signature(function)
+    if is_bound:
+        signature = signature.replace(parameters=list(signature.parameters.values())[1:])
+    return str(signature)
+
+
+def _builtin(value: Any) -> str:
+    """Return a builtin function's name, with its parameters where they are known."""
+    name = getattr(value, "__name__", "")
+    if type(value) is not BuiltinFunctionType:
+        return f"{name}(...)"
+    try:
+        return f"{name}{inspect.signature(value)}"
+    except (TypeError, ValueError):
+        return f"{name}(...)"

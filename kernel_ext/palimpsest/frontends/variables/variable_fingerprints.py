@@ -1,0 +1,255 @@
+"""Fingerprint variables, to detect a change inside a value without a copy of it.
+
+Border: runs on the main thread without running user code: only exact types of Python, NumPy and
+pandas are read, through attributes that no class of the user can have replaced. Data beyond a few
+megabytes is sampled. A fingerprint of a sample, or of a type that is not read, is marked as incomplete: whether
+it changed is then derived from the source of the cells that ran (``context/engine_text/mutated_names.py``).
+"""
+
+import ctypes
+import sys
+import time
+import zlib
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from palimpsest.frontends.variables.held_values import attributes_of
+from palimpsest.frontends.variables.variable_types import is_a, is_array, is_frame, is_series
+
+WHOLE_BYTES = 8_000_000
+"""Size up to which an array is read completely; larger ones are sampled."""
+SAMPLE_BYTES = 4_096
+SAMPLE_COUNT = 192
+"""Number of evenly spaced samples of a large array, beside its beginning and its end."""
+EDGE_BYTES = 262_144
+MAX_ITEMS = 20_000
+"""Most items of a value that are read."""
+MAX_DEPTH = 4
+"""Most levels of nested containers that are read."""
+TIME_LIMIT_SECONDS = 0.03
+"""Time for all variables; those that are not reached have no fingerprint."""
+
+_ATOMS = (int, float, complex, bool, str, bytes, type(None))
+_INDEXES = ("Index", "RangeIndex", "MultiIndex", "DatetimeIndex")
+_IMMUTABLE = (FunctionType, BuiltinFunctionType, type, range, type(Ellipsis))
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A checksum of a variable's value."""
+
+    mark: int
+    """The checksum; equal ones mean that no part that was read has changed."""
+    whole: bool
+    """Whether the checksum covers the complete value; otherwise it may miss a change."""
+
+
+UNKNOWN = Fingerprint(0, whole=False)
+
+
+class Fingerprints:
+    """Computes fingerprints within a shared time limit.
+
+    With ``lasting`` they can be compared with those of another process, so a value that is distinguished only by its
+    address has none.
+    """
+
+    def __init__(
+        self,
+        seconds: float = TIME_LIMIT_SECONDS,
+        *,
+        lasting: bool = False,
+        kernels: Container[object] = (),
+    ) -> None:
+        """``kernels`` are objects that are not read: a checksum of a hidden cell's source could reveal it."""
+        self._kernels = kernels
+        self._lasting = lasting
+        self._hash: Callable[[Any], int] = _lasting_hash if lasting else hash
+        self._deadline = time.perf_counter() + seconds
+        self._whole = True
+        self._items = 0
+
+    def of(self, value: Any) -> Fingerprint:
+        """Return the fingerprint of a value; incomplete where the time limit was reached."""
+        if time.perf_counter() > self._deadline:
+            return UNKNOWN
+        self._whole, self._items = True, 0
+        try:
+            mark = self._checksum(value, MAX_DEPTH)
+        except Exception:  # noqa: BLE001  # a half-made array, a container that another thread changes
+            return UNKNOWN
+        return Fingerprint(mark, whole=self._whole)
+
+    def _identity(self, value: Any) -> int:
+        """Return the identity of a value; raises _NoLastingMark for lasting fingerprints."""
+        if self._lasting:
+            raise _NoLastingMark
+        return id(value)
+
+    def _checksum(self, value: Any, depth: int) -> int:
+        kind = type(value)
+        if kind in _ATOMS:
+            return self._hash((kind.__name__, value))
+        if kind in _IMMUTABLE:
+            return self._identity(value)
+        if value in self._kernels:
+            self._whole = False
+            return self._identity(value)
+        if kind in (list, tuple, set, frozenset, dict):
+            return self._container_checksum(value, depth)
+        if is_array(value):
+            return self._array_checksum(value, depth)
+        if is_frame(value) or is_series(value):
+            return self._frame_checksum(value, depth)
+        if any(is_a(value, "pandas", name) for name in _INDEXES):
+            return self._identity(value)  # an index never changes
+        return self._instance_checksum(value, depth)
+
+    def _container_checksum(self, value: Any, depth: int) -> int:
+        kind = type(value)
+        if not value or depth == 0:
+            self._whole = self._whole and not value
+            return self._hash((kind.__name__, len(value), self._identity(value) if value else 0))
+        marks = []
+        # Copy the container first, since another thread may change it meanwhile.
+        items = list(value.items()) if kind is dict else list(value)
+        for position, item in enumerate(items):
+            self._items += 1
+            if self._items > MAX_ITEMS or (
+                position % 512 == 511 and time.perf_counter() > self._deadline
+            ):
+                self._whole = False
+                # Include the last item, since items are mostly appended.
+                marks.append(self._identity(items[-1]))
+                break
+            if kind is dict:
+                marks.append(self._checksum(item[0], depth - 1))
+                marks.append(self._checksum(item[1], depth - 1))
+            else:
+                marks.append(self._checksum(item, depth - 1))
+        if kind in (set, frozenset):
+            marks.sort()
+        return self._hash((kind.__name__, len(items), tuple(marks)))
+
+    def _array_checksum(self, value: Any, depth: int) -> int:
+        numpy = sys.modules["numpy"]
+        head = (value.shape, str(value.dtype), value.strides)
+        if value.dtype.hasobject:
+            return self._hash((head, self._object_array_checksum(value, depth)))
+        if value.nbytes == 0:
+            return self._hash(head)
+        if not value.flags.c_contiguous and not value.flags.f_contiguous:
+            if value.nbytes > WHOLE_BYTES:
+                self._whole = False
+                value = value[tuple(slice(None, None, max(1, n // 64)) for n in value.shape)]
+            return self._hash((head, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
+        return self._hash(
+            (head, self._memory_checksum(value.__array_interface__["data"][0], value.nbytes))
+        )
+
+    def _object_array_checksum(self, value: Any, depth: int) -> int:
+        """Return a checksum of an array of Python objects: of the items of a small array, else of their identities."""
+        if value.size <= MAX_ITEMS and depth > 0:
+            return self._hash(
+                tuple(self._checksum(item, depth - 1) for item in value.ravel().tolist())
+            )
+        self._whole = False
+        if not self._lasting and (value.flags.c_contiguous or value.flags.f_contiguous):
+            return self._memory_checksum(value.__array_interface__["data"][0], value.nbytes)
+        return self._identity(value)
+
+    def _memory_checksum(self, address: int, size: int) -> int:
+        """Return a checksum of memory; for a large block, of its ends and of samples between them."""
+        if size <= WHOLE_BYTES:
+            return zlib.crc32((ctypes.c_char * size).from_address(address))
+        self._whole = False
+        mark = zlib.crc32((ctypes.c_char * EDGE_BYTES).from_address(address))
+        mark = zlib.crc32(
+            (ctypes.c_char * EDGE_BYTES).from_address(address + size - EDGE_BYTES), mark
+        )
+        step = (size - SAMPLE_BYTES) // SAMPLE_COUNT
+        for offset in range(0, size - SAMPLE_BYTES, step):
+            mark = zlib.crc32((ctypes.c_char * SAMPLE_BYTES).from_address(address + offset), mark)
+        return mark
+
+    def _frame_checksum(self, value: Any, depth: int) -> int:
+        marks: list[Any] = [value.shape]
+        marks += [self._label_checksum(axis) for axis in value.axes]
+        manager = getattr(value, "_mgr", None)
+        for block in getattr(manager, "blocks", ()):
+            marks += [
+                tuple(block.mgr_locs.as_array.tolist()[:512]),
+                self._block_checksum(block.values, depth),
+            ]
+        if manager is None:
+            self._whole = False
+        return self._hash(tuple(marks))
+
+    def _label_checksum(self, index: Any) -> int:
+        if len(index) > 2_000 or type(index).__name__ not in ("Index", "RangeIndex"):
+            return self._identity(index)
+        return self._hash(tuple(self._checksum(label, 1) for label in index.tolist()))
+
+    def _block_checksum(self, values: Any, depth: int) -> int:
+        """Return a checksum of a block of a frame: a NumPy array, or an array of pandas."""
+        if is_array(values):
+            return self._array_checksum(values, depth)
+        kind = type(values)
+        arrays = getattr(sys.modules["pandas"], "arrays", None)
+        marks: list[int] = []
+        # Only classes of pandas: another library's array may compute its attributes.
+        if kind is not getattr(
+            arrays, kind.__name__, getattr(sys.modules["pandas"], kind.__name__, None)
+        ):
+            self._whole = False
+            return self._identity(values)
+        for name in ("_ndarray", "_data", "_mask"):
+            array = getattr(values, name, None)
+            if is_array(array):
+                marks.append(self._array_checksum(array, depth))
+        # Arrow's arrays are immutable; other contents mean another object.
+        arrow = getattr(values, "_pa_array", None)
+        if arrow is not None:
+            marks.append(self._arrow_checksum(arrow) if self._lasting else id(arrow))
+        if not marks:
+            self._whole = False
+            marks.append(self._identity(values))
+        return self._hash(tuple(marks))
+
+    def _arrow_checksum(self, value: Any) -> int:
+        """Return a checksum of an Arrow array's buffers; an instance of another class has no lasting one."""
+        if type(value).__module__ != "pyarrow.lib":
+            return self._identity(value)
+        buffers = [
+            buffer for chunk in value.chunks for buffer in chunk.buffers() if buffer is not None
+        ]
+        return self._hash(
+            (
+                str(value.type),
+                len(value),
+                *(self._memory_checksum(buffer.address, buffer.size) for buffer in buffers),
+            )
+        )
+
+    def _instance_checksum(self, value: Any, depth: int) -> int:
+        """Return a checksum of an object: its identity, and its attributes."""
+        attributes = attributes_of(value)
+        if attributes is None or depth < MAX_DEPTH - 1:
+            self._whole = False
+            return self._identity(value)
+        # The object may have more state than attributes (a C extension, slots).
+        self._whole = False
+        return self._hash(
+            (self._identity(value), self._container_checksum(attributes, 2) if attributes else 0)
+        )
+
+
+class _NoLastingMark(Exception):
+    """The value has no checksum that is the same in another process."""
+
+
+def _lasting_hash(value: Any) -> int:
+    """Return a checksum of numbers and texts that, unlike ``hash``, is the same in each process."""
+    return zlib.crc32(repr(value).encode("utf-8", "backslashreplace"))

@@ -1,0 +1,142 @@
+"""Turn the item changes of the user's own policy into decisions for the journal.
+
+Results of calls and notes about the user's cells can be shortened; a call, a text or a picture is shown whole
+or left out, and a call goes with its result.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from palimpsest.context_policies.interface.policy import Change
+from palimpsest.live_policies.live_items import output_text
+from palimpsest.live_policies.live_view import LiveView
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
+from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.transcript.context_values.decisions import (
+    RESTORE,
+    Decision,
+    DecisionAction,
+    EffectiveDecisions,
+    is_of_own_policy,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import TimelineItem
+
+SHORTENED_KINDS = frozenset({"output", "notebook"})
+NEVER = frozenset({"system", "tools", "summary"})
+ONLY_RESULTS = (
+    "It shortens {label!r:.60} ({kind}): in a live session only results of calls and notes about cells can be "
+    "shortened, and other items left out with policies.drop(i)."
+)
+NO_SUMMARY = "It replaces items by a summary, which only a model can write: use %agent compact, or leave items out."
+
+
+class CannotActLive(UserError):
+    """A decision that no live session can carry out."""
+
+
+def decisions_of(
+    changes: Iterable[Change], live_view: LiveView, moment: PolicyMoment, rule: str, sha256: str
+) -> tuple[Decision, ...]:
+    """Return the decisions that carry out a policy's changes; raises CannotActLive.
+
+    ``changes`` are all changes that the policy wants now. Those in effect already need no decision; items that the
+    policy reduced earlier and no longer lists are restored.
+    """
+    effective = EffectiveDecisions(live_view.session_view.decisions)
+    parts = {part.id: part for message in live_view.session_view.messages for part in message.parts}
+    own_decisions = dict(own_policy_decisions(live_view.session_view.decisions))
+
+    def new_decision(
+        action: DecisionAction, part: str | None, message: str | None, **shown: Any
+    ) -> Decision:
+        return Decision(
+            id=moment.new_id(), action=action, rule=rule, message_id=message, part_id=part, **shown
+        )
+
+    new_decisions: dict[str, Decision] = {}
+    changed_parts: set[str] = set()
+    for change in changes:
+        item = live_view.timeline.items[change.item]
+        part = parts.get(part_of(item))
+        if part is None or change.item in live_view.fixed:
+            continue
+        _check_change(item, change)
+        earlier = effective.reduction(part.id, item.message)
+        if earlier is not None and earlier.action != "truncate" and not is_of_own_policy(earlier):
+            continue  # another rule cleared it or took it out already
+        changed_parts.add(part.id)
+        whole_text = output_text(part, live_view.session_view)
+        action, numbers, shown = _shown_as(change, whole_text)
+        numbers = {
+            **_plain_numbers(change.numbers),
+            **numbers,
+            "state": change.state,
+            "sha256": sha256,
+        }
+        newest_own = own_decisions.get(part.id)
+        if newest_own is None or newest_own.numbers != numbers or newest_own.rule != rule:
+            before = moment.count(whole_text or getattr(part, "text", ""))
+            after = moment.count(shown) if shown else 0
+            new_decisions[part.id] = new_decision(
+                action,
+                part.id,
+                item.message,
+                numbers=numbers,
+                tokens_before=before,
+                tokens_after=after,
+            )
+    restored = [
+        new_decision(
+            "restore",
+            decision.part_id,
+            decision.message_id,
+            numbers={"sha256": sha256},
+            tokens_before=decision.tokens_after,
+            tokens_after=decision.tokens_before,
+        )
+        for name, decision in own_decisions.items()
+        if name not in changed_parts
+    ]
+    return (*restored, *new_decisions.values())
+
+
+def _check_change(item: TimelineItem, change: Change) -> None:
+    if change.state == "summarised":
+        raise CannotActLive(NO_SUMMARY)
+    if change.state == "out" and item.kind not in NEVER:
+        return
+    if item.kind not in SHORTENED_KINDS:
+        raise CannotActLive(ONLY_RESULTS.format(label=item.label, kind=item.kind))
+
+
+def own_policy_decisions(decisions: Iterable[Decision]) -> Iterator[tuple[str, Decision]]:
+    """Yield the ids of the parts that the user's own policy reduces, each with its newest decision."""
+    newest_own: dict[str, Decision] = {}
+    for decision in decisions:
+        if decision.part_id is None:
+            continue
+        if is_of_own_policy(decision):
+            if decision.action == "restore":
+                newest_own.pop(decision.part_id, None)
+            else:
+                newest_own[decision.part_id] = decision
+        elif decision.action == "restore" and decision.rule == RESTORE:
+            # The user restored the part.
+            newest_own.pop(decision.part_id, None)
+    yield from newest_own.items()
+
+
+def _shown_as(change: Change, whole_text: str) -> tuple[DecisionAction, dict[str, Any], str]:
+    """Return the action that carries out a change, its numbers, and the shown text."""
+    if change.state == "out":
+        return "drop", {}, ""
+    if change.shown or not change.length:
+        return "clear", {"text": change.shown}, change.shown
+    numbers = {"head_chars": change.length, "tail_chars": 0, "suffix": ""}
+    return "truncate", numbers, whole_text[: change.length]
+
+
+def _plain_numbers(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = bool | int | float | str
+    return {str(key): value for key, value in numbers.items() if isinstance(value, kinds)}

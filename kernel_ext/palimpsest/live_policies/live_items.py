@@ -1,0 +1,168 @@
+"""The items of a live session, made from its messages and numbered as in the timeline of its log.
+
+Messages are added as they arrive; where earlier ones changed, everything is numbered again.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+from palimpsest.context.visible_messages import View, marker, whole_output
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
+from palimpsest.recordings.timeline.item_texts import RESULT, part_text, result_of
+from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import CompactionPart, Part, ToolPart
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+CounterOf = Callable[[str], Callable[[str], int]]
+
+
+class LiveItems:
+    """Collects the items and requests of one session, numbered alike while messages are only added."""
+
+    def __init__(self, count: CounterOf) -> None:
+        self._count_of = count
+        self._counted: dict[tuple[str, str], int] = {}
+        self._reset()
+
+    def _reset(self) -> None:
+        self._item_list = ItemList()
+        self._known: tuple[Message, ...] = ()
+        self._requests: list[TimelineRequest] = []
+        self._markers: dict[str, CompactionPart] = {}
+        self._sections: dict[str, str] = {}
+        self.usage_from = 0
+        """The first request whose usage counts the shown items: the first after the newest summary."""
+        self.replaced: set[int] = set()
+        """System prompts and tools that were replaced by others."""
+
+    def copy(self) -> "LiveItems":
+        """Return a copy with its own list of items, which shares only the counts of texts."""
+        other = with_own_containers(self)
+        vars(other).update(_item_list=with_own_containers(self._item_list), _counted=self._counted)
+        return other
+
+    def update(self, moment: PolicyMoment) -> bool:
+        """Add the messages since the last call; returns False where everything was numbered again."""
+        messages = moment.view.messages
+        known_messages = self._known
+        is_continued = len(messages) >= len(known_messages) and all(
+            before is after or before == after
+            for before, after in zip(known_messages, messages, strict=False)
+        )
+        if not is_continued:
+            self._reset()
+        self._item_list.entered = len(self._requests)
+        self._item_list.add_results()
+        for message in messages[len(self._known) :]:
+            self._add(message)
+        self._known = messages
+        self._add_sections(moment)
+        return is_continued
+
+    def _add(self, message: Message) -> None:
+        info, first = message.info, len(self._item_list.items)
+        marker_part = marker(message)
+        if marker_part is not None:
+            self._markers[info.id] = marker_part
+        if not isinstance(info, AssistantMessage):
+            self._item_list.add_message(info, message.parts)
+            return
+        if info.summary:
+            self._item_list.add_summary(info, message.parts, self._markers.get(info.parent_id))
+            self.usage_from = len(self._requests)
+            return
+        self._item_list.add_message(info, message.parts)
+        last = first
+        while last < len(self._item_list.items) and self._item_list.items[last].kind != "output":
+            last += 1
+        self._requests.append(
+            TimelineRequest(
+                index=len(self._requests),
+                id=info.id,
+                turn=self._item_list.turn,
+                items=first,
+                answer=(first, last),
+                started=info.time.created,
+                ended=info.time.completed,
+                model=info.model.id,
+                effort=info.model.variant or "",
+                usage=None if info.tokens.estimated or not info.tokens.prompt else info.tokens,
+            )
+        )
+        self._item_list.entered = len(self._requests)
+
+    def _add_sections(self, moment: PolicyMoment) -> None:
+        system = "\n\n".join(moment.system)
+        for kind, text, tokens in (
+            ("tools", moment.tools, moment.tools_tokens),
+            ("system", system, moment.count(system)),
+        ):
+            if self._sections.get(kind) == text:
+                continue
+            self._sections[kind] = text
+            before = self._item_list.add_section(kind, digest_of(text), tokens)
+            if before is not None:
+                self.replaced.add(before)
+
+    def timeline(self, moment: PolicyMoment) -> Timeline:
+        """Return the session up to the request that is about to be sent, as a timeline."""
+        items = tuple(self._item_list.items)
+        coming = TimelineRequest(
+            index=len(self._requests),
+            id="",
+            turn=self._item_list.turn,
+            items=len(items),
+            answer=(len(items), len(items)),
+            started=moment.now,
+            model=moment.model.ref.id,
+            effort=moment.model.ref.variant or "",
+            window=moment.model.window,
+            reserve=moment.reserve,
+            price=moment.model.price,
+        )
+        view = moment.view
+        parts: dict[str, Part] = {}
+
+        def read(index: int) -> str:
+            if not parts:
+                parts.update((part.id, part) for message in view.messages for part in message.parts)
+            return _text(items[index].id, parts, view)
+
+        return Timeline(
+            session=moment.session_id,
+            items=items,
+            requests=(*self._requests, coming),
+            read=read,
+            count=self._counter,
+        )
+
+    def _counter(self, estimator: str) -> Callable[[str], int]:
+        count = self._count_of(estimator)
+
+        def counted(text: str) -> int:
+            tokens = self._counted.get((estimator, text))
+            if tokens is None:
+                tokens = self._counted[estimator, text] = count(text)
+            return tokens
+
+        return counted
+
+
+def _text(item_id: str, parts: Mapping[str, Part], view: View) -> str:
+    """Return the whole text of an item; empty where it is a section of the system prompt."""
+    part = parts.get(item_id.removesuffix(RESULT).rpartition("/")[2])
+    if part is None:
+        return ""
+    return output_text(part, view) if item_id.endswith(RESULT) else part_text(part)
+
+
+def output_text(part: Part, view: View) -> str:
+    """Return the whole result of a call, or the whole note about cells."""
+    result = result_of(part) if isinstance(part, ToolPart) else None
+    return whole_output(part, view.texts) or (result[0] if result is not None else "")
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,229 @@
+"""Call the user's own policy before each request of a live session, and enforce the laws of policies.
+
+If it breaks a law, fails, takes too long or decides something impossible in a live session, it is switched off for the
+turn, with a sentence for the user; its earlier decisions stay in effect.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from palimpsest.context_policies.interface.laws import PLACEHOLDER_CHARS, breaches
+from palimpsest.context_policies.interface.pipeline import Pipeline
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    ContextPolicy,
+    Layer,
+    SessionFacts,
+    with_changes,
+)
+from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
+from palimpsest.context_policies.own_policies.custom import OWN_POLICIES, CustomPolicy
+from palimpsest.context_policies.registry import get, presets
+from palimpsest.live_policies.bounded_call import call_bounded
+from palimpsest.live_policies.item_changes import decisions_of
+from palimpsest.live_policies.live_items import CounterOf, LiveItems, digest_of
+from palimpsest.live_policies.live_view import LiveView, live_view
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment, PolicyProposal, PolicyStage
+from palimpsest.model.tokenizer import counter
+from palimpsest.transcript.context_values.decisions import OWN_POLICY, Decision
+from palimpsest.transcript.context_values.policies import OwnPolicy
+from palimpsest.transcript.errors import ConfigError, UserError
+
+SECONDS = 2.0
+"""Seconds that a policy may take before one request; the presets take a hundredth of that for a long session."""
+NOT_LIVE = (
+    "The policy {name!r} says what a provider's cache keeps of recorded requests and changes none, so it is none of a"
+    " live session; compare it in a review."
+)
+SUMMARISES = (
+    "The policy {name!r} replaces messages by a summary, which only a model can write: use %agent policy "
+    "opencode-1.18, whose summaries are written, or %agent compact; session.compare still shows what it would do."
+)
+OFF = "Your policy {name} is switched off until the next prompt. {why}"
+WOULD_BE_OFF = (
+    "Your policy {name} would decide nothing, and be switched off until the next prompt. {why}"
+)
+NOT_ASKED = (
+    "Your policy {name} is asked only when the request is let go, since a copy of its state could not be made ({why}): "
+    "keep in it what copy.deepcopy can copy, such as lists, dictionaries and numbers, to see here what it decides."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _StageAnswer:
+    """A policy's answer at one request."""
+
+    state: Any
+    layer: Layer
+    """All changes that it has in effect, by item."""
+    turn: int
+    decisions: tuple[Decision, ...]
+
+
+class LivePolicyStage:
+    """The user's own policy in one live session; see ``PolicyStage``."""
+
+    def __init__(self, policy: ContextPolicy, count: CounterOf, seconds: float = SECONDS) -> None:
+        self._policy = _with_pins_kept(policy)
+        self._count = count
+        self._items = LiveItems(count)
+        self._seconds = seconds
+        self._state: Any = None
+        self._layer: Layer = {}
+        self._is_started = False
+        self._turn = 0
+        self._is_off = False
+        self._notices: list[str] = []
+        self.record = record_of(policy)
+
+    def turn_began(self) -> None:
+        """Switch the policy on again, if it was switched off."""
+        self._is_off = False
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Return and clear the sentences for the user."""
+        notices, self._notices = tuple(self._notices), []
+        return notices
+
+    async def decide(self, moment: PolicyMoment) -> Sequence[Decision]:
+        """Return the decisions that apply from this request on."""
+        if self._is_off:
+            return ()
+        answer = await self._ask_bounded(moment, self._items, self._state)
+        if isinstance(answer, str):
+            self._is_off = True
+            self._notices.append(self._sentence(OFF, answer))
+            return ()
+        self._is_started, self._state = True, answer.state
+        self._layer, self._turn = answer.layer, answer.turn
+        return answer.decisions
+
+    async def propose(self, moment: PolicyMoment) -> PolicyProposal:
+        """Return the decisions that ``decide`` would make now, without changing anything."""
+        if self._is_off:
+            return PolicyProposal(problem=self._sentence(OFF, ""))
+        try:
+            state_copy = await call_bounded(lambda: deepcopy(self._state), self._seconds)
+        except Exception as problem:  # noqa: BLE001  what a person's own class raises
+            # The policy may change its state in place, so it gets a copy.
+            return PolicyProposal(problem=self._sentence(NOT_ASKED, type(problem).__name__))
+        answer = await self._ask_bounded(moment, self._items.copy(), state_copy)
+        if isinstance(answer, str):
+            return PolicyProposal(problem=self._sentence(WOULD_BE_OFF, answer))
+        return PolicyProposal(answer.decisions)
+
+    async def _ask_bounded(
+        self, moment: PolicyMoment, items: LiveItems, state: Any
+    ) -> _StageAnswer | str:
+        """Return the policy's answer, or a sentence on why there is none."""
+        try:
+            return await call_bounded(lambda: self._answer(moment, items, state), self._seconds)
+        except TimeoutError:
+            if items is self._items:
+                # Its thread may still be numbering items, so they are numbered again in a new list.
+                self._items, self._is_started = LiveItems(self._count), False
+            return f"It took longer than {self._seconds:g} seconds."
+        except UserError as problem:
+            return str(problem)
+        except Exception as problem:  # noqa: BLE001  a person's own code may raise anything
+            return f"It failed: {type(problem).__name__}: {problem}"
+
+    def _sentence(self, words: str, why: str) -> str:
+        return words.format(name=self.record.name, why=" ".join(why.split())).strip()
+
+    def _answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
+        """Return the policy's answer; runs on a thread of its own and changes only the list of items."""
+        is_same = items.update(moment)
+        if not is_same and items is self._items:
+            self._is_started = False
+        is_continued, policy = is_same and self._is_started, self._policy
+        request_view = live_view(items, moment, policy.estimator, with_own=is_continued)
+        layer = self._layer
+        changes: Sequence[Change]
+        if not is_continued:
+            state, layer = (
+                policy.start(SessionFacts(request_view.timeline, moment.model.window, 0)),
+                {},
+            )
+        turn = request_view.view.turn
+        if policy.when != "request" and turn > max(self._turn, 1):
+            turn_end_view = live_view(
+                items, moment, policy.estimator, with_own=is_continued, turn_end=True
+            )
+            state, changes = self._step(state, turn_end_view)
+            layer = with_changes(layer, changes)
+            request_view.apply(changes)
+        if policy.when != "turn end":
+            state, changes = self._step(state, request_view)
+            layer = with_changes(layer, changes)
+        rule = f"{OWN_POLICY}{self.record.name}"
+        decisions = decisions_of(
+            layer.values(), request_view, moment, rule, self.record.sha256[:12]
+        )
+        return _StageAnswer(state, layer, turn, decisions)
+
+    def _step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
+        """Return the policy's new state and changes; raises PolicyBreach where it breaks a law."""
+        decided = self._policy.step(state, request_view.view)
+        for breach in breaches(
+            decided.changes,
+            request_view.view,
+            sticky=False,
+            placeholder=PLACEHOLDER_CHARS,
+            pins=False,
+        ):
+            raise breach.error(self._policy.name)
+        return decided.state, decided.changes
+
+
+def live_policy(
+    policy: object, count: CounterOf = counter, seconds: float = SECONDS
+) -> PolicyStage | None:
+    """Return the stage of a policy or its name, else None; raises ConfigError for a policy that summarises."""
+    candidate = _policy_named(policy) if isinstance(policy, str) else policy
+    if not (
+        callable(getattr(candidate, "start", None)) and callable(getattr(candidate, "step", None))
+    ):
+        return None
+    live_candidate = cast("ContextPolicy", candidate)
+    for stage in (
+        live_candidate.stages if isinstance(live_candidate, Pipeline) else (live_candidate,)
+    ):
+        if isinstance(stage, RecordedPolicy):
+            raise ConfigError(NOT_LIVE.format(name=stage.name))
+        if hasattr(stage, "summary"):
+            raise ConfigError(SUMMARISES.format(name=stage.name))
+    return LivePolicyStage(live_candidate, count, seconds)
+
+
+def _policy_named(text: str) -> ContextPolicy | None:
+    """Return the policy of a name: the user's function, or a preset with its numbers."""
+    own_policy = OWN_POLICIES.get(text)
+    if own_policy is not None:
+        return own_policy
+    name = text.split(" ")[0].partition("@")[0]
+    is_preset = "|" in text or name in {preset.preset for preset in presets()}
+    return get(text) if is_preset else None
+
+
+def _with_pins_kept(policy: ContextPolicy) -> ContextPolicy:
+    """Return a policy in which a function's decisions about held items are ignored instead of breaking a law."""
+    if isinstance(policy, CustomPolicy):
+        return replace(policy, keeps_pins=True)
+    if isinstance(policy, Pipeline):
+        return Pipeline(tuple(_with_pins_kept(stage) for stage in policy.stages))
+    return policy
+
+
+def record_of(policy: ContextPolicy) -> OwnPolicy:
+    """Return the record of a policy: its name, text and digest."""
+    text, digest = policy.name, digest_of(policy.name)
+    if isinstance(policy, CustomPolicy):
+        text, digest = policy.text, policy.digest
+    elif isinstance(policy, Pipeline):
+        stages = [record_of(stage) for stage in policy.stages]
+        text = "\n\n".join(stage.text for stage in stages)
+        digest = digest_of("\n".join(stage.sha256 for stage in stages))
+    return OwnPolicy(name=policy.name, source=policy.source, text=text, sha256=digest)

@@ -1,0 +1,152 @@
+"""The view that the user's own policy gets in a live session: its items as the coming request would show them.
+
+It is the view of a replay, filled from the decisions and summaries of the session instead of a simulation.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.context.visible_messages import View
+from palimpsest.context_policies.interface.policy import Change
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
+from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
+from palimpsest.live_policies.live_items import LiveItems
+from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
+from palimpsest.recordings.timeline.message_items import part_of
+from palimpsest.transcript.context_values.decisions import (
+    Decision,
+    EffectiveDecisions,
+    is_of_own_policy,
+    pinned_parts,
+)
+from palimpsest.transcript.context_values.request_items import STATES, ItemState
+from palimpsest.transcript.timeline import Timeline, TimelineItem
+
+SECTION_KINDS = frozenset({"system", "tools"})
+
+
+@dataclass(frozen=True)
+class LiveView:
+    """The items before a request, with those that no policy may change."""
+
+    view: ReplayView
+    timeline: Timeline
+    session_view: View
+    """The session's messages and decisions."""
+    fixed: frozenset[int]
+    """Items that stay as they are: pinned or restored by the user, or in the newest prompt."""
+    scale: TokenScale
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Apply a policy's changes to the view."""
+        for change in changes:
+            self.scale.change(change)
+            whole = self.timeline.items[change.item].chars
+            self.view.show(
+                change.item, change.state, whole if change.state == "whole" else change.length
+            )
+        self.view.changes = None
+
+
+def live_view(
+    items: LiveItems,
+    moment: PolicyMoment,
+    estimator: str,
+    *,
+    with_own: bool,
+    turn_end: bool = False,
+) -> LiveView:
+    """Return the view of a moment, ``with_own`` decisions; at a ``turn_end`` without the new turn's prompt."""
+    session_view = moment.view
+    timeline = _with_pins(items.timeline(moment), session_view)
+    decisions = tuple(
+        decision
+        for decision in session_view.decisions
+        if with_own or not is_of_own_policy(decision)
+    )
+    scale = TokenScale(timeline, estimator, 0)
+    view = ReplayView(timeline, scale)
+    request = timeline.requests[-1]
+    view.request, view.turn = request, request.turn
+    view.gap_seconds = request.seconds_since(next(iter(timeline.requests[-2:-1]), None))
+    until = request.items
+    if turn_end:
+        view.turn = request.turn - 1
+        until = sum(1 for item in timeline.items if item.turn < request.turn)
+    scale.add(until)
+    view.add(until)
+    for change in _items_not_whole(timeline, moment, decisions, items.replaced):
+        if change.item < until:
+            scale.change(change)
+            view.show(change.item, change.state, change.length)
+    view.changes = None
+    usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
+    for answered in timeline.requests[items.usage_from : -1]:
+        usage.note_usage(answered)
+    view.count_reported = usage.total
+    fixed = {item.index for item in timeline.items if item.pinned}
+    groups = {timeline.items[index].group for index in fixed} - {""}
+    fixed |= {item.index for item in timeline.items if item.group in groups}
+    return LiveView(
+        view, timeline, session_view, frozenset(fixed | _newest_prompt_items(timeline)), scale
+    )
+
+
+def _with_pins(timeline: Timeline, view: View) -> Timeline:
+    """Return the items with a pin on those that the user pinned or restored."""
+    effective = EffectiveDecisions(view.decisions)
+    names = pinned_parts(view.messages, view.decisions) | effective.restored
+    if not names:
+        return timeline
+    items = tuple(
+        replace(item, pinned=part_of(item) in names or item.message in names)
+        for item in timeline.items
+    )
+    return replace(timeline, items=items)
+
+
+def _newest_prompt_items(timeline: Timeline) -> set[int]:
+    """Return the items of the newest prompt, without which a request would have no question."""
+    prompts = [item for item in timeline.items if item.kind == "user"]
+    return {prompt.index for prompt in prompts if prompt.message == prompts[-1].message}
+
+
+def _items_not_whole(
+    timeline: Timeline,
+    moment: PolicyMoment,
+    decisions: tuple[Decision, ...],
+    replaced: set[int],
+) -> Iterator[Change]:
+    """Yield the items that are not shown whole: by a summary, or by decisions."""
+    sent = {message.id for message in moment.view.folded_messages(moment.compact)}
+    effective = EffectiveDecisions(decisions)
+    named_ids = {name for decision in decisions for name in (decision.part_id, decision.message_id)}
+    for item in timeline.items:
+        if item.kind in SECTION_KINDS:
+            if item.index in replaced:
+                yield Change(item.index, "out")
+        elif item.message not in sent:
+            yield Change(item.index, "summarised", tokens=0)
+        elif item.message in named_ids or part_of(item) in named_ids:
+            reduction = effective.reduction(part_of(item), item.message)
+            if reduction is not None:
+                yield from _reduced_change(item, reduction)
+
+
+def _reduced_change(item: TimelineItem, reduction: Decision) -> Iterator[Change]:
+    recorded_state = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
+    state: ItemState = (
+        recorded_state if recorded_state in ("masked", "offloaded") else STATES[reduction.action]
+    )
+    if item.kind == "call" and state != "out":
+        return
+    shown = reduction.numbers.get("text")
+    if state == "out":
+        yield Change(item.index, "out")
+    elif isinstance(shown, str):
+        yield Change(item.index, state, shown)
+    else:
+        head = reduction.numbers.get("head_chars") if is_of_own_policy(reduction) else None
+        chars = head if isinstance(head, int) else reduction.tokens_after * 4
+        yield Change(item.index, state, chars=min(chars, item.chars))

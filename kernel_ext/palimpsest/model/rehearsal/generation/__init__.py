@@ -1,1 +1,0 @@
-"""Generate code for pandas and matplotlib, and text from results."""

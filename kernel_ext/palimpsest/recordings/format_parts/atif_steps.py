@@ -1,0 +1,198 @@
+"""Turn one step of an ATIF trajectory into recorded values: a message with its calls, and their results."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.recordings.message_formats.chat_messages import CallNames, full_model_name
+from palimpsest.recordings.reading.json_fields import JsonValue, media_at, normalised_usage
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    Text,
+    Thinking,
+    words_of,
+)
+from palimpsest.transcript.values import Usage
+
+TOGETHER = "The output of several calls is recorded together; it is shown with the first of them."
+NO_REQUEST = "This step was made without a request to a model."
+SEVERAL_REQUESTS = "This step stands for {count} requests, whose usage is recorded as one sum."
+REASONING = ("reasoning_tokens", "reasoning_output_tokens", "thoughts_token_count", "thoughts")
+CACHE_WRITES = (
+    "cache_creation_input_tokens",
+    "cache_creation_tokens",
+    "cache_write_tokens",
+    "cache_write",
+)
+"""Names that writers use in ``metrics.extra`` for token counts that ATIF has no field for."""
+
+
+def parts_of(content: Any) -> tuple[Text | Media, ...]:
+    """Return a message's or result's content as parts; files are only named."""
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    return tuple(
+        Text(block.text("text"))
+        if block.get("type") == "text"
+        else media_at(block.get("source", "path"), block.text("source", "media_type"))
+        for block in JsonValue(content).objects()
+    )
+
+
+def joined_text(content: Any) -> str:
+    """Return the text of a message's or result's content."""
+    return words_of(parts_of(content), "")
+
+
+def usage_of_metrics(metrics: JsonValue) -> Usage | None:
+    """Return a step's usage; None where it has none. Cached tokens are part of the prompt's."""
+    prompt = metrics.token_field("prompt_tokens")
+    answer = metrics.token_field("completion_tokens")
+    if prompt is None and answer is None:
+        return None
+    extra = metrics.at("extra")
+    return normalised_usage(
+        prompt or 0,
+        answer or 0,
+        metrics.token_field("cached_tokens") or 0,
+        _first_number(extra, CACHE_WRITES),
+        _first_number(extra, REASONING),
+    )
+
+
+def _first_number(values: JsonValue, names: tuple[str, ...]) -> int:
+    values_found = (values.token_field(name) for name in names)
+    return next((count for count in values_found if count is not None), 0)
+
+
+class StepReader:
+    """Reads the steps of one session, with calls named across its documents."""
+
+    def __init__(self) -> None:
+        self.names = CallNames()
+        """The ids of the calls so far."""
+
+    def message(self, step: JsonValue, name: str) -> Iterator[Recorded]:
+        """Yield the recorded values of a step."""
+        if step.get("source") != "agent":
+            yield from self._text_message(step, name)
+            return
+        requests = step.integer("llm_call_count")
+        calls = tuple(self._calls(step))
+        if requests == 0 and not calls:
+            yield from self._text_message(step, name)
+            return
+        outputs = _outputs(step)
+        if not calls and outputs:
+            calls = (Call(self.names.new(f"{name}.command"), "command", {}),)
+        yield self._answer(step, name, calls, usage=requests != 0)
+        if requests == 0:
+            yield GapRead(NO_REQUEST, message=name)
+        elif requests is not None and requests > 1:
+            yield GapRead(SEVERAL_REQUESTS.format(count=requests), message=name)
+        yield from self._results(outputs, calls, name)
+
+    def _text_message(self, step: JsonValue, name: str) -> Iterator[Recorded]:
+        program = step.get("source") != "user" or bool(step.get("extra", "by_program"))
+        is_output_append = step.get("extra", "context_management", "boundary") == "append"
+        outputs = outputs_of(step)
+        words = () if is_output_append and outputs else parts_of(step.get("message"))
+        parts = (*words, *_attachments(step), *outputs)
+        created = step.milliseconds("timestamp", whole=round)
+        yield MessageRead(name, "user", parts, created=created, by_program=program)
+
+    def _answer(
+        self, step: JsonValue, name: str, calls: tuple[Call, ...], *, usage: bool
+    ) -> MessageRead:
+        metrics, extra = step.at("metrics"), step.at("extra")
+        reasoning = step.text("reasoning_content")
+        effort = step.get("reasoning_effort")
+        thinking = (Thinking(reasoning),) if reasoning else ()
+        parts = (*thinking, *parts_of(step.get("message")), *_attachments(step), *calls)
+        finish = extra.text("finish")
+        return MessageRead(
+            name,
+            "assistant",
+            parts,
+            created=step.milliseconds("timestamp", whole=round),
+            completed=extra.milliseconds("completed", whole=round),
+            model=full_model_name(step.get("model_name")),
+            effort=None if effort is None or isinstance(effort, dict | list) else str(effort),
+            usage=usage_of_metrics(metrics) if usage else None,
+            cost=metrics.cost("cost_usd", free=True),
+            finish=finish or ("tool-calls" if calls else "stop"),
+            error=extra.text("error") or None,
+        )
+
+    def _calls(self, step: JsonValue) -> Iterator[Call]:
+        for call in step.objects("tool_calls"):
+            yield Call(
+                self.names.new(call.text("tool_call_id")),
+                call.text("function_name") or "unknown",
+                call.fields("arguments"),
+            )
+
+    def _results(
+        self, outputs: list[JsonValue], calls: tuple[Call, ...], name: str
+    ) -> Iterator[Recorded]:
+        unnamed = [output for output in outputs if not output.text("source_call_id")]
+        for output in outputs:
+            source = output.text("source_call_id")
+            call = self.names.call_of_result(source) if source else None
+            if source and call is not None:
+                yield self._result(output, call)
+            elif source:
+                unnamed.append(output)
+        if not unnamed:
+            return
+        open_calls = [open_call.id for open_call in calls if open_call.id in self.names.unanswered]
+        if len(unnamed) < len(open_calls):
+            yield GapRead(TOGETHER, message=name)
+        for output, call in zip(unnamed, open_calls, strict=False):
+            self.names.close(call)
+            yield self._result(output, call)
+        for number, output in enumerate(unnamed[len(open_calls) :], 1):
+            yield MessageRead(
+                f"{name}.{number}", "user", parts_of(output.get("content")), by_program=True
+            )
+
+    def _result(self, result: JsonValue, call: str) -> ResultRead:
+        parts = parts_of(result.get("content"))
+        extra = result.at("extra")
+        return ResultRead(
+            call,
+            words_of(parts, ""),
+            is_error=extra.get("is_error") is True,
+            started=extra.milliseconds("started", whole=round),
+            ended=extra.milliseconds("ended", whole=round),
+            media=(*(part for part in parts if isinstance(part, Media)), *_attachments(result)),
+        )
+
+    def subagents(self, step: JsonValue) -> Iterator[tuple[JsonValue, str | None]]:
+        """Yield the references to subagents in a step, with the call that each belongs to."""
+        for result in step.objects("observation", "results"):
+            source = result.text("source_call_id")
+            for reference in result.objects("subagent_trajectory_ref"):
+                yield reference, self.names.newest_call(source) if source else None
+
+
+def outputs_of(step: JsonValue) -> tuple[Text | Media, ...]:
+    """Return the content of all results of a step."""
+    return tuple(part for output in _outputs(step) for part in parts_of(output.get("content")))
+
+
+def _outputs(step: JsonValue) -> list[JsonValue]:
+    """Return the results of a step that have content."""
+    results = step.objects("observation", "results")
+    return [result for result in results if result.get("content") is not None]
+
+
+def _attachments(value: JsonValue) -> Iterator[Media]:
+    """Yield the files that ATIF cannot represent, as our export writes them beside the content."""
+    for attachment in value.objects("extra", "attachments"):
+        medium = media_at(attachment.get("path"), attachment.text("media_type"))
+        yield Media(medium.mime, medium.data, attachment.text("name") or medium.name)

@@ -1,0 +1,200 @@
+"""Index a Claude Code file: which records belong to one message, and which messages follow which.
+
+Records form a tree by uuid and parentUuid, but a second child is not always another branch: the results of
+parallel calls hang on the records of one answer, and reminders on both. So records are joined to messages first.
+Only ids are kept, no content.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.recordings.reading.json_fields import JsonValue
+
+BOUNDARY = "compact_boundary"
+CONTENT = frozenset({"assistant", "user", "system", "attachment"})
+PROMPT_CHARS = 400
+"""Characters of its prompt by which an older version's subagent is matched to its call."""
+
+
+@dataclass(slots=True)
+class ClaudeNode:
+    """One message: the records of one answer, one message of the user, or a compaction."""
+
+    name: str
+    kind: str
+    """``user``, ``assistant`` or ``compaction``."""
+    parent: str | None
+    last_record: int
+    """Line of its newest record of its own kind: for an answer, tool results do not count."""
+
+
+@dataclass(slots=True)
+class ClaudeThread:
+    """The messages of a session, or of one subagent in the same file."""
+
+    nodes: dict[str, ClaudeNode] = field(default_factory=dict)
+    newest: str | None = None
+    """The message that the file's newest record belongs to."""
+    prompt: str = ""
+    """The beginning of its first prompt, by which an older version's call is found."""
+    agent: str = ""
+
+
+class ClaudeIndex:
+    """The message of each record in one file, the branches, and the call that started each subagent."""
+
+    def __init__(self) -> None:
+        self.threads: dict[str, ClaudeThread] = {}
+        self.lines: dict[int, tuple[str, str]] = {}
+        """Thread and message of the records with content, by line."""
+        self.gaps: set[int] = set()
+        """Lines before which records are missing."""
+        self.agent_calls: dict[str, str] = {}
+        """The call that started each subagent, by the subagent's id."""
+        self.prompts: dict[str, str] = {}
+        """The call of each task, by the beginning of its prompt."""
+        self._anchors: dict[str, tuple[str, str]] = {}
+        """Thread and message of every record, by uuid."""
+        self._calls: dict[str, str] = {}
+        """Message of each call."""
+
+    def add(self, number: int, record: JsonValue) -> None:
+        """Add the next record."""
+        name = record.text("uuid")
+        kind = record.text("type")
+        if not name or name in self._anchors:
+            return
+        thread_name, thread, before = self._place(record, name, number)
+        message = record.at("message")
+        node = before
+        if kind == "assistant":
+            node = message.text("id") or name
+            thread.nodes.setdefault(node, ClaudeNode(node, kind, before, number))
+            self._note_calls(node, message)
+        elif kind == "user":
+            node = self._user(thread, record, name, before, number)
+        elif kind == "system" and record.get("subtype") == BOUNDARY:
+            node = name
+            thread.nodes.setdefault(node, ClaudeNode(node, "compaction", before, number))
+        elif kind == "progress":
+            self._note_agent(record.get("data", "agentId"), record)
+        self._anchors[name] = thread_name, node or ""
+        if node and node in thread.nodes:
+            thread.newest = node
+            if kind in CONTENT:
+                self.lines[number] = thread_name, node
+            if kind == thread.nodes[node].kind:
+                thread.nodes[node].last_record = number
+
+    def node_of(self, uuid: str) -> str:
+        """Return the message of a record; empty where there is none."""
+        return self._anchors.get(uuid, ("", ""))[1]
+
+    def _place(
+        self, record: JsonValue, name: str, number: int
+    ) -> tuple[str, ClaudeThread, str | None]:
+        """Return the thread of a record, and the message before it."""
+        parent = record.get("parentUuid") or record.get("logicalParentUuid")
+        is_sidechain = record.get("isSidechain") is True
+        agent = record.text("agentId")
+        anchor = self._anchors.get(parent) if isinstance(parent, str) else None
+        if anchor is not None and bool(anchor[0]) is is_sidechain:
+            return anchor[0], self.threads[anchor[0]], anchor[1] or None
+        thread_name = (agent or name) if is_sidechain else ""
+        thread = self.threads.get(thread_name)
+        if thread is None:
+            thread = self.threads[thread_name] = ClaudeThread(agent=agent)
+        elif parent is not None:
+            self.gaps.add(number)
+        # Its parent is missing, so it follows the newest message before it.
+        return thread_name, thread, thread.newest if parent is not None else None
+
+    def _user(
+        self, thread: ClaudeThread, record: JsonValue, name: str, before: str | None, number: int
+    ) -> str | None:
+        message = record.at("message")
+        content = message.get("content")
+        results = [
+            block.text("tool_use_id")
+            for block in message.objects("content")
+            if block.get("type") == "tool_result"
+        ]
+        if results:
+            called = next((self._calls[call] for call in results if call in self._calls), before)
+            agent = record.get("toolUseResult", "agentId")
+            if isinstance(agent, str):
+                self.agent_calls.setdefault(agent, results[0])
+            return called
+        if record.get("isCompactSummary") is True and before is not None:
+            node = thread.nodes.get(before)
+            if node is not None and node.kind == "compaction":
+                return before
+        if not thread.nodes:
+            thread.prompt = prompt_key(content)
+        thread.nodes.setdefault(name, ClaudeNode(name, "user", before, number))
+        return name
+
+    def _note_calls(self, node: str, message: JsonValue) -> None:
+        for block in message.objects("content"):
+            if block.get("type") == "tool_use":
+                call = block.text("id")
+                self._calls[call] = node
+                prompt = block.get("input", "prompt")
+                if isinstance(prompt, str):
+                    self.prompts.setdefault(prompt_key(prompt), call)
+
+    def _note_agent(self, agent: Any, record: JsonValue) -> None:
+        call = record.get("parentToolUseID")
+        if isinstance(agent, str) and isinstance(call, str):
+            self.agent_calls.setdefault(agent, call)
+
+
+def prompt_key(content: Any) -> str:
+    """Return the beginning of a prompt."""
+    if isinstance(content, str):
+        return content[:PROMPT_CHARS].strip()
+    texts = (block.text("text") for block in JsonValue(content).objects())
+    return next((text[:PROMPT_CHARS].strip() for text in texts if text), "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudePath:
+    """One path through a thread, from its first message to a leaf."""
+
+    first: str | None
+    """The first message that no earlier path has; None for the newest path."""
+    nodes: frozenset[str]
+    branches_at: str | None
+    """The last message that it shares with the path from which it branches."""
+
+
+def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
+    """Yield the path of the newest record, then the others that hold an answer, the newest first."""
+    parents = {node.parent for node in thread.nodes.values()}
+    leaves = [name for name in thread.nodes if name not in parents]
+    newest = thread.newest
+    covered: set[str] = set()
+    if newest is not None:
+        # Messages below the newest record's message are older than that record, and stay on its path.
+        covered.update(_path(thread, newest))
+        yield ClaudePath(None, frozenset(covered), None)
+    for leaf in reversed(leaves):
+        path = _path(thread, leaf)
+        new_names = [name for name in path if name not in covered]
+        if not any(thread.nodes[name].kind == "assistant" for name in new_names):
+            continue
+        shared = next((name for name in reversed(path) if name in covered), None)
+        covered.update(new_names)
+        yield ClaudePath(new_names[0], frozenset(path), shared)
+
+
+def _path(thread: ClaudeThread, leaf: str) -> list[str]:
+    path: list[str] = []
+    seen: set[str] = set()
+    name_now: str | None = leaf
+    while name_now is not None and name_now not in seen and name_now in thread.nodes:
+        seen.add(name_now)
+        path.append(name_now)
+        name_now = thread.nodes[name_now].parent
+    return path[::-1]

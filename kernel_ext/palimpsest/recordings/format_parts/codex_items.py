@@ -1,0 +1,171 @@
+"""Read the items of Codex rollouts: messages, thinking, calls and results in OpenAI's form."""
+
+import json
+
+from palimpsest.recordings.reading.json_fields import JsonValue, media_at, normalised_usage
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    Json,
+    Media,
+    ResultRead,
+    Text,
+    Thinking,
+    media_of,
+    words_of,
+)
+from palimpsest.transcript.provider_calls import responses_item
+from palimpsest.transcript.values import Usage
+
+CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
+OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+PROGRAM = (
+    "# AGENTS.md instructions",
+    "<user_instructions>",
+    "<environment_context>",
+    "<permissions instructions>",
+    "<turn_aborted>",
+    "<skill>",
+    "<subagent_notification>",
+    "<user_shell_command>",
+)
+"""Beginnings of texts that Codex wrote as user messages."""
+
+
+PAYLOAD = "\nPayload:\n"
+INHERITED = "It began with what the session that began it was shown; that stands as messages of the program."
+
+
+def is_written_by_codex(words: str) -> bool:
+    """Return whether Codex wrote a text as a user message."""
+    return words.lstrip().startswith(PROGRAM)
+
+
+def message_parts(content: JsonValue) -> tuple[Text | Media, ...]:
+    """Return the parts of a message's content."""
+    if isinstance(content.raw, str):
+        return (Text(content.raw),)
+    parts: list[Text | Media] = []
+    for block in content.objects():
+        if block.get("type") in ("input_text", "output_text", "text"):
+            parts.append(Text(block.text("text")))
+        elif block.get("type") == "input_image":
+            parts.append(media_at(block.get("image_url"), "image/*"))
+    return tuple(parts)
+
+
+def answer_part(item: JsonValue) -> list[Text | Thinking | Media | Call]:
+    """Return the parts of one item of an answer."""
+    match item.get("type"):
+        case "message":
+            return list(message_parts(item.at("content")))
+        case "reasoning":
+            blocks = [*item.objects("content"), *item.objects("summary")]
+            words = "\n\n".join(block.text("text") for block in blocks)
+            encrypted = bool(item.get("encrypted_content"))
+            return [Thinking(words, encrypted=encrypted and not words)]
+        case "function_call" | "tool_search_call":
+            name = item.text("name") or item.text("type")
+            tool_input = item.tool_input("arguments", name="arguments")
+            return [Call(item.text("call_id"), name, tool_input)]
+        case "custom_tool_call":
+            tool_input = {"input": item.text("input")}
+            return [Call(item.text("call_id"), item.text("name"), tool_input)]
+        case "local_shell_call":
+            call = item.text("call_id") or item.text("id")
+            return [Call(call, "local_shell", item.fields("action"))]
+        case _:
+            provider_call = responses_item(item.raw)
+            return (
+                [Call(item.text("id"), provider_call.tool, provider_call.input, at_provider=True)]
+                if provider_call
+                else []
+            )
+
+
+def ran_at_provider(item: JsonValue) -> bool:
+    """Return whether an item is a call that the provider ran itself, in the answer that holds it."""
+    return responses_item(item.raw) is not None
+
+
+def provider_result(item: JsonValue, time: int | None) -> ResultRead:
+    """Return the result, often empty, of a call that the provider ran; the item's ``id`` is the call's."""
+    provider_call = responses_item(item.raw)
+    picture = item.text("result") if item.get("type") == "image_generation_call" else ""
+    return ResultRead(
+        call=item.text("id"),
+        output=(provider_call.problem or provider_call.output) if provider_call is not None else "",
+        is_error=provider_call is not None and provider_call.problem is not None,
+        ended=time,
+        media=(Media("image/png", picture),) if picture else (),
+    )
+
+
+def agent_message(item: JsonValue) -> tuple[tuple[Text | Media, ...], int]:
+    """Return the parts of a message between agents, and how many characters of it are encrypted."""
+    parts_of_item = tuple(
+        part
+        for message_part in message_parts(item.at("content"))
+        for part in _payload(message_part)
+    )
+    hidden = [block.text("encrypted_content") for block in item.objects("content")]
+    return parts_of_item, sum(len(text) for text in hidden)
+
+
+def _payload(part: Text | Media) -> tuple[Text | Media, ...]:
+    """Return a text between agents as its head, which names sender and recipient, and its content."""
+    if not isinstance(part, Text):
+        return (part,)
+    head, border, words = part.text.partition(PAYLOAD)
+    return (Text(f"{head}{border.rstrip()}"), Text(words)) if border and words else (part,)
+
+
+def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
+    """Return an item of the parent as text for the context: a call as its name and its input."""
+    kind = item.get("type")
+    if kind in ("message", "agent_message"):
+        return message_parts(item.at("content"))
+    if kind in OUTPUTS:
+        result = result_of(item, None)
+        return (Text(result.output, synthetic=True), *result.media)
+    return tuple(
+        Text(f"{part.tool} {json.dumps(part.input, ensure_ascii=False)}", synthetic=True)
+        if isinstance(part, Call)
+        else Text(part.text, synthetic=True)
+        for part in answer_part(item)
+        if isinstance(part, Call) or (isinstance(part, Thinking) and part.text)
+    )
+
+
+def result_of(item: JsonValue, time: int | None, session: str | None = None) -> ResultRead:
+    """Return the result of a call, where ``session`` is its subagent; some versions wrap text and exit code in JSON."""
+    result, facts = item.at("output"), Json()
+    parts = message_parts(result)
+    words = words_of(parts) or result.text("content")
+    if words.startswith('{"output"') and isinstance((inner := result.decoded()).get("output"), str):
+        words, metadata = inner.get("output"), inner.fields("metadata")
+        facts = {key: metadata[key] for key in ("exit_code", "duration_seconds") if key in metadata}
+    return ResultRead(
+        call=item.text("call_id"),
+        output=words,
+        is_error=result.get("success") is False,
+        ended=time,
+        media=media_of(parts),
+        metadata=facts,
+        session=session,
+    )
+
+
+def usage_of(
+    last: JsonValue, total: JsonValue, before: JsonValue, service_tier: str | None = None
+) -> Usage:
+    """Return the usage of one request: its own report, or the growth of the total; the input includes cached tokens."""
+    grown = {name: total.count(name) - before.count(name) for name in total.fields()}
+    report = last or JsonValue(grown)
+    usage_read = normalised_usage(
+        report.tokens("input_tokens"),
+        report.tokens("output_tokens"),
+        report.tokens("cached_input_tokens"),
+        report.tokens("cache_write_input_tokens"),
+        report.tokens("reasoning_output_tokens"),
+    )
+    return usage_read.model_copy(update={"service_tier": service_tier})

@@ -1,0 +1,354 @@
+"""Read one rollout of Codex: one record a line, ``{timestamp, type, payload}``.
+
+The model's messages and inputs are in ``response_item``; ``event_msg`` repeats them for the screen and is read for
+usage, stops and rollbacks only. A usage report counts where the total changed, since each is written twice.
+``replacement_history`` is what the model is shown after a compaction.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from palimpsest.recordings.format_parts.codex_items import (
+    CALLS,
+    INHERITED,
+    OUTPUTS,
+    agent_message,
+    answer_part,
+    inherited_parts,
+    is_written_by_codex,
+    message_parts,
+    provider_result,
+    ran_at_provider,
+    result_of,
+    usage_of,
+)
+from palimpsest.recordings.format_parts.codex_threads import NamedThreads, thread_header
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    UsageRead,
+    words_of,
+)
+from palimpsest.recordings.reading.sources import discard_report, json_lines
+from palimpsest.transcript.strings.relative_paths import recorded_name
+from palimpsest.transcript.values import Usage, priced_tier
+
+FORMAT = "codex"
+LOOKED_AHEAD = 200
+"""Lines in which the first model and its window are searched for."""
+ANSWERS = CALLS | {"reasoning"}
+NO_TOOLS = "The tools are not in the recording."
+COPIED = (
+    "It may begin with requests of the session that began it; where its own begin is not recorded."
+)
+NO_ANSWER = "The answer of this request is not in the recording."
+ENCRYPTED = "What one agent wrote to the other is encrypted."
+SILENT = frozenset({"ghost_snapshot", "other", "compaction_trigger"})
+"""Item types without content for the model."""
+
+
+class CodexRollout:
+    """Reads one rollout: joins the items of each answer, and adds the usage that is reported after it."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self._path = path
+        self._report = report
+        self._provider = "openai"
+        self._model = ""
+        self._effort: str | None = None
+        self._tier: str | None = None
+        """The service tier of the turn, if it has a price of its own."""
+        self._total = NOTHING
+        self._count = 0
+        self._parts: list[Text | Thinking | Media | Call] = []
+        """Parts of the answer that is not complete yet."""
+        self._created: int | None = None
+        self._held: list[Recorded] = []
+        """Results that came before their answer was complete."""
+        self._provider_results: list[ResultRead] = []
+        """Results of calls that the provider ran in that answer."""
+        self._unreported: str | None = None
+        """The newest answer, while its usage may still be reported."""
+        self._order: list[tuple[str, bool]] = []
+        """Messages since the last compaction, each with whether a turn begins with it."""
+        self.threads = NamedThreads("")
+        """The threads that it names, complete after reading."""
+        self._own_from = 0
+        """The ordinal of its first own record; the records before it are copied from its parent."""
+        self._messages_by_text: dict[str, str] = {}
+        """The newest message with each user text, by which a compaction names what it kept."""
+
+    def read(self) -> Iterator[Recorded]:
+        """Yield the session of the rollout."""
+        begun = False
+        for number, record in json_lines(self._path, self._report):
+            kind, payload = _type_and_payload(record)
+            time = record.moment("timestamp")
+            if not begun:
+                begun = True
+                yield from self._begin(payload if kind == "session_meta" else NOTHING, time)
+            ordinal = record.get("ordinal")
+            if isinstance(ordinal, int) and ordinal < self._own_from:
+                yield from self._parent_record(kind, payload, time)
+                continue
+            yield from self._record(kind, payload, time, f"line {number}")
+        yield from self._complete(None)
+
+    def _begin(self, meta: JsonValue, time: int | None) -> Iterator[Recorded]:
+        self._provider = meta.text("model_provider") or self._provider
+        model, window = self._look_ahead()
+        instructions = meta.at("base_instructions")
+        system = instructions.get("text") if "text" in instructions else meta.get("instructions")
+        header = thread_header(meta, recorded_name(self._path.stem))
+        self.threads.own, self._own_from = header.thread, header.own_from or 0
+        created = meta.moment("timestamp")
+        yield SessionBegin(
+            id=header.thread,
+            format=FORMAT,
+            format_version=meta.text("cli_version"),
+            title=header.title,
+            directory=meta.text("cwd"),
+            created=created if created is not None else time,
+            model=model,
+            window=window,
+            system=system if isinstance(system, str) and system else None,
+            parent=header.parent,
+        )
+        yield GapRead(NO_TOOLS)
+        if header.own_from:
+            yield GapRead(INHERITED)
+        elif header.copied:
+            yield GapRead(COPIED)
+        if header.problem:
+            self._report("line 1", header.problem)
+
+    def _look_ahead(self) -> tuple[str, int | None]:
+        model, window = "", None
+        for number, record in json_lines(self._path, discard_report):
+            kind, payload = _type_and_payload(record)
+            if kind == "turn_context" and not model:
+                model = self._name_model(payload)
+            usage_info = payload if payload.get("model_context_window") else payload.at("info")
+            window = window or usage_info.count("model_context_window") or None
+            if (model and window) or number > LOOKED_AHEAD:
+                break
+        return model, window
+
+    def _name_model(self, context: JsonValue) -> str:
+        name = context.text("model")
+        return f"{self._provider}/{name}" if name else ""
+
+    def _record(
+        self, kind: str, payload: JsonValue, time: int | None, place: str
+    ) -> Iterator[Recorded]:
+        match kind:
+            case "response_item":
+                yield from self._item(payload, time, place)
+            case "event_msg":
+                yield from self._event(payload, time)
+            case "turn_context":
+                self._model = self._name_model(payload) or self._model
+                mode = payload.at("collaboration_mode", "settings")
+                effort = (
+                    payload.at("effort") if payload.get("effort") else mode.at("reasoning_effort")
+                )
+                self._effort = effort.text() or None
+                self._tier = priced_tier(payload.get("service_tier"))
+            case "compacted":
+                yield from self._complete(time)
+                yield self._compaction(payload, time)
+            case _:
+                pass  # the header, and what is for the screen only
+
+    def _parent_record(self, kind: str, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
+        """Yield a record copied from the parent as a message of the program: in the context, but no request of its own."""
+        if kind == "compacted":
+            yield self._compaction(payload, time)
+        elif kind == "turn_context":
+            yield from self._record(kind, payload, time, "")
+        elif kind == "event_msg":
+            total = payload.at("info", "total_token_usage")
+            self._total = total or self._total
+        elif kind == "response_item" and (parts := inherited_parts(payload)):
+            yield self._message_to_model(parts, time)
+
+    # Messages of the model and to the model
+
+    def _item(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
+        kind = item.text("type")
+        role = item.text("role")
+        if kind in OUTPUTS:
+            result = result_of(item, time, self.threads.result(item))
+            if self._parts:
+                self._held.append(result)
+            else:
+                yield result
+        elif (
+            kind in ANSWERS or (kind == "message" and role == "assistant") or ran_at_provider(item)
+        ):
+            yield from self._add_to_answer(item, time, place)
+        elif kind == "message":
+            yield from self._complete(time)
+            yield self._text_message(item, role, time)
+        elif kind == "agent_message":
+            yield from self._complete(time)
+            parts, encrypted = agent_message(item)
+            author = self.threads.thread_of(item.get("author")) or None
+            yield (message := self._message_to_model(parts, time, author))
+            if encrypted:
+                yield GapRead(ENCRYPTED, message=message.id, chars=encrypted)
+        elif kind not in SILENT:
+            self._report(
+                place, f"It is of the kind {kind!r}, which is not known, and was left out."
+            )
+
+    def _add_to_answer(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
+        """Add an item to the answer that is being read; yields the answer before it if that has results already."""
+        if self._held:  # the results belong to the request before
+            yield from self._complete(time)
+        if not self._parts:
+            self._created = time
+        if ran_at_provider(item):
+            name = item.text("id") or f"{item.get('type')} {place}"
+            item = JsonValue({**item.raw, "id": name})
+            self._provider_results.append(provider_result(item, time))
+        self._parts.extend(answer_part(item))
+        self.threads.call(item)
+
+    def _message(
+        self,
+        role: Literal["user", "assistant"],
+        parts: tuple[Text | Thinking | Media | Call, ...],
+        created: int | None,
+        **more: Any,
+    ) -> MessageRead:
+        """Return the next message, with the model and effort of its turn."""
+        self._count += 1
+        name = f"m{self._count}"
+        self._order.append((name, role == "user" and not more["by_program"]))
+        model, effort = self._model, self._effort
+        return MessageRead(name, role, parts, created, model=model, effort=effort, **more)
+
+    def _text_message(self, item: JsonValue, role: str, time: int | None) -> MessageRead:
+        parts = message_parts(item.at("content"))
+        words = words_of(parts)
+        program = role != "user" or is_written_by_codex(words)
+        session = self.threads.ended_thread(words) if program else None
+        return self._message_to_model(parts, time, session, by_program=program)
+
+    def _message_to_model(
+        self,
+        parts: tuple[Text | Media, ...],
+        time: int | None,
+        session: str | None = None,
+        *,
+        by_program: bool = True,
+    ) -> MessageRead:
+        message = self._message("user", parts, time, by_program=by_program, session=session)
+        self._messages_by_text[words_of(parts)] = message.id
+        return message
+
+    def _complete(
+        self,
+        time: int | None,
+        usage: Usage | None = None,
+        finish: str | None = None,
+    ) -> Iterator[Recorded]:
+        """Yield the answer that is being read, if any, and the results that wait for it."""
+        if not self._parts:
+            return
+        more = {"completed": time, "usage": usage, "finish": finish}
+        answer = self._message("assistant", tuple(self._parts), self._created, **more)
+        self._unreported = answer.id if usage is None else None
+        yield answer
+        yield from self._provider_results
+        yield from self._held
+        self._parts, self._held, self._provider_results = [], [], []
+
+    # Other events
+
+    def _event(self, event: JsonValue, time: int | None) -> Iterator[Recorded]:
+        self.threads.event(event)
+        match event.get("type"):
+            case "token_count":
+                info = event.at("info")
+                total = info.at("total_token_usage")
+                if total and total.raw != self._total.raw:
+                    before, self._total = self._total, total
+                    last = info.at("last_token_usage")
+                    yield from self._usage(usage_of(last, total, before, self._tier), time)
+            case "turn_aborted":
+                yield from self._complete(time, finish="aborted")
+            case "thread_rolled_back":
+                yield from self._complete(time)
+                removed = self._last_turns(event.count("num_turns"))
+                if removed:
+                    yield RemovedRead(removed, created=time)
+            case _:
+                pass  # for the screen only
+
+    def _usage(self, usage: Usage, time: int | None) -> Iterator[Recorded]:
+        if self._parts:
+            yield from self._complete(time, usage)
+        elif self._unreported is not None:
+            yield UsageRead(self._unreported, usage)
+            self._unreported = None
+        else:
+            yield (answer := self._message("assistant", (), time, usage=usage))
+            yield GapRead(NO_ANSWER, message=answer.id)
+
+    def _last_turns(self, count: int) -> tuple[str, ...]:
+        """Return the messages of the newest turns, and remove them from the history."""
+        begins = [index for index, (_, begins_turn) in enumerate(self._order) if begins_turn]
+        if not count or not begins:
+            return ()
+        first = begins[-count] if count <= len(begins) else begins[0]
+        removed = tuple(name for name, _ in self._order[first:])
+        del self._order[first:]
+        return removed
+
+    def _compaction(self, payload: JsonValue, time: int | None) -> CompactionRead:
+        summary = payload.text("message")
+        still_shown = set()
+        encrypted = False
+        for item in payload.objects("replacement_history"):
+            words = words_of(message_parts(item.at("content")))
+            if words in self._messages_by_text:
+                still_shown.add(self._messages_by_text[words])
+            elif words and not summary:
+                summary = words
+            encrypted = encrypted or "encrypted_content" in item
+        has_history = bool(payload.list_at("replacement_history"))
+        replaced = tuple(name for name, _ in self._order if name not in still_shown)
+        self._count += 1
+        name = f"m{self._count}"
+        self._order = [(name, begins) for name, begins in self._order if name in still_shown]
+        return CompactionRead(
+            id=name,
+            summary=None if encrypted and not summary else summary,
+            replaced=replaced if has_history else None,
+            created=time,
+            model=self._model,
+        )
+
+
+def _type_and_payload(record: JsonValue) -> tuple[str, JsonValue]:
+    """Return type and payload of a record; in the oldest rollouts a record is the bare item."""
+    payload = record.at("payload")
+    if isinstance(payload.raw, dict):
+        return record.text("type"), payload
+    if "instructions" in record and "type" not in record:
+        return "session_meta", record
+    return "response_item" if "type" in record else "", record

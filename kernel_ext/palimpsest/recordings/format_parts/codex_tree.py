@@ -1,0 +1,149 @@
+"""Find the rollouts of subagents: in the folder of the opened one, or in its neighbouring dated folders.
+
+Codex keeps its rollouts by year, month and day, and a subagent's may have a later day than its parent's. Only names of
+files are used, never a path in a rollout; links are skipped.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.codex_threads import (
+    THREAD,
+    NamedThreads,
+    ThreadHeader,
+    thread_header,
+)
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.sources import too_deep
+from palimpsest.store.disk import is_regular, open_regular
+from palimpsest.transcript.strings.relative_paths import recorded_name
+
+MOST_NAMES = 50_000
+"""Most file names that are considered."""
+MOST_HEADERS = 500
+"""Most headers that are read to find threads that file names do not show."""
+HEADER_BYTES = 1_000_000
+MOST_CHILD_BYTES = 256_000_000
+"""A larger rollout is not read as a subagent; imported by itself, it may have any size."""
+DAYS = re.compile(r"\d{4}/\d{2}/\d{2}")
+ENDING = re.compile(rf"({THREAD.pattern})\.jsonl")
+
+
+class RolloutTree:
+    """Finds the rollouts of a session's subagents by file name or header, within limits, and checks their parent."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self._files: dict[str, Path] = {}
+        """Files by the thread in their names."""
+        self._headers: dict[str, tuple[Path, ThreadHeader]] | None = None
+        """Headers of the files beside the opened one, by their threads."""
+        remaining = MOST_NAMES
+        for folder in _folders(self._path):
+            for rollout in _rollouts(folder, remaining):
+                remaining -= 1
+                if match := ENDING.search(rollout.name):
+                    self._files.setdefault(match[1], rollout)
+
+    def children(self, threads: NamedThreads, report: Report) -> Iterator[tuple[str, Path]]:
+        """Yield the threads that a rollout started, with their files; reports missing and unrelated files."""
+        for thread in threads.named:
+            file = self._files.get(thread)
+            if file is None:
+                file = self._headers_beside().get(thread, (None, None))[0]
+            if file is None:
+                report("", f"The rollout of the subagent {thread} is not beside it.")
+            elif self._is_child(thread, file, threads.own, report):
+                yield thread, file
+        if threads.reviewed:
+            for thread, (file, header) in self._headers_beside().items():
+                if header.parent == threads.own and thread not in threads.named:
+                    yield thread, file
+
+    def _is_child(self, thread: str, file: Path, parent: str, report: Report) -> bool:
+        header = _header(file)
+        if header is None:
+            report(file.name, "It is no rollout that can be read, and was left out.")
+        elif header.thread != thread or header.parent != parent:
+            report(file.name, f"It does not name {parent} as the session that began it; left out.")
+        elif file.stat().st_size > MOST_CHILD_BYTES:
+            size = MOST_CHILD_BYTES >> 20
+            report(file.name, f"It is larger than {size} MB; import it by itself.")
+        else:
+            return True
+        return False
+
+    def _headers_beside(self) -> dict[str, tuple[Path, ThreadHeader]]:
+        """Return the headers of the files beside the opened one, read once."""
+        if self._headers is None:
+            self._headers = {}
+            for file in _rollouts(self._path.parent, MOST_HEADERS):
+                if file != self._path and (header := _header(file)) is not None:
+                    self._headers.setdefault(header.thread, (file, header))
+        return self._headers
+
+
+def _folders(path: Path) -> Iterable[Path]:
+    """Return the rollout's folder, or, for dated folders, the folders of its day and later days."""
+    day = path.parent
+    if not DAYS.fullmatch("/".join(day.parts[-3:])):
+        return (day,)
+    folders = [day]
+    for year in _numbered_folders(day.parent.parent.parent):
+        for month in _numbered_folders(year) if year.name >= day.parts[-3] else ():
+            folders += (
+                later for later in _numbered_folders(month) if later.parts[-3:] > day.parts[-3:]
+            )
+    return folders
+
+
+def _numbered_folders(folder: Path) -> list[Path]:
+    """Return the folders with numbers as names."""
+    return _matching_entries(
+        folder,
+        MOST_NAMES,
+        lambda entry: entry.name.isdecimal() and entry.is_dir(follow_symlinks=False),
+    )
+
+
+def _rollouts(folder: Path, most: int) -> list[Path]:
+    """Return the files that may be rollouts, sorted, without links."""
+    return _matching_entries(
+        folder,
+        most,
+        lambda entry: entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False),
+    )
+
+
+def _matching_entries(
+    folder: Path, most: int, is_wanted: Callable[[os.DirEntry[str]], bool]
+) -> list[Path]:
+    """Return the wanted entries among a folder's first ``most``, sorted; nothing where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            first_entries = [entry for entry, _ in zip(entries, range(max(most, 0)), strict=False)]
+            return sorted(folder / path.name for path in first_entries if is_wanted(path))
+    except OSError:
+        return []
+
+
+def _header(file: Path) -> ThreadHeader | None:
+    """Return the facts in a rollout's first line; None where it is no rollout."""
+    try:
+        if not is_regular(file):
+            return None
+        with open_regular(file) as opened:
+            line = (opened.read(HEADER_BYTES) or b"").split(b"\n", 1)[0]
+    except OSError:
+        return None
+    record = JsonValue(line).decoded()
+    meta = record.at("payload")
+    is_header = isinstance(meta.raw, dict) and record.get("type") == "session_meta"
+    return (
+        thread_header(meta, recorded_name(file.stem))
+        if is_header and not too_deep(meta.raw)
+        else None
+    )

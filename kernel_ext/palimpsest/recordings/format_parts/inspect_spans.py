@@ -1,0 +1,90 @@
+"""Sort the events of an Inspect sample by agent, from the spans around them.
+
+Spans of scorers contain requests that are not the agent's. An agent's span inside a tool's span is a subagent.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from palimpsest.recordings.reading.json_fields import JsonValue
+
+
+@dataclass(slots=True)
+class _SampleSpans:
+    """The spans of a sample, which show the scorer or subagent that an event belongs to."""
+
+    types: dict[str, str] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+
+    def add(self, event: JsonValue) -> None:
+        span = event.id("id")
+        self.types.setdefault(span, event.text("type"))
+        self.parents.setdefault(span, event.id("parent_id"))
+
+    def enclosing(self, span: str) -> Iterator[str]:
+        """Yield a span and those around it, up to a parent that repeats."""
+        seen = set[str]()
+        while span in self.types and span not in seen:
+            seen.add(span)
+            yield span
+            span = self.parents[span]
+
+    def is_scorer(self, span: str) -> bool:
+        return any(self.types[outer] in {"scorers", "scorer"} for outer in self.enclosing(span))
+
+    def subagent(self, span: str) -> tuple[str, str]:
+        """Return the innermost agent that runs inside a tool's span, and that span; empty outside of one."""
+        agent = ""
+        for above_span in self.enclosing(span):
+            if self.types[above_span] == "agent":
+                agent = agent or above_span
+            elif self.types[above_span] == "tool" and agent:
+                return agent, above_span
+        return "", ""
+
+
+@dataclass(slots=True)
+class SampleEvents:
+    """The requests and compactions of a sample by their agent, and the runs of tools."""
+
+    requests: defaultdict[str, list[JsonValue]] = field(default_factory=lambda: defaultdict(list))
+    """Events by the span of the subagent; those of the sample's own agent under an empty name."""
+    runs: dict[str, JsonValue] = field(default_factory=dict)
+    """The event of a tool's run, by its call."""
+    scored: int = 0
+    """Requests of scorers."""
+    _spans: _SampleSpans = field(default_factory=_SampleSpans)
+    _tools: dict[str, str] = field(default_factory=dict)
+    """The tool's span in which a subagent ran."""
+    _calls: dict[str, str] = field(default_factory=dict)
+    """The call that each tool's span runs."""
+    _opened: str = ""
+    _in_scorer: int = 0
+
+    def add(self, event: JsonValue) -> None:
+        """Add the next event."""
+        kind, span = event.text("event"), event.id("span_id")
+        if kind == "span_begin":
+            self._spans.add(event)
+            if event.get("type") == "tool":
+                self._opened = event.id("id")
+        elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
+            self._in_scorer += 1 if event.get("action") == "begin" else -1
+        elif kind == "tool":
+            call = event.id("id")
+            self.runs[call] = event
+            # The tool's event follows the beginning of its span, and belongs to the span around that.
+            self._calls.setdefault(self._opened, call)
+        elif kind == "model" and (self._in_scorer > 0 or self._spans.is_scorer(span)):
+            self.scored += 1
+        elif kind in {"model", "compaction"}:
+            agent, tool = self._spans.subagent(span)
+            self.requests[agent].append(event)
+            self._tools[agent] = tool
+
+    def started_by(self, agent: str) -> tuple[str, str]:
+        """Return the agent that started a subagent, and the call that did so; empty where not known."""
+        tool = self._tools[agent]
+        parent, _ = self._spans.subagent(self._spans.parents.get(tool, ""))
+        return parent, self._calls.get(tool, "")

@@ -1,0 +1,158 @@
+"""Read the sessions of OpenHands from before its SDK (V0): one instance of an evaluation, and a list of events.
+
+The events of a delegate come between the action that started it and the observation with its result; they become a
+session of their own.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from palimpsest.recordings.format_parts.openhands_v0 import (
+    InstanceEvents,
+    reported_requests,
+    response_id,
+)
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBegin
+
+CONDENSED = "A condenser shortened the history; which messages it left out is not recorded."
+DELEGATE = "delegate"
+MOST_DELEGATES = 200
+MOST_LEVELS = 8
+TOO_MANY = "{count:,} events of subagents that are too many, or too deep, were left out."
+
+
+def instance_session(instance: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
+    """Yield the session of one instance of an evaluation's output."""
+    # The oldest outputs hold pairs of an action and its observation.
+    entries = (
+        entry if isinstance(entry, list) else [entry] for entry in instance.list_at("history")
+    )
+    events = JsonValue([*chain.from_iterable(entries)]).objects()
+    yield from event_session(
+        events,
+        SessionBegin(
+            instance.id("instance_id") or place,
+            "openhands",
+            format_version="v0",
+            title=instance.id("instance_id"),
+            model=instance.text("metadata", "llm_config", "model"),
+        ),
+        instance.at("metrics"),
+        lambda where, what: report(", ".join(word for word in (place, where) if word), what),
+    )
+    if not events:
+        report(place, "The instance has no history.")
+
+
+def event_session(
+    events: Sequence[JsonValue], begin: SessionBegin, metrics: JsonValue, report: Report
+) -> Iterator[Recorded]:
+    """Yield the session of a list of events, with the usage in ``metrics``, then the sessions of its delegates."""
+    system = next((event for event in events if event.get("action") == "system"), NOTHING)
+    reported = reported_requests(metrics)
+    first = events[0] if events else NOTHING
+    yield replace(
+        begin,
+        created=first.milliseconds("timestamp"),
+        window=next(
+            (report_of.window for report_of in reported.values() if report_of.window), None
+        ),
+        system=system.text("args", "content") or None,
+        tools=system.tool_specs("args", "tools"),
+    )
+    named = frozenset(map(response_id, events))
+    reader = InstanceEvents(reported, begin.model, named)
+    delegates = _Delegates(reader, begin)
+    for event in events:
+        yield from delegates.records(event)
+    if metrics.list_at("condenser") and not delegates.condensed:
+        yield GapRead(CONDENSED)
+    for ended in delegates.ended:
+        yield from ended
+    if delegates.left_out:
+        report("", TOO_MANY.format(count=delegates.left_out))
+
+
+@dataclass(slots=True)
+class _Delegate:
+    """An agent at work, with its values so far."""
+
+    reader: InstanceEvents
+    id: str
+    values: list[Recorded]
+
+    def take(self, event: JsonValue, records: Iterable[Recorded]) -> None:
+        """Add an event's values; system prompt and tools go into the session's first value."""
+        first = self.values[0]
+        if event.get("action") == "system" and isinstance(first, SessionBegin):
+            self.values[0] = replace(
+                first,
+                system=event.text("args", "content") or None,
+                tools=event.tool_specs("args", "tools"),
+            )
+        self.values += records
+
+
+class _Delegates:
+    """Passes each event to its delegate or agent, and keeps a delegate's values until its parent's are yielded."""
+
+    def __init__(self, reader: InstanceEvents, begin: SessionBegin) -> None:
+        self._active = [_Delegate(reader, begin.id, [])]
+        self._begins = begin
+        self.ended: list[list[Recorded]] = []
+        """The values of each delegate's session, in the order in which they were started."""
+        self.left_out = 0
+        """Number of events of delegates that are too deep or too many."""
+        self.condensed = False
+        self._skipped = 0
+        """Number of running delegates whose events are left out."""
+
+    def records(self, event: JsonValue) -> Iterator[Recorded]:
+        """Yield the values of an event of the first agent."""
+        if event.get("observation") == DELEGATE:
+            self._end()
+        if self._skipped:
+            self.left_out += 1
+        else:
+            agent = self._active[-1]
+            yielded = agent.reader.records(event)
+            if agent is self._active[0]:
+                yield from yielded
+            else:
+                agent.take(event, yielded)
+            self.condensed = self.condensed or agent.reader.condensations > 0
+        if event.get("action") == DELEGATE:
+            self._begin(event)
+
+    def _begin(self, event: JsonValue) -> None:
+        level, parent = len(self._active), self._active[-1]
+        if self._skipped or level > MOST_LEVELS or len(self.ended) >= MOST_DELEGATES:
+            self._skipped += 1
+            return
+        name = f"{self._begins.id}/{len(self.ended) + 1}"
+        reader = InstanceEvents(
+            parent.reader.reported, parent.reader.model, parent.reader.named, parent.reader.position
+        )
+        begin = SessionBegin(
+            name,
+            self._begins.format,
+            format_version=self._begins.format_version,
+            title=event.text("args", "agent"),
+            created=event.milliseconds("timestamp"),
+            model=self._begins.model,
+            parent=parent.id,
+            parent_call=parent.reader.call_of(event),
+        )
+        child = _Delegate(reader, name, [begin])
+        self.ended.append(child.values)
+        self._active.append(child)
+
+    def _end(self) -> None:
+        if self._skipped:
+            self._skipped -= 1
+        elif len(self._active) > 1:
+            child = self._active.pop()
+            self._active[-1].reader.position = child.reader.position

@@ -1,0 +1,107 @@
+"""Find the conversations of subagents below a conversation of OpenHands, and the calls that gave them work.
+
+Each is in ``subagents/<id>`` and does not name the call. The first call is found by its prompt, which is the subagent's
+first message; a call that resumes it by the id of the task, which is in the first one's result.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.sources import discard_report
+
+SUBAGENTS = "subagents"
+MOST_CHILDREN = 200
+"""Most subagents that are read of one conversation, including subagents of subagents."""
+MOST_LEVELS = 8
+LOOKED_AT = 20
+"""Number of events in which the first message is searched for."""
+ReadDocument = Callable[[Path, Report], JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentFolder:
+    """The folder of one subagent."""
+
+    path: Path
+    id: str
+    """Its own id, after the id of the conversation that it belongs to."""
+    parent: str
+    prompt: str
+    created: int
+
+
+def subagent_folders(
+    path: Path, parent: str, most: int, read: ReadDocument, report: Report
+) -> list[SubagentFolder]:
+    """Return the subagents of a conversation's folder in the order of their first messages; links are left out."""
+    folder = path / SUBAGENTS
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    folders: list[SubagentFolder] = []
+    places = sorted(child for child, _ in zip(folder.iterdir(), range(most * 10 + 1), strict=False))
+    for place in places:
+        events = place / "events"
+        if place.is_symlink() or events.is_symlink() or not events.is_dir():
+            report(f"{SUBAGENTS}/{place.name}", "It is no conversation and was left out.")
+        elif len(folders) >= most:
+            report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
+            break
+        else:
+            prompt, created = _first_message(events, read)
+            folders.append(
+                SubagentFolder(place, f"{parent}/{place.name}", parent, prompt, created or 0)
+            )
+    return sorted(folders, key=lambda subagent: subagent.created)
+
+
+def _first_message(events: Path, read: ReadDocument) -> tuple[str, int | None]:
+    names = sorted(child.name for child in events.iterdir() if child.name.startswith("event-"))
+    for name in names[:LOOKED_AT]:
+        event = read(events / name, discard_report)
+        if event.get("kind") == "MessageEvent" and event.get("source") == "user":
+            content = event.objects("llm_message", "content")
+            text = "\n".join(block.text("text") for block in content)
+            return text, event.milliseconds("timestamp")
+    return "", None
+
+
+@dataclass(slots=True)
+class GivenTasks:
+    """The calls of a conversation that gave work to subagents."""
+
+    children: Sequence[SubagentFolder] = ()
+    calls: dict[str, str] = field(default_factory=dict)
+    """The first call of each subagent."""
+    _of_call: dict[str, str] = field(default_factory=dict)
+    _of_task: dict[str, str] = field(default_factory=dict)
+
+    def add_call(self, call: str, event: JsonValue) -> None:
+        """Add a call, with its action."""
+        action = event.at("action")
+        if action.get("kind") == "TaskAction":
+            child = self._of_task.get(action.id("resume")) or self._subagent_without_call(
+                action.text("prompt")
+            )
+            if child:
+                self._of_call[call] = child
+                self.calls.setdefault(child, call)
+        elif action.get("kind") == "DelegateAction":
+            # One call can give work to several subagents.
+            for task in action.fields("tasks").values():
+                if child := self._subagent_without_call(JsonValue(task).text()):
+                    self.calls[child] = call
+
+    def add_result(self, call: str, event: JsonValue) -> str | None:
+        """Add a call's result; returns the subagent that the call gave work, if any."""
+        child = self._of_call.get(call)
+        if child and (task := event.id("observation", "task_id")):
+            self._of_task[task] = child
+        return child
+
+    def _subagent_without_call(self, prompt: str) -> str:
+        """Return the first subagent that begins with a prompt and has no call yet."""
+        ids = (subagent.id for subagent in self.children if subagent.prompt == prompt)
+        return next((name for name in ids if prompt and name not in self.calls), "")

@@ -1,0 +1,72 @@
+"""The tree of a pi session's entries by their ids, and the branches that end in its leaves."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.sources import discard_report, json_lines
+
+MOST_BRANCHES = 100
+"""Most other branches that are read; each takes another pass over the file."""
+
+
+class PiBranch(NamedTuple):
+    """One path through the tree: its entries, and the point where it leaves another path."""
+
+    name: str
+    entries: frozenset[str] | None = None
+    """Ids of the entries; None for all of a file whose entries have no ids."""
+    parent_branch: str | None = None
+    at: str | None = None
+
+
+class PiTree:
+    """The ids of a file's entries, without their content."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self._parents: dict[str, str | None] = {}
+        self._messages: set[str] = set()
+        for number, entry in json_lines(path, discard_report):
+            if entry.get("type") == "session":
+                continue
+            name, parent = entry.get("id"), entry.get("parentId")
+            if not isinstance(name, str) or name in self._parents:
+                report(f"line {number}", "It has no id of its own and was left out.")
+                continue
+            is_known_parent = isinstance(parent, str) and parent in self._parents
+            if parent is not None and not is_known_parent:
+                report(f"line {number}", "What it follows is missing; it begins a new branch.")
+            self._parents[name] = parent if is_known_parent else None
+            if entry.get("type") in ("message", "custom_message", "branch_summary"):
+                self._messages.add(name)
+
+    def branches(self, session: str, report: Report) -> Iterator[PiBranch]:
+        """Yield the path to the last entry, then those to other leaves, the newest first."""
+        inner = set(self._parents.values())
+        leaves = [name for name in self._parents if name not in inner]
+        branch_of_entry: dict[str, str] = {}
+        for number, leaf in enumerate(reversed(leaves)):
+            if number > MOST_BRANCHES:
+                report("", f"Only the newest {MOST_BRANCHES} of its branches were read.")
+                return
+            path = self._path(leaf)
+            own_entries = [name for name in path if name not in branch_of_entry]
+            if number and not self._messages.intersection(own_entries):
+                continue
+            name = f"{session}/{own_entries[0]}" if number else session
+            shared = [entry for entry in path if entry in branch_of_entry]
+            parent_branch = branch_of_entry[shared[-1]] if shared else (session if number else None)
+            left_at = next((entry for entry in reversed(shared) if entry in self._messages), None)
+            for entry in own_entries:
+                branch_of_entry[entry] = name
+            yield PiBranch(name, frozenset(path), parent_branch, left_at)
+        if not leaves:
+            yield PiBranch(session, frozenset())
+
+    def _path(self, leaf: str) -> list[str]:
+        # A parent is always in an earlier line, so there is no circle.
+        path = [leaf]
+        while (parent := self._parents[path[-1]]) is not None:
+            path.append(parent)
+        return path[::-1]

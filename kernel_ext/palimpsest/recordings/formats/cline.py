@@ -1,0 +1,271 @@
+"""Read sessions of Cline's SDK: ``<id>.messages.json``, with the state of its last compaction beside it.
+
+The messages are those of the whole session; input tokens include cached ones. The messages sent after a compaction are
+in ``<id>.compaction.json``, which is read where a session's folder is imported: messages that it repeats stayed, all
+others of the part that it covers were replaced. Subagents and teammates have files in the folder of the session that
+started them, and name it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palimpsest.recordings.message_formats.content_blocks import block_part
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import (
+    NOTHING,
+    JsonValue,
+    fingerprint,
+    media_at,
+    usage_of_whole_prompt,
+)
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    media_of,
+    words_of,
+)
+from palimpsest.recordings.reading.sources import json_document, json_field, json_items
+from palimpsest.transcript.errors import UserError
+
+MESSAGES = ".messages.json"
+COMPACTION = ".compaction.json"
+SUMMARIES = {"compaction", "compaction_summary"}
+"""Kinds of a message that is a compaction's summary: made without a model, and with one."""
+CHILDREN = frozenset({"subagent", "teammate"})
+"""Fields of a file that name the session which started this one."""
+BEFORE_RECORDING = "Earlier messages were replaced by a summary before this was recorded."
+RULE = "cline.compaction"
+_BEGINS = re.compile(rb'\A\s*\{\s*"version"\s*:\s*\d+\s*,')
+
+
+class ClineImporter:
+    """Reads a session's messages, or a session's folder."""
+
+    name = "cline"
+    title = "Cline"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a folder holds a session's messages, or a file begins as they do."""
+        if head.names:
+            return any(file.endswith(MESSAGES) for file in head.names)
+        begins = head.start[:4_096]
+        return bool(_BEGINS.match(begins)) and all(
+            name in begins for name in (b'"sessionId"', b'"agent"', b'"messages"')
+        )
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a file, or the sessions of a folder."""
+        if not path.is_dir():
+            yield from _session(path, None, report)
+            return
+        names = [child.name for child in path.iterdir() if child.name.endswith(MESSAGES)]
+        # The session that the folder is named after comes first, then its subagents.
+        names.sort(key=lambda name: (_is_child(path / name), name))
+        if not names:
+            raise UserError(f"{str(path)!r} holds no session of Cline.")
+        for name in names:
+            state_file = path / f"{name.removesuffix(MESSAGES)}{COMPACTION}"
+            if (path / name).is_symlink() or state_file.is_symlink():
+                report(
+                    name, "It is a link and was left out."
+                )  # a name in a copied folder may lead anywhere
+            else:
+                yield from _session(
+                    path / name, state_file if state_file.is_file() else None, report
+                )
+
+
+def _session(path: Path, compaction: Path | None, report: Report) -> Iterator[Recorded]:
+    session = json_field(path, "sessionId").id() or path.name.removesuffix(MESSAGES)
+    state = _state(compaction, report)
+    reader = _ClineMessages()
+    first = json_field(path, "messages.item", report)
+    if not first:
+        raise UserError(f"{str(path)!r} holds no messages of Cline.")
+    yield SessionBegin(
+        session,
+        ClineImporter.name,
+        format_version=json_field(path, "version").id(),
+        title=session,
+        created=first.milliseconds("ts"),
+        system=json_field(path, "system_prompt").text() or None,
+        parent=_parent(session, path),
+    )
+    covered = state.count("source_message_count")
+    for n, message in enumerate(json_items(path, "messages.item", report)):
+        if state and n == covered:
+            yield from reader.compaction_of(state)
+            state = NOTHING
+        if isinstance(message, dict):
+            yield from reader.records(JsonValue(message))
+        else:
+            report(f"message {n + 1}", "It is no JSON object and was left out.")
+    if state:
+        yield from reader.compaction_of(state)
+
+
+def _is_child(path: Path) -> bool:
+    return path.is_symlink() or json_field(path, "agent").text() in CHILDREN
+
+
+def _parent(session: str, path: Path) -> str | None:
+    """Return the session that started this one as a subagent or teammate; None for any other session."""
+    named = json_field(path, "origin").id("parentThreadId")
+    return named if named and named != session and _is_child(path) else None
+
+
+def _state(path: Path | None, report: Report) -> JsonValue:
+    if path is None:
+        return NOTHING
+    try:
+        return json_document(path)
+    except UserError:
+        report(path.name, "The state of the compaction cannot be read and was left out.")
+        return NOTHING
+
+
+@dataclass(slots=True)
+class _ClineMessages:
+    """Reads the messages of one session."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    """The message that was yielded for each id; a repeated id gets a number."""
+    results: dict[str, bytes] = field(default_factory=dict)
+    """The fingerprint of each call's result."""
+    owners: dict[str, list[str]] = field(default_factory=dict)
+    """The calls whose results are in a message."""
+    only_results: set[str] = field(default_factory=set)
+    """Messages that contain results and nothing else."""
+
+    def records(self, message: JsonValue) -> Iterator[Recorded]:
+        name = message.id("id") or f"m{len(self.ids) + 1}"
+        name = f"{name}#{len(self.ids) + 1}" if name in self.ids else name
+        self.ids[name] = name
+        created = message.milliseconds("ts")
+        if message.text("metadata", "kind") in SUMMARIES:
+            yield GapRead(BEFORE_RECORDING)
+            yield _compaction(name, message, (), created)
+            return
+        parts, results = _content(message.at("content"))
+        self.owners[name] = [read_result.call for read_result in results]
+        for result in results:
+            self.results.setdefault(result.call, fingerprint(result.output))
+            yield result
+        if message.get("role") == "assistant":
+            yield self._answer(message, name, parts, created)
+        elif parts or not results:
+            yield MessageRead(name, "user", tuple(parts), created)
+        else:
+            self.only_results.add(name)
+
+    def _answer(
+        self,
+        message: JsonValue,
+        name: str,
+        parts: Sequence[Text | Thinking | Media | Call],
+        created: int | None,
+    ) -> MessageRead:
+        metrics = message.at("metrics")
+        names = (message.text("modelInfo", name) for name in ("provider", "id"))
+        return MessageRead(
+            name,
+            "assistant",
+            tuple(parts),
+            created,
+            model="/".join(filter(None, names)),
+            usage=usage_of_whole_prompt(
+                metrics.tokens("inputTokens"),
+                metrics.tokens("outputTokens"),
+                read=metrics.tokens("cacheReadTokens"),
+                written=metrics.tokens("cacheWriteTokens"),
+            ),
+            cost=metrics.cost("cost"),
+            finish="tool-calls" if any(isinstance(part, Call) for part in parts) else "stop",
+        )
+
+    def compaction_of(self, state: JsonValue) -> Iterator[Recorded]:
+        """Yield the compaction in a state file: its summary, and the messages that it replaced."""
+        created = state.milliseconds("updated_at")
+        stayed, shown = dict[str, None](), dict[str, str]()
+        summary = NOTHING
+        for message in state.objects("messages"):
+            name = message.id("id")
+            if message.text("metadata", "kind") in SUMMARIES:
+                summary = message
+            elif name in self.ids:
+                stayed[name] = None
+                shown |= {
+                    result.call: result.output for result in _content(message.at("content"))[1]
+                }
+        for name in stayed:
+            for call in self.owners.get(name, []):
+                if fingerprint(shown.get(call, "")) != self.results.get(call):
+                    yield ReducedRead(call, shown.get(call, ""), rule=RULE)
+        replaced = tuple(name for name in self.ids if name not in {*stayed, *self.only_results})
+        if replaced or summary:
+            name = f"compaction-{len(self.ids)}"
+            self.ids[name] = name
+            yield _compaction(name, summary, replaced, created)
+
+
+def _compaction(
+    name: str, message: JsonValue, replaced: tuple[str, ...], created: int | None
+) -> CompactionRead:
+    metadata = message.at("metadata")
+    return CompactionRead(
+        name,
+        words_of(_content(message.at("content"))[0], "\n\n"),
+        replaced=replaced,
+        created=metadata.milliseconds("generatedAt") or created,
+        auto=not metadata.text("reason").startswith("manual"),
+        tokens_before=metadata.count("tokensBefore") or None,
+    )
+
+
+def _content(value: JsonValue) -> tuple[list[Text | Thinking | Media | Call], list[ResultRead]]:
+    parts: list[Text | Thinking | Media | Call] = []
+    results: list[ResultRead] = []
+    if text := value.text():
+        parts.append(Text(text))
+    for block in value.objects():
+        match block.get("type"):
+            case "tool_result":
+                results.append(_result(block))
+            case "text" | "thinking" | "redacted_thinking" | "tool_use":
+                parts += filter(None, (block_part(block),))
+            case _:
+                parts.append(_other_block(block))
+    return parts, results
+
+
+def _result(block: JsonValue) -> ResultRead:
+    parts, _ = _content(block.at("content"))
+    return ResultRead(
+        block.id("tool_use_id"),
+        words_of(parts),
+        is_error=block.get("is_error") is True,
+        media=media_of(parts),
+    )
+
+
+def _other_block(block: JsonValue) -> Text | Media:
+    """Return an image, a file by its content, or any other block by its type."""
+    if block.get("type") == "file":
+        return Text(f"{block.text('path')}\n{block.text('content')}", synthetic=True)
+    data = block.text("data") or block.text("source", "data")
+    mime = block.text("mediaType") or block.text("source", "media_type")
+    if data:
+        return Media(mime or "image/png", data)
+    return media_at(block.text("media", "url"), mime, block.text("type") or None)

@@ -1,0 +1,69 @@
+"""Recognise rollouts of Codex, and read one with its subagents' rollouts, which are files of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.codex_rollout import FORMAT, CodexRollout
+from palimpsest.recordings.format_parts.codex_threads import NamedThreads
+from palimpsest.recordings.format_parts.codex_tree import RolloutTree
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.recorded import Recorded
+from palimpsest.recordings.reading.sources import report_beside
+
+MOST_CHILDREN = 200
+"""Most subagents that are read of one recording, including subagents of subagents."""
+MOST_LEVELS = 8
+"""Levels of subagents that are read."""
+
+
+class CodexImporter:
+    """Reads rollouts of Codex."""
+
+    name = FORMAT
+    title = "Codex"
+    tried_on = "real sessions"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether the first line is the header of a rollout, of any version."""
+        line = head.start.split(b"\n", 1)[0]
+        if b'"session_meta"' in line and b'"payload"' in line:
+            return True
+        header = JsonValue(line).decoded().fields()
+        return "type" not in header and {"id", "timestamp", "instructions"} <= header.keys()
+
+    def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a rollout."""
+        yield from CodexRollout(path, report).read()
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a rollout, then its subagents, and theirs."""
+        first = CodexRollout(path, report)
+        yield from first.read()
+        if first.threads.named or first.threads.reviewed:
+            yield from _subagents(path, first.threads, report)
+
+
+def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Recorded]:
+    """Yield the sessions that a thread started, level by level; a broken one is skipped."""
+    tree, seen = RolloutTree(path), {threads.own}
+    waiting = [(threads, report, 1)]
+    while waiting:
+        parent, report_of, level = waiting.pop(0)
+        if level > MOST_LEVELS:
+            report_of("", f"Its subagents are deeper than {MOST_LEVELS} levels and were left out.")
+            continue
+        for thread, file in tree.children(parent, report_of):
+            if thread in seen:
+                continue
+            if len(seen) > MOST_CHILDREN:
+                report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
+                return
+            seen.add(thread)
+            report_there = report_beside(report, file.name)
+            child = CodexRollout(file, report_there)
+            try:
+                yield from child.read()
+            except OSError:
+                report_there("", "It cannot be read.")
+            waiting.append((child.threads, report_there, level + 1))

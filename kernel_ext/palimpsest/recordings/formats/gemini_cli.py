@@ -1,0 +1,357 @@
+"""Read chats of Gemini CLI: ``session-*.json``, and ``.jsonl`` with updates of earlier records.
+
+The chats of subagents are in the folder beside it that is named by its session's id; a call names its own. In the line
+format a record with a known id replaces the former one, so an answer is yielded when the next message begins.
+``$rewindTo`` reverts messages; ``$set`` with messages is the history after the program masked results or compressed it.
+Cached tokens are a part of the input, thoughts are counted beside the output.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, fingerprint, media_at
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    TitleRead,
+    UsageRead,
+    media_of,
+    words_of,
+)
+from palimpsest.recordings.reading.sources import (
+    head_of,
+    json_field,
+    json_lines,
+    json_objects,
+    report_beside,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Usage
+
+SUBAGENT = "subagent"
+"""Value of a field in the head of a subagent's chat."""
+MOST_CHILDREN = 200
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
+"""Ids that the program uses unchanged as a folder's name."""
+SENT_TYPES = {"user", "gemini"}
+"""Types of records that are sent; ``info``, ``error`` and ``warning`` are for the user only."""
+FAILED = {"error", "cancelled"}
+MASKED = "gemini.mask"
+NOT_ASKED = "The program put this answer into the history; no request made it."
+CHANGED = "The text of this message was changed after it had been recorded."
+
+
+class GeminiCliImporter:
+    """Reads one chat."""
+
+    name = "gemini-cli"
+    title = "Gemini CLI"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file begins with the head of a chat."""
+        begins = head.start[:2_000].lstrip()
+        return begins.startswith(b"{") and b'"sessionId"' in begins and b'"projectHash"' in begins
+
+    def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a chat."""
+        yield from _chat(path, _GeminiChat(path.parent.name), report)
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a chat, then its subagents; a whole document is read as if its messages were lines."""
+        chat = _GeminiChat(path.parent.name)
+        yield from _chat(path, chat, report)
+        for file in _subagents(path, chat, report):
+            child = _GeminiChat(file.parent.name)
+            report_there = report_beside(report, file.name)
+            try:
+                yield from _chat(file, child, report_there)
+            except (OSError, UserError):
+                report_there("", "It cannot be read.")
+
+
+def _chat(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]:
+    lines = ((f"line {number}", record) for number, record in json_lines(path, report))
+    for place, record in lines if _is_lines(path) else _document(path, report):
+        yield from chat.records(record, place, report)
+    yield from chat.finish()
+    if not chat.begun:
+        raise UserError(f"{str(path)!r} holds no chat of Gemini CLI.")
+
+
+def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path]:
+    """Yield the chats of a session's subagents; those of their subagents are there too, and links are left out."""
+    folder = path.parent / chat.session
+    if chat.is_subagent or not PLAIN_NAME.fullmatch(chat.session):
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    files = sorted(child for child in folder.iterdir() if child.suffix in (".json", ".jsonl"))
+    if len(files) > MOST_CHILDREN:
+        report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
+    for file in files[:MOST_CHILDREN]:
+        try:
+            ours = not file.is_symlink() and GeminiCliImporter().recognises(head_of(file))
+        except UserError:
+            ours = False
+        if ours:
+            yield file
+        else:
+            report(file.name, "It is no chat and was left out.")
+
+
+def _is_lines(path: Path) -> bool:
+    """Return whether the first line is a whole object, a header without messages."""
+    first, newline, _ = head_of(path).start.partition(b"\n")
+    return bool(newline) and first.strip().endswith(b"}") and b'"messages"' not in first
+
+
+def _document(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
+    names = ("sessionId", "startTime", "kind")
+    yield "head", JsonValue({name: json_field(path, name).raw for name in names})
+    yield from json_objects(path, "messages.item", report, "message")
+    if summary := json_field(path, "summary").raw:
+        yield "summary", JsonValue({"$set": {"summary": summary}})
+
+
+@dataclass(slots=True)
+class _GeminiChat:
+    """Reads the records of one chat."""
+
+    folder: str
+    """Name of its folder; for a subagent, the id of the session that started it."""
+    begun: bool = False
+    session: str = ""
+    is_subagent: bool = False
+    live: dict[str, None] = field(default_factory=dict)
+    """Messages that are in the history, in order."""
+    yielded_records: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
+    """For each yielded message the fingerprint of its content, and whether its tokens were reported."""
+    shown: dict[str, bytes] = field(default_factory=dict)
+    """The fingerprint of each call's result in the history."""
+    unmasked: dict[str, bytes] = field(default_factory=dict)
+    """The fingerprint of each call's result before it was masked."""
+    pending: JsonValue = NOTHING
+    """An answer that later records may complete."""
+    count: int = 0
+
+    def records(self, record: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
+        self.count += 1
+        if not self.begun:
+            self.begun = True
+            yield self._begin(record, place)
+        if isinstance(rewound := record.get("$rewindTo"), str):
+            yield from self.finish()
+            yield from self._rewind(rewound)
+        elif isinstance(record.get("$set"), dict):
+            changes = record.at("$set")
+            if isinstance(changes.get("messages"), list):
+                yield from self.finish()
+                yield from self._history(changes)
+            if title := changes.text("summary"):
+                yield TitleRead(title)
+        elif "id" in record and record.text("type") in SENT_TYPES:
+            yield from self._message(record)
+        elif "id" in record and not isinstance(record.get("type"), str):
+            report(place, "It is a message of no known kind and was left out.")
+
+    def _begin(self, record: JsonValue, place: str) -> SessionBegin:
+        self.session = record.id("sessionId") or place
+        self.is_subagent = record.get("kind") == SUBAGENT
+        is_child_folder = self.is_subagent and self.folder not in ("", "chats", self.session)
+        return SessionBegin(
+            self.session,
+            GeminiCliImporter.name,
+            parent=self.folder if is_child_folder else None,
+            directory=JsonValue(next(iter(record.list_at("directories")), "")).text(),
+            created=record.milliseconds("startTime") or record.milliseconds("timestamp"),
+        )
+
+    def _message(self, record: JsonValue) -> Iterator[Recorded]:
+        name = record.id("id") or f"m{self.count}"
+        if self.pending and self.pending.id("id") == name:
+            self.pending = record
+            return
+        yield from self.finish()
+        if name in self.yielded_records:
+            yield from self._update(name, record)
+        elif record.get("type") == "gemini":
+            self.pending = record
+        else:
+            yield from self._from_user(name, record)
+
+    def finish(self) -> Iterator[Recorded]:
+        """Yield the answer that no later record completes."""
+        if record := self.pending:
+            self.pending = NOTHING
+            name = record.id("id") or f"a{self.count}"
+            self._add(name, record)
+            calls = record.objects("toolCalls")
+            yield MessageRead(
+                name,
+                "assistant",
+                (*_thoughts(record), *_content(record.at("content")), *map(_call, calls)),
+                record.milliseconds("timestamp"),
+                model=f"gemini/{model}" if (model := record.text("model")) else "",
+                usage=_usage(record.at("tokens")),
+                finish="tool-calls" if calls else "stop",
+            )
+            for call in calls:
+                if call.get("result") is not None or call.text("status") in FAILED:
+                    yield self._result(call)
+
+    def _from_user(self, name: str, record: JsonValue) -> Iterator[Recorded]:
+        if parts := tuple(_content(record.at("content"))):
+            self._add(name, record)
+            yield MessageRead(name, "user", parts, record.milliseconds("timestamp"))
+
+    def _add(self, name: str, record: JsonValue) -> None:
+        self.live[name] = None
+        self._note(name, record)
+
+    def _note(self, name: str, record: JsonValue) -> None:
+        content = fingerprint(record.as_text("content"))
+        self.yielded_records[name] = content, bool(record.get("tokens"))
+
+    def _result(self, call: JsonValue) -> ResultRead:
+        name, output = call.id("id"), _output(call.at("result"))
+        self.unmasked[name] = self.shown[name] = fingerprint(output)
+        return ResultRead(
+            name,
+            output,
+            is_error=call.text("status") in FAILED,
+            ended=call.milliseconds("timestamp"),
+            media=media_of(_content(call.at("result"))),
+            session=call.id("agentId") or None,
+        )
+
+    def _update(self, name: str, record: JsonValue) -> Iterator[Recorded]:
+        """Yield what a later record of a message adds to it."""
+        former, had_tokens = self.yielded_records[name]
+        usage = _usage(record.at("tokens"))
+        if usage and not had_tokens:
+            yield UsageRead(name, usage)
+        yield from self._changed_results(record)
+        if fingerprint(record.as_text("content")) != former:
+            yield GapRead(CHANGED, message=name, chars=len(record.as_text("content")))
+        self._add(name, record)
+
+    def _changed_results(self, record: JsonValue) -> Iterator[Recorded]:
+        for call in record.objects("toolCalls"):
+            name, output = call.id("id"), _output(call.at("result"))
+            if name not in self.unmasked:
+                if call.get("result") is not None:
+                    yield self._result(call)
+            elif (mark := fingerprint(output)) != self.shown[name]:
+                self.shown[name] = mark
+                restored = mark == self.unmasked[name]
+                yield ReducedRead(name, "" if restored else output, MASKED, restored=restored)
+
+    def _rewind(self, name: str) -> Iterator[Recorded]:
+        """Yield the reverted messages: all of them where the program does not know the message."""
+        removed = list[str]()
+        while self.live and name not in removed[-1:]:
+            removed.append(self.live.popitem()[0])
+        if removed:
+            yield RemovedRead(tuple(reversed(removed)))
+
+    def _history(self, changes: JsonValue) -> Iterator[Recorded]:
+        """Yield the program's changes of the history: masked results, or a summary of removed messages."""
+        history = {
+            name: entry
+            for entry in changes.objects("messages")
+            if entry.text("type") in SENT_TYPES and (name := entry.id("id"))
+        }
+        removed = tuple(name for name in self.live if name not in history)
+        added = [entry for name, entry in history.items() if name not in self.live]
+        with_content = [entry for entry in added if any(_content(entry.at("content")))]
+        summary = next((entry for entry in with_content if entry.get("type") == "user"), NOTHING)
+        for entry in history.values():
+            yield from self._changed_results(entry)
+        if removed:
+            yield CompactionRead(
+                name := summary.id("id") or f"c{self.count}",
+                words_of(_content(summary.at("content"))),
+                replaced=removed,
+                created=changes.milliseconds("lastUpdated"),
+            )
+            self._note(name, summary)
+        for entry in with_content:
+            name = entry.id("id")
+            if entry is summary and removed:
+                continue
+            if entry.get("type") == "user":
+                yield from self._from_user(name, entry)
+            else:
+                self._add(name, entry)
+                yield GapRead(NOT_ASKED, chars=len(entry.as_text("content")))
+        self.live = dict.fromkeys(
+            message_id
+            for message_id in history
+            if message_id in self.yielded_records or message_id in self.live
+        )
+
+
+def _thoughts(record: JsonValue) -> Iterator[Thinking]:
+    for thought in record.objects("thoughts"):
+        lines = (thought.text("subject"), thought.text("description"))
+        yield Thinking("\n".join(part for part in lines if part))
+
+
+def _call(value: JsonValue) -> Call:
+    return Call(value.id("id"), value.text("name") or "unknown", value.tool_input("args"))
+
+
+def _content(value: JsonValue) -> Iterator[Text | Media]:
+    """Yield the parts of a message, without results, which are yielded with their calls."""
+    for part in _parts(value):
+        if text := part.text() or part.text("text"):
+            yield Text(text)
+        elif data := part.text("inlineData", "data"):
+            yield Media(part.text("inlineData", "mimeType") or "image/png", data)
+        elif address := part.get("fileData", "fileUri"):
+            yield media_at(address, part.text("fileData", "mimeType"))
+
+
+def _parts(value: JsonValue) -> Iterator[JsonValue]:
+    return map(JsonValue, value.raw if isinstance(value.raw, list) else [value.raw])
+
+
+def _output(value: JsonValue) -> str:
+    """Return the text of a result: its function's output or error, and the parts beside it."""
+    outputs = list[str]()
+    for value_part in _parts(value):
+        if response := value_part.at("functionResponse", "response"):
+            result_fields = {"output", "error"} & response.fields().keys()
+            outputs.append(
+                (response.either("output", "error") if result_fields else response).as_text()
+            )
+        else:
+            outputs += [part.text for part in _content(value_part) if isinstance(part, Text)]
+    return "\n".join(outputs)
+
+
+def _usage(counts: JsonValue) -> Usage | None:
+    cached, prompt = counts.tokens("cached"), counts.tokens("input")
+    if not (prompt or counts.tokens("output")):
+        return None
+    return Usage(
+        # Prompts of the provider's own tools are counted beside the prompt.
+        input=max(0, prompt - cached) + counts.tokens("tool"),
+        output=counts.tokens("output"),
+        reasoning=counts.tokens("thoughts"),
+        cache_read=cached,
+    )

@@ -1,0 +1,341 @@
+"""Read evaluation logs of Inspect AI (``.eval``): each sample and epoch is a session.
+
+A log is a zip file with one JSON document a sample. Its model events repeat their whole input, often as ranges into a
+pool of messages, and long texts are in a table of attachments; both are looked up inside the sample. Requests of
+scorers are not the agent's and are left out; an agent that runs inside a tool call is a subagent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from palimpsest.recordings.format_parts.inspect_spans import SampleEvents
+from palimpsest.recordings.message_formats.repeated_inputs import (
+    InputMessage,
+    RecordedReduction,
+    RepeatedInputs,
+)
+from palimpsest.recordings.reading.archives import JsonArchive, opened_archive
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import (
+    NOTHING,
+    JsonValue,
+    media_at,
+    usage_of_whole_prompt,
+)
+from palimpsest.recordings.reading.reading_budget import LOOK_BYTES, spend
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    media_of,
+    words_of,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Usage
+
+ATTACHMENT = "attachment://"
+MOST_INPUT_MESSAGES = 20_000
+"""Most messages of one request, since ranges into the pool could name the same ones without end."""
+MOST_LOOKED_UP_CHARS = 256_000_000
+"""Most characters of attachments that one sample may look up."""
+CANCELLED = "Cancelled by "
+FROM_CACHE = "This answer came from the evaluation's own cache; nothing was sent."
+OTHER_SYSTEM = "Another system prompt was sent from here on."
+
+
+class InspectEvalImporter:
+    """Reads one evaluation log."""
+
+    name = "inspect"
+    title = "Inspect AI"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a zip file begins with what an evaluation log begins with."""
+        begins = head.start[:4_096]
+        return begins.startswith(b"PK\x03\x04") and any(
+            name in begins for name in (b"_journal/start.json", b"header.json")
+        )
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each sample's session, in the order of the log."""
+        with opened_archive(path, report) as archive:
+            header = _header(archive)
+            if not header:
+                raise UserError(f"{str(path)!r} holds no evaluation of Inspect.")
+            samples = [
+                file
+                for file in archive.names
+                if file.startswith("samples/") and file.endswith(".json")
+            ]
+            if not samples:
+                raise UserError(f"{str(path)!r} holds no samples; the evaluation wrote none.")
+            for name in samples:
+                if sample := JsonValue(archive.read(name)):
+                    yield from _InspectSample(sample, header, name, report).records()
+
+
+def _header(archive: JsonArchive) -> JsonValue:
+    for name in ("header.json", "_journal/start.json"):
+        header = JsonValue(archive.read(name))
+        if header.at("eval"):
+            return header
+    return NOTHING
+
+
+@dataclass(slots=True)
+class _InspectSample:
+    """One sample of a log."""
+
+    sample: JsonValue
+    header: JsonValue
+    place: str
+    report: Report
+    looked_up: int = 0
+    pool: dict[int, InputMessage | str] = field(default_factory=dict)
+    """Messages of the pool that were read; system prompts as text."""
+
+    def records(self) -> Iterator[Recorded]:
+        events = SampleEvents()
+        for event in self.sample.objects("events"):
+            events.add(event)
+        if events.scored:
+            self.report(
+                self.place, f"{events.scored} requests of scorers are not the agent's: left out."
+            )
+        if not events.requests:
+            self.report(self.place, "It holds no requests of an agent.")
+        ids = {agent: self._id(agent) for agent in events.requests}
+        for agent in sorted(events.requests, key=bool):
+            begins = self._begin(ids[agent], events.requests[agent])
+            if agent:
+                parent, call = events.started_by(agent)
+                begins = replace(
+                    begins, parent=ids.get(parent, self._id("")), parent_call=call or None
+                )
+            yield begins
+            yield from self._requests(events.requests[agent], events.runs, begins.system or "")
+
+    def _id(self, agent: str) -> str:
+        evaluation = self.header.id("eval", "eval_id") or "eval"
+        names = (evaluation, self.sample.id("id"), self.sample.id("epoch"))
+        sample = self.sample.id("uuid") or "/".join(names)
+        return f"{sample}/{agent}" if agent else sample
+
+    def _begin(self, session: str, events: list[JsonValue]) -> SessionBegin:
+        facts = self.header.at("eval")
+        first = next((event for event in events if event.get("event") == "model"), NOTHING)
+        system, _ = self._input(first)
+        return SessionBegin(
+            session,
+            InspectEvalImporter.name,
+            format_version=facts.text("packages", "inspect_ai"),
+            title=f"{facts.text('task')}: sample {self.sample.id('id')}, "
+            f"epoch {self.sample.id('epoch')}",
+            created=first.milliseconds("timestamp")
+            or self.sample.milliseconds("started_at")
+            or facts.milliseconds("created"),
+            model=first.text("model") or facts.text("model"),
+            system=system or None,
+            tools=first.tool_specs("tools"),
+        )
+
+    def _requests(
+        self, events: list[JsonValue], runs: dict[str, JsonValue], system: str
+    ) -> Iterator[Recorded]:
+        inputs = RepeatedInputs()
+        reduction: RecordedReduction | None = None
+        results_yielded, calls = set[str](), list[str]()
+        for n, event in enumerate(events):
+            after = events[n + 1] if n + 1 < len(events) else NOTHING
+            if event.get("event") == "compaction":
+                reduction = _reduction(event, events[n - 1] if n else NOTHING)
+                continue
+            if _writes_summary(event, after):  # its results may be in no request of the agent
+                yield from self._missing_results(calls, results_yielded, runs)
+                continue
+            new_system, messages = self._input(event)
+            created = event.milliseconds("timestamp")
+            for message in inputs.input(messages, created, reduction):
+                if not isinstance(message, ResultRead):
+                    yield message
+                elif message.call not in results_yielded:
+                    results_yielded.add(message.call)
+                    yield _with_times(message, runs.get(message.call, NOTHING))
+            reduction = None
+            if event.get("pending") is True:
+                self.report(self.place, "A request was not answered when the log was written.")
+                continue
+            answer = inputs.answer(self._answer(event, f"a{n + 1}", created))
+            calls += [part.id for part in answer.parts if isinstance(part, Call)]
+            yield answer
+            if new_system != system:
+                system = new_system
+                yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(new_system))
+            if event.get("cache") == "read":
+                yield GapRead(FROM_CACHE, message=answer.id)
+        yield from self._missing_results(calls, results_yielded, runs)
+
+    def _missing_results(
+        self, calls: list[str], results_yielded: set[str], runs: dict[str, JsonValue]
+    ) -> Iterator[Recorded]:
+        for call in calls:
+            if call not in results_yielded and (run := runs.get(call)):
+                results_yielded.add(call)
+                output = self._text(run.at("result")) or run.as_text("result")
+                problem = run.text("error", "message")
+                yield _with_times(ResultRead(call, problem or output, is_error=bool(problem)), run)
+
+    def _input(self, event: JsonValue) -> tuple[str, list[InputMessage]]:
+        messages: list[InputMessage | str] = []
+        shared_messages = self.sample.get("events_data", "messages")
+        pool = shared_messages or self.sample.get("message_pool")
+        for ref in event.list_at("input_refs") if isinstance(pool, list) else ():
+            first, end = ref if isinstance(ref, list) and len(ref) == 2 else (0, 0)
+            for n in range(JsonValue(first).count(), min(JsonValue(end).count(), len(pool))):
+                if len(messages) >= MOST_INPUT_MESSAGES:
+                    break
+                spend(LOOK_BYTES)
+                if n not in self.pool:
+                    self.pool[n] = self._message(JsonValue(pool[n]))
+                messages.append(self.pool[n])
+        for message in event.objects("input"):
+            if len(messages) < MOST_INPUT_MESSAGES:
+                messages.append(self._message(message))
+        if len(messages) >= MOST_INPUT_MESSAGES:
+            self.report(self.place, "A request has more messages than are believed.")
+        system = "\n\n".join(text for text in messages if isinstance(text, str) and text)
+        return system, [content for content in messages if isinstance(content, InputMessage)]
+
+    def _message(self, message: JsonValue) -> InputMessage | str:
+        role, content = message.get("role"), message.at("content")
+        if role == "system":
+            return self._text(content)
+        if role == "tool":
+            problem = message.text("error", "message")
+            output = self._text(content)
+            result = ResultRead(
+                message.id("tool_call_id"),
+                output or problem,
+                is_error=bool(problem),
+                media=media_of(self._parts(content)),
+            )
+            return InputMessage("user", results=(result,))
+        if role == "assistant":
+            return InputMessage("assistant", (*self._parts(content), *self._calls(message)))
+        return InputMessage("user", tuple(self._parts(content)))
+
+    def _answer(self, event: JsonValue, name: str, created: int | None) -> MessageRead:
+        output = event.at("output")
+        choice = output.first("choices")
+        message = choice.at("message")
+        problem = event.text("error") or output.text("error")
+        finish = choice.finish("stop_reason")
+        if problem:
+            finish = "aborted" if problem.startswith(CANCELLED) else "error"
+        return MessageRead(
+            message.id("id") or name,
+            "assistant",
+            (*self._parts(message.at("content")), *self._calls(message)),
+            created,
+            completed=event.milliseconds("completed"),
+            model=event.text("model"),
+            effort=event.text("config", "reasoning_effort") or None,
+            usage=_usage(output.at("usage")),
+            cost=output.cost("usage", "total_cost"),
+            finish=finish,
+            error=problem or None,
+        )
+
+    def _calls(self, message: JsonValue) -> Iterator[Call]:
+        for call in message.objects("tool_calls"):
+            given = JsonValue(self._looked_up_in(call.get("arguments"))).tool_input()
+            yield Call(call.id("id"), call.text("function") or "unknown", given)
+
+    def _parts(self, content: JsonValue) -> Iterator[Text | Thinking | Media]:
+        if isinstance(content.raw, str) and (words := self._looked_up(content.raw)):
+            yield Text(words)
+        for block in content.objects():
+            match block.get("type"):
+                case "text":
+                    yield Text(self._looked_up(block.text("text")))
+                case "reasoning":
+                    hidden = block.get("redacted") is True
+                    words = self._looked_up(block.text("summary" if hidden else "reasoning"))
+                    yield Thinking(words, encrypted=hidden and not words)
+                case "image" | "audio" | "video" | "document" as kind:
+                    mime = block.text("mime_type") or ("image/png" if kind == "image" else "")
+                    yield media_at(self._looked_up(block.text(kind)), mime)
+                case _:
+                    yield Text(block.as_text())
+
+    def _text(self, content: JsonValue) -> str:
+        return words_of(self._parts(content))
+
+    def _looked_up(self, value: str) -> str:
+        """Return a text, or the attachment of this sample that it refers to."""
+        if not value.startswith(ATTACHMENT):
+            return JsonValue(value).text()
+        attachment = self.sample.text("attachments", value[len(ATTACHMENT) :])
+        self.looked_up += len(attachment)
+        spend(LOOK_BYTES)
+        if not attachment or self.looked_up > MOST_LOOKED_UP_CHARS:
+            self.report(
+                self.place, f"The attachment {value[:60]!r} is not in the log, or too large."
+            )
+            return value
+        return attachment
+
+    def _looked_up_in(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._looked_up(value)
+        if isinstance(value, dict):
+            return {
+                JsonValue(name).text(): self._looked_up_in(item) for name, item in value.items()
+            }
+        return [self._looked_up_in(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _writes_summary(event: JsonValue, after: JsonValue) -> bool:
+    """Return whether a request without tools wrote the summary of the compaction after it."""
+    return (
+        after.get("event") == "compaction"
+        and after.get("type") == "summary"
+        and not event.get("tools")
+    )
+
+
+def _reduction(event: JsonValue, before: JsonValue) -> RecordedReduction:
+    summary_request = (
+        before if before.get("event") == "model" and _writes_summary(before, event) else NOTHING
+    )
+    return RecordedReduction(
+        rule=f"inspect.{event.text('type') or 'compaction'}",
+        tokens_before=event.count("tokens_before") or None,
+        tokens_after=event.count("tokens_after") or None,
+        usage=_usage(summary_request.at("output", "usage")),
+        model=summary_request.text("model"),
+    )
+
+
+def _usage(counts: JsonValue) -> Usage | None:
+    read = counts.tokens("input_tokens_cache_read")
+    written = counts.tokens("input_tokens_cache_write")
+    prompt, output = counts.tokens("input_tokens"), counts.tokens("output_tokens")
+    if counts.tokens("total_tokens") != prompt + output or not read + written:
+        prompt += read + written  # other providers count the cached tokens in
+    reasoning = min(output, counts.tokens("reasoning_tokens"))
+    return usage_of_whole_prompt(prompt, output, read=read, written=written, reasoning=reasoning)
+
+
+def _with_times(result: ResultRead, run: JsonValue) -> ResultRead:
+    started, ended = run.milliseconds("timestamp"), run.milliseconds("completed")
+    return replace(result, started=started, ended=ended)

@@ -1,0 +1,178 @@
+"""Read mini-swe-agent's ``.traj.json`` files: one list of messages, which is never shortened.
+
+An answer that could not be parsed was paid for but is not in the list. The message about the mistake
+holds its response, so it is read as an answer that is removed again at once.
+"""
+
+from collections.abc import Generator, Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+from palimpsest.recordings.formats.swe_agent import totals_of
+from palimpsest.recordings.message_formats.chat_messages import full_model_name, text_of, usage_of
+from palimpsest.recordings.message_formats.chat_stream import ChatStream
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import (
+    GapRead,
+    Json,
+    MessageRead,
+    Recorded,
+    RemovedRead,
+    SessionBegin,
+)
+from palimpsest.recordings.reading.sources import json_field, json_objects
+from palimpsest.transcript.errors import UserError
+
+NO_TOOLS = "The tools that were offered are not in the recording."
+OTHER_COUNT = "The recording counts {reported} requests, but has the answers of {recorded}."
+
+
+class MiniSweAgentImporter:
+    """Reads a ``.traj.json`` file: one run of an agent."""
+
+    name = "mini-swe-agent"
+    title = "mini-swe-agent"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file begins as the agent writes it."""
+        start = head.start.lstrip()
+        if not start.startswith(b"{") or b'"info"' not in start[:200]:
+            return False
+        is_named_so = head.path.name.endswith(".traj.json")
+        return b'"mini_version"' in start or (is_named_so and b'"model_stats"' in start)
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a run; the file's messages are read one at a time."""
+        info = json_field(path, "info", report)
+        config = info.at("config")
+        messages = _messages(path, report)
+        first = next(messages, None)
+        if first is None:
+            raise UserError(f"{str(path)!r} holds no message of mini-swe-agent.")
+        has_system = first.get("role") == "system"
+        yield SessionBegin(
+            id=path.name.split(".")[0],
+            format=self.name,
+            format_version=info.text("mini_version"),
+            directory=config.text("environment", "cwd"),
+            created=_created(first),
+            model=full_model_name(config.get("model", "model_name")),
+            system=text_of(first.get("content")) if has_system else None,
+        )
+        yield GapRead(NO_TOOLS)
+        yield from totals_of(info.at("model_stats"))
+        stream = ChatStream(_answer_facts, _result_facts, text_commands=True)
+        rest = chain(() if has_system else (first,), messages, (NOTHING,))
+        answers = 0
+        for message, following in pairwise(rest):
+            answers += yield from _records_of(stream, message, following)
+        reported_calls = info.integer("model_stats", "api_calls")
+        if reported_calls is not None and reported_calls != answers:
+            yield GapRead(OTHER_COUNT.format(reported=reported_calls, recorded=answers))
+
+
+def _records_of(
+    stream: ChatStream, message: JsonValue, following: JsonValue
+) -> Generator[Recorded, None, int]:
+    """Yield the values of one message; returns how many answers it holds."""
+    answers = 0
+    if failed := _failed_answer(message):
+        gaps, entry = stream.read(failed)
+        yield from (*gaps, entry)
+        if isinstance(entry, MessageRead):
+            yield RemovedRead((entry.id,))
+        answers += 1
+    gaps, entry = stream.read(message, following)
+    yield from (*gaps, entry)
+    return answers + (isinstance(entry, MessageRead) and entry.role == "assistant")
+
+
+def _messages(path: Path, report: Report) -> Iterator[JsonValue]:
+    """Yield the messages in the form of a chat, without the note on how the run ended."""
+    for _, message in json_objects(path, "messages.item", report, "message"):
+        if message.get("role") != "exit":
+            yield _as_chat(message)
+
+
+def _as_chat(message: JsonValue) -> JsonValue:
+    """Return a message of either interface as one of a chat."""
+    extra = message.at("extra")
+    kind = "error" if extra.get("interrupt_type") else "observation"
+    if message.get("type") == "function_call_output":
+        content, call = message.get("output"), message.get("call_id")
+        chat_message: Json = {"role": "tool", "content": content, "tool_call_id": call}
+    else:
+        chat_message = _of_response(message) if message.get("object") == "response" else message.raw
+    return JsonValue({**chat_message, "extra": extra.raw, "message_type": kind})
+
+
+def _of_response(response: JsonValue) -> Json:
+    """Return an answer of the Responses interface as one of a chat."""
+    items = response.objects("output")
+    spoken = [entry for entry in items if entry.get("type") == "message"]
+    thought = [
+        summary_block.text("text")
+        for entry in items
+        if entry.get("type") == "reasoning"
+        for summary_block in entry.objects("summary")
+    ]
+    called = [
+        {"id": entry.get("call_id") or entry.get("id"), "function": entry.raw}
+        for entry in items
+        if entry.get("type") == "function_call"
+    ]
+    return {
+        "role": "assistant",
+        "content": [part.raw for entry in spoken for part in entry.objects("content")],
+        "tool_calls": called,
+        "reasoning_content": "\n".join(thought),
+        "usage": response.get("usage"),
+        "model": response.get("model"),
+    }
+
+
+def _failed_answer(message: JsonValue) -> JsonValue:
+    """Return the answer that a message about a mistake refers to; NOTHING for other messages."""
+    extra = message.at("extra")
+    response = extra.at("response")
+    if not extra.get("interrupt_type") or not response:
+        return NOTHING
+    is_response = response.get("object") == "response"
+    chat_message = (
+        _of_response(response) if is_response else response.first("choices").fields("message")
+    )
+    return JsonValue({**chat_message, "role": "assistant", "extra": extra.raw})
+
+
+def _created(message: JsonValue) -> int | None:
+    return message.moment("extra", "timestamp")
+
+
+def _answer_facts(message: JsonValue) -> dict[str, Any]:
+    """Return the response's facts about its request; its time is that of the answer's arrival."""
+    extra = message.at("extra")
+    response = extra.at("response")
+    created = _created(message)
+    return {
+        "created": created,
+        "completed": created,
+        "usage": usage_of(
+            response.get("usage") or message.get("usage"), response.get("service_tier")
+        ),
+        "cost": extra.cost("cost"),
+        "finish": response.first("choices").finish("finish_reason"),
+    }
+
+
+def _result_facts(message: JsonValue) -> dict[str, Any]:
+    """Return when a command ended and its exit code."""
+    extra = message.at("extra")
+    code = extra.get("returncode")
+    return {
+        "ended": _created(message),
+        "is_error": bool(extra.get("exception_info")),
+        "metadata": {"exit": code} if isinstance(code, int) else {},
+    }

@@ -1,0 +1,62 @@
+"""Import OpenCode's storage folder, database and exported sessions, and Palimpsest's own exports.
+
+These are our own kinds of sessions, so they are not read through the neutral form: ``store/exchange`` imports them
+without loss, exports them the same, and they can be continued.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from palimpsest.recordings.reading.importer import Head
+from palimpsest.store.exchange.import_database import MAGIC, is_opencode_database
+from palimpsest.store.exchange.importer import ImportControl, ImportReport, import_sessions
+from palimpsest.store.interface import Store
+
+EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
+FOLDERS = frozenset({"session", "message"})
+DATABASE = re.compile(r"opencode(-[a-z0-9]+)?\.db")
+"""Name of the database in OpenCode's folder; other channels than the stable one have their name in it."""
+
+
+class OpenCodeImporter:
+    """Imports sessions of OpenCode and of Palimpsest."""
+
+    name = "opencode"
+    title = "OpenCode (and Palimpsest)"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a source is a storage folder, a database with OpenCode's tables or an export."""
+        if head.path.is_dir():
+            return _database(head) is not None or _is_storage(head)
+        if head.start.startswith(MAGIC):
+            return is_opencode_database(head.path)
+        return EXPORT.match(head.start) is not None
+
+    def import_whole(
+        self,
+        store: Store,
+        path: Path,
+        clock: Callable[[], int],
+        control: ImportControl | None = None,
+    ) -> ImportReport:
+        """Import the sessions; of a folder with a database those of the database, which is newer."""
+        names = tuple(child.name for child in path.iterdir()) if path.is_dir() else ()
+        database = _database(Head(path, names=names))
+        return import_sessions(store, database or path, clock, control)
+
+
+def _is_storage(head: Head) -> bool:
+    if FOLDERS & set(head.names):
+        return any((head.path / name).is_dir() for name in FOLDERS)
+    return "storage" in head.names and (head.path / "storage" / "session").is_dir()
+
+
+def _database(head: Head) -> Path | None:
+    """Return the database in OpenCode's own folder."""
+    for name in sorted(head.names):
+        path = head.path / name
+        if DATABASE.fullmatch(name) and path.is_file() and is_opencode_database(path):
+            return path
+    return None

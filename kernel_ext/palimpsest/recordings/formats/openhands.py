@@ -1,0 +1,403 @@
+"""Read conversations of OpenHands: the SDK's event logs (V1), and evaluation outputs from before it (V0).
+
+A conversation of the SDK is a folder with ``base_state.json`` and one file an event in ``events/``, or a list of such
+events; its subagents are such folders inside it. All actions with one ``llm_response_id`` are one answer. A
+condensation names the events that it forgets, so the messages that it replaced are known exactly.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.openhands_instance import event_session, instance_session
+from palimpsest.recordings.format_parts.openhands_subagents import (
+    MOST_CHILDREN,
+    MOST_LEVELS,
+    GivenTasks,
+    SubagentFolder,
+    subagent_folders,
+)
+from palimpsest.recordings.format_parts.openhands_v0 import (
+    EventIndex,
+    ReportedRequest,
+    forgotten_events,
+    reported_requests,
+)
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, media_at
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    media_of,
+    words_of,
+)
+from palimpsest.recordings.reading.sources import head_of, json_document, json_items, json_lines
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
+from palimpsest.transcript.values import ToolSpec
+
+MOST_EVENTS = 200_000
+BASE_STATE = "base_state.json"
+OTHER_SYSTEM = "Another system prompt was sent from here on."
+OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
+
+
+class OpenHandsImporter:
+    """Reads OpenHands, V0 and V1."""
+
+    name = "openhands"
+    title = "OpenHands"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a folder holds events, or a file begins with an instance or with events."""
+        if head.names:
+            events = any(
+                name.startswith("event-") and name.endswith(".json") for name in head.names
+            )
+            return events or (BASE_STATE in head.names and "events" in head.names)
+        begins = head.start.lstrip()
+        if begins.startswith(b"{"):
+            early = begins[:400]
+            return b'"instance_id"' in early and (
+                b'"agent_class"' in begins or b'"history"' in begins or b'"test_result"' in early
+            )
+        return begins.startswith(b"[") and b'"source"' in begins[:20_000] and _has_events(begins)
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each conversation of a folder, an output file or a list of events."""
+        if path.is_dir():
+            yield from _folder(path, report)
+            return
+        if head_of(path).start.lstrip().startswith(b"{"):
+            has_history = False
+            for number, instance in json_lines(path, report):
+                if "history" in instance:
+                    has_history = True
+                    yield from instance_session(instance, f"line {number}", report)
+                else:
+                    report(f"line {number}", "It is no instance with a history.")
+            if not has_history:
+                raise UserError(f"{str(path)!r} holds no conversation of OpenHands.")
+            return
+        events = JsonValue([*json_items(path, "item", report, share_limit=True)]).objects()
+        if not events:
+            raise UserError(f"{str(path)!r} holds no events of OpenHands.")
+        begin = SessionBegin(recorded_name(path.stem), self.name, "v0")
+        if any("kind" in event for event in events):
+            yield from _conversation(events, NOTHING, begin, GivenTasks())
+        else:
+            yield from event_session(events, begin, NOTHING, report)
+
+
+def _has_events(begins: bytes) -> bool:
+    v1 = b'"kind"' in begins and (b"Event" in begins or b'"parent_id"' in begins)
+    return v1 or (b'"action"' in begins and b'"args"' in begins)
+
+
+def _folder(path: Path, report: Report) -> Iterator[Recorded]:
+    """Yield the conversation of a folder, then its subagents, level by level."""
+    waiting: list[tuple[Path, SubagentFolder | None, str | None, int]] = [(path, None, None, 0)]
+    remaining = MOST_CHILDREN
+    while waiting:
+        place, child, call, level = waiting.pop(0)
+
+        def report_there(where: str, what: str, place: Path = place) -> None:
+            inside = "/".join(place.relative_to(path).parts)
+            report("/".join(word for word in (inside, where) if word), what)
+
+        has_state = (place / BASE_STATE).is_file()
+        state = _document(place / BASE_STATE, report_there) if has_state else NOTHING
+        name = child.id if child else state.id("id") or path.name
+        children = subagent_folders(place, name, remaining, _document, report_there)
+        if children and level >= MOST_LEVELS:
+            report_there("", f"Its subagents are deeper than {MOST_LEVELS} levels; left out.")
+            children = []
+        remaining -= len(children)
+        tasks = GivenTasks(children)
+        begin = SessionBegin(
+            name, "openhands", parent=child.parent if child else None, parent_call=call
+        )
+        try:
+            yield from _conversation(_events(place, report_there), state, begin, tasks)
+        except UserError as error:
+            if child is None:
+                raise
+            report_there("", str(error))
+        waiting += [(child.path, child, tasks.calls.get(child.id), level + 1) for child in children]
+
+
+def _events(path: Path, report: Report) -> Iterator[JsonValue]:
+    inner_folder = path / "events"
+    folder = inner_folder if inner_folder.is_dir() and not inner_folder.is_symlink() else path
+    names = sorted(child.name for child in folder.iterdir() if child.name.startswith("event-"))
+    if len(names) > MOST_EVENTS:
+        report(folder.name, f"Only the first {MOST_EVENTS:,} events are read.")
+    if not names:
+        raise UserError(f"{str(path)!r} holds no events of OpenHands.")
+    for name in names[:MOST_EVENTS]:
+        yield _document(folder / name, report)
+
+
+def _document(path: Path, report: Report) -> JsonValue:
+    if path.is_symlink():  # a name in a copied folder may lead anywhere
+        report(path.name, "It is a link and was left out.")
+        return NOTHING
+    try:
+        document = json_document(path)
+    except UserError:
+        report(path.name, "It cannot be read as JSON and was left out.")
+        return NOTHING
+    if not isinstance(document.raw, dict):
+        report(path.name, "It is no JSON object and was left out.")
+    return document
+
+
+def _conversation(
+    events: Iterable[JsonValue], state: JsonValue, begin: SessionBegin, tasks: GivenTasks
+) -> Iterator[Recorded]:
+    reported: dict[str, ReportedRequest] = {}
+    for metrics in state.fields("stats", "usage_to_metrics").values():
+        reported |= reported_requests(JsonValue(metrics))
+    model = state.text("agent", "llm", "model")
+    reader = _ConversationReader(reported, model, tasks)
+    is_begun = False
+    for event in events:
+        if not event:
+            continue
+        prompt = event if event.get("kind") == "SystemPromptEvent" else NOTHING
+        if not is_begun:
+            is_begun = True
+            yield replace(
+                begin,
+                format_version="v1",
+                directory=state.text("workspace", "working_dir"),
+                created=event.milliseconds("timestamp"),
+                model=model or next((report_of.model for report_of in reported.values()), ""),
+                window=next(
+                    (report_of.window for report_of in reported.values() if report_of.window), None
+                ),
+                system=_prompt(prompt) or None,
+                tools=_tools(prompt.at("tools")),
+            )
+        elif prompt:
+            yield GapRead(OTHER_SYSTEM, chars=len(_prompt(prompt)))
+        yield from reader.records(event)
+    yield from reader.finish()
+    if not is_begun:
+        raise UserError(f"The events of {begin.id!r} cannot be read.")
+
+
+def _prompt(event: JsonValue) -> str:
+    texts = (event.text(name, "text") for name in ("system_prompt", "dynamic_context"))
+    return "\n\n".join(word for word in texts if word)
+
+
+def _tools(value: JsonValue) -> tuple[ToolSpec, ...] | None:
+    """Return the tools of a system prompt's event; newer versions record them without name and parameters."""
+    named = [
+        {"name": tool.get("title") or tool.get("annotations", "title"), **tool.raw}
+        for tool in value.objects()
+    ]
+    return JsonValue(named).tool_specs() if isinstance(value.raw, list) else None
+
+
+@dataclass(slots=True)
+class _JoinedActions:
+    """An answer whose actions are being joined."""
+
+    event: JsonValue
+    name: str
+    response: str
+    parts: list[Text | Thinking | Media | Call] = field(default_factory=list)
+    results: list[ResultRead] = field(default_factory=list)
+    """Results that came before the answer was known to be complete."""
+
+
+@dataclass(slots=True)
+class _ConversationReader:
+    """Joins the events of one conversation to messages."""
+
+    reported: dict[str, ReportedRequest]
+    model: str
+    tasks: GivenTasks
+    index: EventIndex = field(default_factory=EventIndex)
+    branch: dict[str, None] = field(default_factory=dict)
+    """The ids of the conversation's events so far, in order."""
+    answer: _JoinedActions | None = None
+    is_requested: bool = False
+    """Whether the user or the agent requested the next condensation."""
+    count: int = 0
+
+    def records(self, event: JsonValue) -> Iterator[Recorded]:
+        self.count += 1
+        name = event.id("id") or f"e{self.count}"
+        name = f"{name}#{self.count}" if name in self.branch else name
+        kind = event.get("kind")
+        if not self._belongs_to_answer(event):
+            yield from self.finish()
+        yield from self._removed_branch(name, event.id("parent_id"))
+        match kind:
+            case "ActionEvent":
+                self._action(event, name)
+            case "MessageEvent":
+                yield self._message(event, name)
+            case "ObservationEvent" | "UserRejectObservation" | "AgentErrorEvent":
+                if self.answer:
+                    self.answer.results.append(self._result(event, name))
+                else:
+                    yield self._result(event, name)
+            case "CondensationRequest":
+                self.is_requested = True
+            case "Condensation":
+                yield from self._condensation(event, name)
+            case _:
+                pass  # pauses, hooks and changes of state are not sent
+
+    def finish(self) -> Iterator[Recorded]:
+        """Yield the answer whose actions are complete."""
+        if answer := self.answer:
+            self.answer = None
+            yield self._close_answer(answer, "tool-calls")
+            yield from answer.results
+
+    def _belongs_to_answer(self, event: JsonValue) -> bool:
+        """Return whether an event is an action of the answer that is being joined, or a result of one."""
+        if not self.answer:
+            return False
+        if event.get("kind") == "ActionEvent":
+            response = event.id("llm_response_id")
+            return bool(response) and self.answer.response == response
+        call = event.id("tool_call_id")
+        return any(isinstance(part, Call) and part.id == call for part in self.answer.parts)
+
+    def _close_answer(self, answer: _JoinedActions, finish: str) -> MessageRead:
+        request = self.reported.get(answer.response, ReportedRequest(None))
+        return MessageRead(
+            answer.name,
+            "assistant",
+            tuple(answer.parts),
+            answer.event.milliseconds("timestamp"),
+            model=request.model or self.model,
+            usage=request.usage,
+            cost=request.cost,
+            finish=finish,
+        )
+
+    def _removed_branch(self, name: str, parent: str) -> Iterator[Recorded]:
+        """Yield the messages that were reverted, where an event does not follow the last one."""
+        last = next(reversed(self.branch), "")
+        if parent and parent != last and parent in self.branch:
+            removed_ids = list[str]()
+            while last != parent:
+                removed_ids.append(self.branch.popitem()[0])
+                last = next(reversed(self.branch))
+            if messages := self.index.forgotten(removed_ids)[0]:
+                yield RemovedRead(messages)
+        elif parent and last and parent != last:
+            yield GapRead(OTHER_BRANCH)
+        self.branch[name] = None
+
+    def _action(self, event: JsonValue, name: str) -> None:
+        if self.answer is None:
+            self.answer = _JoinedActions(event, name, event.id("llm_response_id"))
+            self.answer.parts += (*_thoughts(event), *_content(event.at("thought")))
+        call = event.at("tool_call")
+        new_call = Call(
+            event.id("tool_call_id") or call.id("id") or f"call-{name}",
+            event.text("tool_name") or call.text("name") or "unknown",
+            JsonValue(call.get("arguments") or event.get("action")).tool_input(),
+        )
+        self.answer.parts.append(new_call)
+        self.tasks.add_call(new_call.id, event)
+        self.index.add(name, self.answer.name)
+        self.index.callers.setdefault(new_call.id, self.answer.name)
+
+    def _message(self, event: JsonValue, name: str) -> MessageRead:
+        self.index.add(name, name)
+        message = event.at("llm_message")
+        parts = [*_thoughts(message), *_content(message.at("content"))]
+        if event.get("source") == "agent":
+            answer = _JoinedActions(event, name, event.id("llm_response_id"), parts)
+            return self._close_answer(answer, "stop")
+        added = [
+            Text(block.text, synthetic=True)
+            for block in _content(event.at("extended_content"))
+            if isinstance(block, Text)
+        ]
+        return MessageRead(
+            name,
+            "user",
+            (*parts, *added),
+            event.milliseconds("timestamp"),
+            by_program=event.get("source") != "user",
+        )
+
+    def _result(self, event: JsonValue, name: str) -> ResultRead:
+        call = event.id("tool_call_id")
+        self.index.results[name] = call
+        content = _content(event.at("observation", "content"))
+        other = event.text("error") or event.text("rejection_reason")
+        return ResultRead(
+            call,
+            words_of(content) or other,
+            is_error=bool(other) or event.get("observation", "is_error") is True,
+            ended=event.milliseconds("timestamp"),
+            media=media_of(content),
+            session=self.tasks.add_result(call, event),
+        )
+
+    def _condensation(self, event: JsonValue, name: str) -> Iterator[Recorded]:
+        request = self.reported.get(event.id("llm_response_id"), ReportedRequest(None))
+        yield from forgotten_events(
+            self.index,
+            [JsonValue(event_id).id() for event_id in event.list_at("forgotten_event_ids")],
+            CompactionRead(
+                name,
+                event.text("summary"),
+                created=event.milliseconds("timestamp"),
+                auto=not self.is_requested,
+                usage=request.usage,
+                model=request.model,
+            ),
+        )
+        # A later condensation names this summary by an id that the program derives from the condensation's.
+        self.index.events[name] = [f"{name}-summary"]
+        self.index.messages[f"{name}-summary"] = name
+        self.index.order.setdefault(name, len(self.index.order))
+        self.is_requested = False
+
+
+def _content(value: JsonValue) -> list[Text | Thinking | Media | Call]:
+    parts: list[Text | Thinking | Media | Call] = []
+    for block in value.objects():
+        if isinstance(block.get("image_urls"), list):
+            parts += [media_at(url, "image/png") for url in block.list_at("image_urls")]
+        elif text := block.text("text"):
+            parts.append(Text(text))
+    return parts
+
+
+def _thoughts(value: JsonValue) -> list[Text | Thinking | Media | Call]:
+    """Return the reasoning of an answer: its blocks, or else the text that all providers have."""
+    parts: list[Text | Thinking | Media | Call] = []
+    for block in value.objects("thinking_blocks"):
+        thought = block.text("thinking")
+        parts.append(Thinking(thought, encrypted=not thought))
+    if not parts and (thought := value.text("reasoning_content")):
+        parts.append(Thinking(thought))
+    item = value.at("responses_reasoning_item")
+    if not parts and item:
+        texts = [text for text in item.list_at("summary") if isinstance(text, str)]
+        thought = JsonValue("\n".join(texts)).text()
+        parts.append(Thinking(thought, encrypted=not thought))
+    return parts

@@ -1,0 +1,397 @@
+"""Read traces of the OpenTelemetry conventions for generative AI: OTLP JSON, or one JSON object a line.
+
+Spans of requests (``chat``) carry their whole input, so each message is yielded once, and a message missing or changed
+in the next request is a reduction. A conversation is a session; where no id of one was recorded, the trace is. An agent
+that another one started is a subagent. Contents are opt-in: without them only usage is read.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.otel_spans import (
+    NANOSECONDS,
+    attributes_of,
+    decoded_attribute,
+    failure_of,
+    nanoseconds,
+    read_spans,
+)
+from palimpsest.recordings.message_formats.repeated_inputs import (
+    InputMessage,
+    RecordedReduction,
+    RepeatedInputs,
+)
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import (
+    NOTHING,
+    JsonValue,
+    fingerprint,
+    media_at,
+    usage_of_whole_prompt,
+)
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    words_of,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import ToolSpec, Usage, priced_tier
+
+REQUESTS = {"chat", "generate_content", "text_completion"}
+AGENT, TOOL = "invoke_agent", "execute_tool"
+DETAILS = "gen_ai.client.inference.operation.details"
+"""The event of a span that may carry the contents instead of the span's attributes."""
+NO_CONTENTS = (
+    "The texts of the messages were not recorded; instrumentations record them only when asked to."
+)
+OTHER_SYSTEM = "Another system prompt was sent from here on."
+COMPACTED_BY_PROVIDER = (
+    "The provider compacted the conversation here; what it kept is not recorded."
+)
+Parts = list[Text | Thinking | Media | Call]
+
+
+class OtelGenAiImporter:
+    """Reads the spans of one file."""
+
+    name = "otel-genai"
+    title = "OpenTelemetry GenAI"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file begins with OTLP's spans, or with a span that has the conventions' names."""
+        begins = head.start.lstrip()
+        if not begins.startswith((b"{", b"[")):
+            return False
+        if b'"resourceSpans"' in begins[:200]:
+            return True
+        early = begins[:4_000]
+        return b"gen_ai." in begins and (b'"span_id"' in early or b'"spanId"' in early)
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each conversation, and each of its subagents, in the order of their first requests."""
+        trace = _GenAiTrace()
+        for place, span in read_spans(path, report):
+            trace.add(span, place, report)
+        sessions = trace.sessions()
+        if not sessions:
+            raise UserError(f"{str(path)!r} holds no requests of a model by the GenAI conventions.")
+        for session in sessions:
+            yield from session.records(trace.tools)
+
+
+@dataclass(slots=True)
+class _GenAiSpan:
+    """The values of one span; spans that repeat messages share them."""
+
+    id: str
+    parent: str
+    kind: str
+    conversation: str
+    start: int
+    end: int
+    attributes: JsonValue
+    failed: str = ""
+    system: str = ""
+    tools: tuple[ToolSpec, ...] | None = None
+    messages: list[InputMessage] | None = None
+    answer: tuple[Text | Thinking | Media | Call, ...] = ()
+    finish: str = ""
+    compacted: bool = False
+
+
+@dataclass(slots=True)
+class _TracedSession:
+    """The requests of one conversation, or of one subagent in it."""
+
+    id: str
+    parent: str = ""
+    parent_call: str = ""
+    title: str = ""
+    depth: int = 0
+    requests: list[_GenAiSpan] = field(default_factory=list)
+
+    def records(self, runs: dict[str, _GenAiSpan]) -> Iterator[Recorded]:
+        first = self.requests[0]
+        yield SessionBegin(
+            self.id,
+            OtelGenAiImporter.name,
+            title=self.title,
+            created=_milliseconds(first.start),
+            model=_model(first),
+            system=first.system or None,
+            tools=first.tools,
+            parent=self.parent or None,
+            parent_call=self.parent_call or None,
+        )
+        inputs, results_yielded, calls = RepeatedInputs(), set[str](), list[str]()
+        system, is_without_content = first.system, False
+        for n, request in enumerate(self.requests, 1):
+            if request.messages is not None:
+                reduction = RecordedReduction(rule="otel") if request.compacted else None
+                for message in inputs.input(
+                    request.messages, _milliseconds(request.start), reduction
+                ):
+                    if isinstance(message, ResultRead):
+                        results_yielded.add(message.call)
+                        yield _with_times(message, runs.get(message.call))
+                    else:
+                        yield message
+            answer = inputs.answer(_answer(request, f"a{n}"))
+            calls += [part.id for part in answer.parts if isinstance(part, Call)]
+            yield answer
+            if request.system != system:
+                system = request.system
+                yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(system))
+            if request.compacted and request.messages is None:
+                yield GapRead(COMPACTED_BY_PROVIDER, message=answer.id)
+            is_without_content = is_without_content or (
+                request.messages is None and not answer.parts
+            )
+        for call in calls:
+            if call not in results_yielded and (run := runs.get(call)):
+                output = run.attributes.as_text("gen_ai.tool.call.result")
+                yield _with_times(ResultRead(call, output, is_error=bool(run.failed)), run)
+        if is_without_content:
+            yield GapRead(NO_CONTENTS)
+
+
+@dataclass(slots=True)
+class _GenAiTrace:
+    """The spans of a file: requests, agents and runs of tools."""
+
+    spans: dict[str, _GenAiSpan] = field(default_factory=dict)
+    tools: dict[str, _GenAiSpan] = field(default_factory=dict)
+    """The span of each call's run."""
+    messages: dict[bytes, InputMessage | str] = field(default_factory=dict)
+    """Messages by their content, since requests repeat them; system prompts as text."""
+
+    def add(self, raw: JsonValue, place: str, report: Report) -> None:
+        context = raw.at("context")
+        name = raw.id("spanId") or context.id("span_id")
+        if not name or name in self.spans:
+            report(place, "It is no span, or was there before, and was left out.")
+            return
+        values = attributes_of(raw.at("attributes"))
+        for event in raw.objects("events"):
+            if event.get("name") == DETAILS:
+                values = {**attributes_of(event.at("attributes")), **values}
+        attributes = JsonValue(values)
+        kind = attributes.text("gen_ai.operation.name")
+        trace = raw.id("traceId") or context.id("trace_id")
+        span = _GenAiSpan(
+            name,
+            raw.id("parentSpanId") or raw.id("parent_id"),
+            kind,
+            attributes.id("gen_ai.conversation.id") or f"trace {trace}",
+            nanoseconds(raw.get("startTimeUnixNano"), raw.get("start_time")),
+            nanoseconds(raw.get("endTimeUnixNano"), raw.get("end_time")),
+            NOTHING,
+            failure_of(raw, attributes),
+        )
+        self.spans[name] = span
+        if kind in REQUESTS:
+            self._request(span, attributes)
+        elif kind in {AGENT, TOOL}:
+            names = ("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.tool.call.result")
+            span.attributes = JsonValue({key: attributes.get(key) for key in names})
+            if call := attributes.id("gen_ai.tool.call.id"):
+                self.tools.setdefault(call, span)
+
+    def _request(self, span: _GenAiSpan, attributes: JsonValue) -> None:
+        instructions = decoded_attribute(attributes.at("gen_ai.system_instructions"))
+        system = [block.text("content") for block in instructions.objects()]
+        span.tools = decoded_attribute(attributes.at("gen_ai.tool.definitions")).tool_specs()
+        input_messages = decoded_attribute(attributes.at("gen_ai.input.messages"))
+        if isinstance(input_messages.raw, list):
+            messages = [self._message(message) for message in input_messages.objects()]
+            system += [message for message in messages if isinstance(message, str)]
+            span.messages = [message for message in messages if isinstance(message, InputMessage)]
+        span.system = "\n\n".join(message for message in system if message)
+        outputs = decoded_attribute(attributes.at("gen_ai.output.messages")).objects()
+        span.answer = tuple(part for output in outputs for part in _parts(output)[0])
+        reason = next(iter(attributes.list_at("gen_ai.response.finish_reasons")), "")
+        finish_reason = next((output.text("finish_reason") for output in outputs), "")
+        span.finish = JsonValue(reason).text() or finish_reason
+        span.compacted = attributes.get("gen_ai.conversation.compacted") is True or any(
+            part.get("type") == "compaction"
+            for output in outputs
+            for part in output.objects("parts")
+        )
+        span.attributes = JsonValue(
+            {
+                key: value
+                for key, value in attributes.fields().items()
+                if key.startswith(("gen_ai.usage.", "gen_ai.request.", "gen_ai.response."))
+                or key in SERVICE_TIER
+                or key in {"gen_ai.provider.name", "gen_ai.system"}
+            }
+        )
+
+    def _message(self, value: JsonValue) -> InputMessage | str:
+        digest = fingerprint(json.dumps(value.raw, sort_keys=True))
+        if digest not in self.messages:
+            self.messages[digest] = _input_message(value)
+        return self.messages[digest]
+
+    def sessions(self) -> list[_TracedSession]:
+        """Return the sessions, parents before their subagents."""
+        by_id: dict[str, _TracedSession] = {}
+        for span in sorted(self.spans.values(), key=lambda span: span.start):
+            if span.kind in REQUESTS:
+                session = self._session(span)
+                by_id.setdefault(session.id, session).requests.append(span)
+        for session in by_id.values():
+            if session.parent not in by_id:
+                session.parent = session.parent_call = ""
+        return sorted(
+            by_id.values(),
+            key=lambda conversation: (conversation.depth, conversation.requests[0].start),
+        )
+
+    def _session(self, span: _GenAiSpan) -> _TracedSession:
+        """Return the session of a request: its conversation's, or that of the subagent which sent it."""
+        conversation, agents, calls = span.conversation, list[_GenAiSpan](), list[str]()
+        for enclosing in self._enclosing(span):
+            if conversation.startswith("trace ") and not enclosing.conversation.startswith(
+                "trace "
+            ):
+                conversation = enclosing.conversation
+            if enclosing.kind == AGENT:
+                agents.append(enclosing)
+            elif enclosing.kind == TOOL and len(agents) == 1:
+                calls.append(enclosing.attributes.id("gen_ai.tool.call.id"))
+        title = agents[0].attributes.text("gen_ai.agent.name") if agents else ""
+        if len(agents) < 2:
+            return _TracedSession(conversation, title=title)
+        outer = agents[1].id
+        return _TracedSession(
+            f"{conversation}/{agents[0].id}",
+            conversation if len(agents) == 2 else f"{conversation}/{outer}",
+            calls[0] if calls else "",
+            title,
+            len(agents) - 1,
+        )
+
+    def _enclosing(self, span: _GenAiSpan) -> Iterator[_GenAiSpan]:
+        seen = {span.id}
+        while (enclosing := self.spans.get(span.parent)) and enclosing.id not in seen:
+            seen.add(enclosing.id)
+            yield enclosing
+            span = enclosing
+
+
+def _milliseconds(nanoseconds: int) -> int | None:
+    return JsonValue(str(nanoseconds // NANOSECONDS)).milliseconds() if nanoseconds else None
+
+
+def _input_message(value: JsonValue) -> InputMessage | str:
+    parts, results = _parts(value)
+    role = value.text("role")
+    if role in {"system", "developer"}:
+        return words_of(parts)
+    return InputMessage(
+        "assistant" if role in {"assistant", "model"} else "user", tuple(parts), tuple(results)
+    )
+
+
+def _parts(message: JsonValue) -> tuple[Parts, list[ResultRead]]:
+    parts: Parts = []
+    results: list[ResultRead] = []
+    for part in message.objects("parts"):
+        match part.get("type"):
+            case "text":
+                parts.append(Text(part.text("content")))
+            case "reasoning":
+                parts.append(Thinking(part.text("content")))
+            case "tool_call":
+                name = part.text("name") or "unknown"
+                parts.append(Call(part.id("id"), name, part.tool_input("arguments")))
+            case "tool_call_response":
+                output = part.either("response", "result").as_text()
+                results.append(ResultRead(part.id("id"), output))
+            case "blob":
+                mime = part.text("mime_type") or "application/octet-stream"
+                parts.append(Media(mime, part.text("content") or None))
+            case "uri" | "file":
+                address = part.text("uri") or part.id("file_id")
+                parts.append(media_at(address, part.text("mime_type")))
+            case "compaction":
+                pass
+            case _:
+                parts.append(Text(part.as_text(), synthetic=True))
+    return parts, results
+
+
+def _answer(request: _GenAiSpan, name: str) -> MessageRead:
+    attributes = request.attributes
+    finish = JsonValue(request.finish).finish()
+    return MessageRead(
+        attributes.id("gen_ai.response.id") or request.id or name,
+        "assistant",
+        request.answer,
+        _milliseconds(request.start),
+        completed=_milliseconds(request.end),
+        model=_model(request),
+        effort=attributes.text("gen_ai.request.reasoning.level") or None,
+        usage=_usage(attributes),
+        cost=attributes.cost("gen_ai.usage.cost"),
+        finish="error" if request.failed else finish,
+        error=request.failed or None,
+    )
+
+
+def _model(request: _GenAiSpan) -> str:
+    attributes = request.attributes
+    provider = attributes.text("gen_ai.provider.name") or attributes.text("gen_ai.system")
+    name = attributes.text("gen_ai.request.model") or attributes.text("gen_ai.response.model")
+    return "/".join(word for word in (provider, name) if word) if name else ""
+
+
+SERVICE_TIER = (
+    "openai.response.service_tier",
+    "gen_ai.openai.response.service_tier",
+    "gen_ai.response.service_tier",
+)
+"""Attributes with the tier in which a request was answered, newest first; the requested tier has no effect on the
+price."""
+
+
+def _usage(attributes: JsonValue) -> Usage | None:
+    read = attributes.tokens("gen_ai.usage.cache_read.input_tokens")
+    written = attributes.tokens("gen_ai.usage.cache_write.input_tokens") or attributes.count(
+        "gen_ai.usage.cache_creation.input_tokens"
+    )
+    prompt = attributes.tokens("gen_ai.usage.input_tokens") or attributes.tokens(
+        "gen_ai.usage.prompt_tokens"
+    )
+    if read + written > prompt:  # an instrumentation that does not count cached tokens in
+        prompt += read + written
+    usage_read = usage_of_whole_prompt(
+        prompt,
+        attributes.tokens("gen_ai.usage.output_tokens")
+        or attributes.tokens("gen_ai.usage.completion_tokens"),
+        read=read,
+        written=written,
+        reasoning=attributes.tokens("gen_ai.usage.reasoning.output_tokens"),
+    )
+    tier = next((attributes.get(key) for key in SERVICE_TIER if attributes.get(key)), None)
+    return usage_read and usage_read.model_copy(update={"service_tier": priced_tier(tier)})
+
+
+def _with_times(result: ResultRead, run: _GenAiSpan | None) -> ResultRead:
+    if run is None:
+        return result
+    is_error = result.is_error or bool(run.failed)
+    return replace(
+        result, is_error=is_error, started=_milliseconds(run.start), ended=_milliseconds(run.end)
+    )

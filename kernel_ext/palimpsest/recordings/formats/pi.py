@@ -1,0 +1,266 @@
+"""Read sessions of pi, and of OpenClaw, which writes the same files: one JSON object a line, versions 1 to 3.
+
+Since version 2 the lines form a tree: the last line is the leaf, and the path to it is the session. Branches with other
+leaves become sessions of their own, each with the messages that it shares with the path it left.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.pi_branches import PiBranch, PiTree
+from palimpsest.recordings.message_formats.content_blocks import content_parts, said_parts
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import (
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    TitleRead,
+    media_of,
+    words_of,
+)
+from palimpsest.recordings.reading.sources import discard_report, json_lines
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Usage
+
+FIRST_TREE = 2
+"""The first version whose lines have ids."""
+BRANCH_SUMMARY = (
+    "The following is a summary of a branch that this conversation came back from:\n\n"
+    "<summary>\n{}</summary>"
+)
+CUT = "The output was cut before it was recorded."
+
+
+class PiImporter:
+    """Reads sessions of pi and OpenClaw."""
+
+    name = "pi"
+    title = "pi"
+    tried_on = "real sessions"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether the first line is the header of a session."""
+        header = _header(head.start.split(b"\n", 1)[0])
+        return header is not None and "timestamp" in header and "cwd" in header
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session that the last line ends, then its other branches."""
+        _, header = next(json_lines(path, discard_report), (0, NOTHING))
+        if header.get("type") != "session":
+            raise UserError(f"{path.name!r} does not begin with the header of a session.")
+        session = header.text("id")
+        is_tree = header.count("version") >= FIRST_TREE
+        tree = PiTree(path, report).branches(session, report) if is_tree else [PiBranch(session)]
+        for branch in tree:
+            yield from _PiPath(header, branch).read(path, report)
+
+
+class _PiPath:
+    """Reads the entries of one path in their order."""
+
+    def __init__(self, header: JsonValue, branch: PiBranch) -> None:
+        self._header = header
+        self._branch = branch
+        self._model = _model(header, "modelId")
+        self._effort = header.text("thinkingLevel") or None
+        self._count = 0
+        self._first_kept_message: dict[str, str] = {}
+        """For each entry the first message from it on, since a compaction names the first entry that it kept."""
+        self._before: list[str] = []
+        """Entries since the newest message; the next message takes their place."""
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        yield self._begin()
+        entries = self._branch.entries
+        for index, (number, entry) in enumerate(json_lines(path, report)):
+            kind = entry.text("type")
+            name = entry.text("id") if entries is not None else str(index)
+            if kind != "session" and (entries is None or name in entries):
+                self._before.append(name)
+                yield from self._entry(entry, kind, f"line {number}", report)
+
+    def _begin(self) -> SessionBegin:
+        header, branch = self._header, self._branch
+        return SessionBegin(
+            id=branch.name,
+            format="pi",
+            format_version=str(header.count("version") or 1),
+            directory=header.text("cwd"),
+            created=header.moment("timestamp"),
+            model=self._model,
+            branch_of=branch.parent_branch,
+            branch_at=branch.at,
+        )
+
+    def _entry(self, entry: JsonValue, kind: str, place: str, report: Report) -> Iterator[Recorded]:
+        match kind:
+            case "message":
+                message = entry.at("message")
+                yield from self._message(message, message.get("role"), entry, place, report)
+            case "custom_message":
+                yield from self._message(entry, "custom", entry, place, report)
+            case "branch_summary":
+                yield from self._message(entry, "branchSummary", entry, place, report)
+            case "compaction":
+                yield self._compaction(entry)
+            case "model_change":
+                self._model = _model(entry, "modelId")
+            case "thinking_level_change":
+                self._effort = entry.text("thinkingLevel") or None
+            case "session_info" if entry.text("name"):
+                yield TitleRead(entry.text("name"))
+            case "session_info" | "label" | "custom":
+                pass  # never sent to the model
+            case _:
+                report(place, f"It is of the kind {kind!r}, which is not known, and was left out.")
+
+    def _message(
+        self, message: JsonValue, role: object, entry: JsonValue, place: str, report: Report
+    ) -> Iterator[Recorded]:
+        match role:
+            case "user":
+                parts = said_parts(message.get("content"))
+                yield self._user_message(entry, parts, message, by_program=False)
+            case "assistant":
+                yield self._answer(message, entry)
+            case "toolResult":
+                yield from _result(message, entry)
+            case "bashExecution":
+                if not message.get("excludeFromContext"):
+                    yield self._user_message(entry, (Text(_user_command_text(message)),), message)
+            case "custom" | "hookMessage":
+                yield self._user_message(entry, said_parts(message.get("content")), message)
+            case "branchSummary":
+                words = BRANCH_SUMMARY.format(message.text("summary"))
+                yield self._user_message(entry, (Text(words),), message)
+            case _:
+                report(place, f"It is by {role!r}, which is not known, and was left out.")
+
+    def _message_id(self, entry: JsonValue) -> str:
+        """Return the id of the next message, which also takes the place of the entries before it."""
+        self._count += 1
+        name = entry.text("id") or f"m{self._count}"
+        for earlier in self._before:
+            self._first_kept_message[earlier] = name
+        self._before = []
+        return name
+
+    def _user_message(
+        self,
+        entry: JsonValue,
+        parts: tuple[Text | Media, ...],
+        message: JsonValue,
+        *,
+        by_program: bool = True,
+    ) -> MessageRead:
+        """Return a user message, or one that pi or an extension of it wrote as a user message."""
+        return MessageRead(
+            id=self._message_id(entry),
+            role="user",
+            parts=parts,
+            created=_time(message, entry),
+            model=self._model,
+            effort=self._effort,
+            by_program=by_program,
+        )
+
+    def _answer(self, message: JsonValue, entry: JsonValue) -> MessageRead:
+        usage, cost = _usage(message.at("usage"))
+        model = _model(message, "model")
+        return MessageRead(
+            id=self._message_id(entry),
+            role="assistant",
+            parts=tuple(content_parts(message.get("content"))),
+            created=_time(message, entry),
+            completed=entry.moment("timestamp"),
+            model=model or self._model,
+            effort=self._effort,
+            usage=usage,
+            cost=cost,
+            finish=message.finish("stopReason"),
+            error=message.text("errorMessage") or None,
+        )
+
+    def _compaction(self, entry: JsonValue) -> CompactionRead:
+        self._count += 1
+        first_kept = entry.either("firstKeptEntryId", "firstKeptEntryIndex").raw
+        return CompactionRead(
+            id=entry.text("id") or f"m{self._count}",
+            summary=entry.text("summary"),
+            keeps_from=self._first_kept_message.get(str(first_kept)),
+            created=entry.moment("timestamp"),
+            tokens_before=None
+            if entry.get("tokensBefore") is None
+            else entry.count("tokensBefore"),
+            usage=_usage(entry.at("usage"))[0],
+        )
+
+
+def _header(line: bytes) -> JsonValue | None:
+    value = JsonValue(line).decoded()
+    is_header = value.get("type") == "session" and isinstance(value.get("id"), str)
+    return value if is_header else None
+
+
+def _model(model: JsonValue, field: str) -> str:
+    name = model.text(field)
+    return f"{model.text('provider')}/{name}" if name else ""
+
+
+def _time(message: JsonValue, entry: JsonValue) -> int | None:
+    """Return when a request was sent or a message written; an entry's own time is when it was recorded."""
+    written = message.moment("timestamp")
+    return written if written is not None else entry.moment("timestamp")
+
+
+def _usage(value: JsonValue) -> tuple[Usage | None, float | None]:
+    """Return the usage; None for one of zeros, which pi writes where nothing was reported."""
+    usage = Usage(
+        input=value.tokens("input"),
+        output=value.tokens("output"),
+        cache_read=value.tokens("cacheRead"),
+        cache_write=value.tokens("cacheWrite"),
+    )
+    return (None, None) if usage == Usage() else (usage, value.cost("cost", "total"))
+
+
+def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
+    call = message.text("toolCallId")
+    parts = said_parts(message.get("content"))
+    details = message.at("details")
+    yield ResultRead(
+        call=call,
+        output=words_of(parts),
+        is_error=message.get("isError") is True,
+        ended=_time(message, entry),
+        media=media_of(parts),
+        metadata=details.small_facts(),
+    )
+    truncation = details.at("truncation")
+    if truncation.get("truncated") is True:
+        missing_bytes = truncation.count("totalBytes") - truncation.count("outputBytes")
+        yield GapRead(CUT, call=call, chars=missing_bytes if missing_bytes > 0 else None)
+
+
+def _user_command_text(message: JsonValue) -> str:
+    """Return the text from which the model learns of a command that the user ran."""
+    output = message.text("output")
+    words = [
+        f"Ran `{message.text('command')}`",
+        f"```\n{output}\n```" if output else "(no output)",
+    ]
+    code = message.get("exitCode")
+    if message.get("cancelled"):
+        words.append("\n(command cancelled)")
+    elif isinstance(code, int) and code:
+        words.append(f"\nCommand exited with code {code}")
+    output_path = message.text("fullOutputPath")
+    if message.get("truncated") is True and output_path:
+        words.append(f"\n[Output truncated. Full output: {output_path}]")
+    return "\n".join(words)

@@ -1,0 +1,154 @@
+"""Read SWE-agent's ``.traj`` files, whose steps contain the messages exactly as sent.
+
+A step has either ``query``, the request before its answer, or, in older files, ``messages``, the messages as they were
+prepared after it: the request of the next step. ``history`` has the outputs before anything was shortened.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from palimpsest.recordings.message_formats.chat_messages import full_model_name, text_of
+from palimpsest.recordings.message_formats.chat_stream import ChatStream
+from palimpsest.recordings.message_formats.request_comparison import RequestComparison
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBegin, TotalsRead
+from palimpsest.recordings.reading.sources import (
+    discard_report,
+    json_field,
+    json_items,
+    json_objects,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
+from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
+
+_TYPED_BY_PERSON = "No model was asked: a person typed the actions."
+NO_MODELS = {
+    "replay": "No model was asked: SWE-agent repeated recorded actions, and does not say who wrote them.",
+    "human": _TYPED_BY_PERSON,
+    "human_thought": _TYPED_BY_PERSON,
+    "instant_empty_submit": "No model was asked: SWE-agent submitted nothing at once, to be tested.",
+}
+"""Names that SWE-agent records where no model answers (``sweagent/agent/models.py``), with their meaning."""
+NO_USAGE = "SWE-agent records no tokens, no cost and no time of single requests."
+NO_TOOLS = "The tools that were offered are not in the recording, only the names of their bundles."
+NO_REQUESTS = "The requests were not recorded, so what was left out of them is not known."
+PROCESSORS_KEEPING_TEXT = frozenset(
+    {"default", "cache_control", "tag_tool_call_observations", "image_parsing"}
+)
+"""History processors that change no output's text."""
+
+
+class SweAgentImporter:
+    """Reads a ``.traj`` file: one attempt of an agent at one task."""
+
+    name = "swe-agent"
+    title = "SWE-agent"
+    tried_on = "real sessions"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file begins with a ``.traj`` file's first fields."""
+        start = head.start.lstrip()[:4_096]
+        if not start.startswith(b"{") or b'"trajectory_format"' in start:
+            return False
+        steps = b'"trajectory"' in start[:200] or b'"history"' in start[:200]
+        is_named_so = head.path.suffix == ".traj"
+        return steps and (is_named_so or (b'"action"' in start and b'"observation"' in start))
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session of a ``.traj`` file; the file is read twice, one step at a time."""
+        history: list[JsonValue] = []
+        for message in map(JsonValue, json_items(path, "history.item", report, share_limit=True)):
+            if isinstance(message.get("role"), str):
+                history.append(message)
+            else:
+                report("history", "A message in it has no role and was left out.")
+        agent = json_field(path, "replay_config").decoded().at("agent")
+        name = agent.text("model", "name")
+        _, first = next(
+            json_objects(path, "trajectory.item", discard_report, "step"), ("", NOTHING)
+        )
+        system = _system(history) or _system(_request(first))
+        if not history and not first:
+            raise UserError(f"{str(path)!r} holds no step of SWE-agent.")
+        yield SessionBegin(
+            id=agent.text("name") or path.name.split(".")[0],
+            format=self.name,
+            title=agent.text("name")
+            or json_field(path, "environment").text()
+            or recorded_name(path.stem),
+            model="" if name in NO_MODELS else full_model_name(name),
+            system=system,
+        )
+        yield from (GapRead(NO_USAGE), GapRead(NO_TOOLS))
+        yield from totals_of(json_field(path, "info.model_stats"))
+        if name in NO_MODELS:
+            yield GapRead(NO_MODELS[name])
+        stream = ChatStream(text_commands=True)
+        requests = RequestComparison(stream, _without_system(history), _rule(agent))
+        yield from _requests(path, report, requests, has_history=bool(history))
+
+
+def totals_of(stats: JsonValue) -> Iterator[TotalsRead]:
+    """Yield the totals in ``model_stats``; a cost of 0 is unknown."""
+    sent, received = stats.token_field("tokens_sent"), stats.token_field("tokens_received")
+    totals = RecordedTotals(
+        cost=stats.cost("instance_cost"),
+        # Where the provider sent no usage, the counters stay at 0.
+        input=sent or None,
+        output=received or None,
+        requests=stats.token_field("api_calls") or None,
+    )
+    if totals != NO_TOTALS:
+        yield TotalsRead(totals)
+
+
+def _requests(
+    path: Path, report: Report, requests: RequestComparison, *, has_history: bool
+) -> Iterator[Recorded]:
+    """Yield the additions and changes of each recorded request, then the messages after the last one."""
+    recorded, unrecorded, last = 0, 0, NOTHING
+    for _, step in json_objects(path, "trajectory.item", report, "step"):
+        last = step
+        if messages := _request(step):
+            answers = 0 if "query" in step and not recorded else 1
+            yield from requests.request(_without_system(messages), answers)
+            recorded, unrecorded = recorded + 1, 0
+        else:
+            unrecorded += 1
+    if not recorded:
+        yield GapRead(NO_REQUESTS)
+    if has_history:
+        yield from requests.rest_of_history(unrecorded if recorded else 0)
+    elif recorded and "query" in last:
+        yield from requests.end(_end_of(last))
+
+
+def _end_of(step: JsonValue) -> list[JsonValue]:
+    """Return the messages that the last step added, for a file without a history."""
+    answer = JsonValue({"role": "assistant", "content": step.text("response")})
+    output = JsonValue({"role": "user", "content": step.text("observation")})
+    return [answer, output] if step.get("action") else [answer]
+
+
+def _request(step: JsonValue) -> list[JsonValue]:
+    """Return the messages recorded with a step."""
+    recorded = step.either("query", "messages").objects()
+    return [message for message in recorded if isinstance(message.get("role"), str)]
+
+
+def _system(messages: list[JsonValue]) -> str | None:
+    texts = [text_of(entry.get("content")) for entry in messages if entry.get("role") == "system"]
+    return "\n\n".join(texts) if texts else None
+
+
+def _without_system(messages: list[JsonValue]) -> list[JsonValue]:
+    return [message for message in messages if message.get("role") != "system"]
+
+
+def _rule(agent: JsonValue) -> str:
+    """Return the history processor that shortened outputs; empty where several or none could have."""
+    named = [processor.text("type") for processor in agent.objects("history_processors")]
+    shortening = [name for name in named if name and name not in PROCESSORS_KEEPING_TEXT]
+    return shortening[0] if len(shortening) == 1 else ""

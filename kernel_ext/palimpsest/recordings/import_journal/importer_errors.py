@@ -1,0 +1,75 @@
+"""Write an importer's own errors with their tracebacks into the project's log of errors, and say where that is."""
+
+import errno
+import os
+import stat
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from palimpsest import __version__
+from palimpsest.recordings.reading.importer import Recogniser
+from palimpsest.store.disk import NOFOLLOW, temporary_folder, write_fully
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import FOLDER, find_project, foreign_folder_reason
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.strings.disk_words import disk_reason
+from palimpsest.transcript.visible_text import visible, visible_line
+
+FILE = "errors.log"
+MOST_BYTES = 1_000_000
+"""A larger log is renamed to ``errors.log.1``, and a new one begun."""
+MOST_CHARS = 20_000
+"""Most characters of one error's traceback that are logged, from its end."""
+LINE_CHARS = 2_000
+TITLE_CHARS = 80
+NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+"""A named pipe in the log's place must not block."""
+HEAD = "{at} Palimpsest {version}: the importer {name!r}, of {path!r}\n"
+SENTENCE = "the importer of {title} has an error of its own ({kind}), and its traceback {where}."
+
+
+def errors_folder(store: Store | None = None) -> Path:
+    """Return the folder whose log takes errors: the store's, else the current project's, else a temporary one."""
+    if isinstance(store, JsonlStore):
+        return store.layout.root
+    with suppress(OSError):
+        project = find_project(Path.cwd())
+        if (project / FOLDER).is_dir() and not foreign_folder_reason(project):
+            return project / FOLDER
+    return temporary_folder("palimpsest-errors-")
+
+
+def log_importer_error(
+    folder: Path, importer: Recogniser, source: Path, error: BaseException
+) -> str:
+    """Append an error to the log in a folder; returns a sentence for the user that names the file."""
+    path = folder / FILE
+    try:
+        if path.is_file() and path.stat().st_size > MOST_BYTES:
+            path.replace(path.with_name(f"{FILE}.1"))
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW | NONBLOCK, 0o600)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "It is no file")
+            write_fully(fd, _entry(importer, source, error).encode("utf-8", "replace"))
+        finally:
+            os.close(fd)
+        where = f"is in {str(path)!r}"
+    except OSError as unwritten:
+        where = f"could not be written to {str(path)!r}: {disk_reason(unwritten)}"
+    return SENTENCE.format(title=_name_of(importer), kind=type(error).__name__, where=where)
+
+
+def _name_of(importer: Recogniser) -> str:
+    return visible_line(str(getattr(importer, "title", type(importer).__name__)), TITLE_CHARS)
+
+
+def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
+    logged_at = datetime.now(UTC).isoformat(timespec="seconds")
+    head = HEAD.format(at=logged_at, version=__version__, name=_name_of(importer), path=str(source))
+    # A long message must not push the lines of code out of the log.
+    lines = "".join(line[:LINE_CHARS] for line in traceback.format_exception(error))
+    return visible(scrub(f"{head}{lines[-MOST_CHARS:]}\n"))

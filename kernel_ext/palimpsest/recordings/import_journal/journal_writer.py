@@ -1,0 +1,271 @@
+"""Write the sessions of a recording into the project's logs, and report progress.
+
+Border: takes an importer's values, whatever they hold, and appends records; nothing in them is run.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palimpsest.recordings.import_journal.importer_errors import log_importer_error
+from palimpsest.recordings.import_journal.session_journal import Differs, SessionJournal
+from palimpsest.recordings.reading.importer import Importer, LoneReader, Recogniser
+from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
+from palimpsest.recordings.reading.reading_budget import (
+    MOST_VALUE_BYTES,
+    MakesTooMuch,
+    reading,
+    spend,
+    value_bytes,
+)
+from palimpsest.recordings.reading.recorded import (
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    TotalsRead,
+    UsageRead,
+)
+from palimpsest.recordings.reading.sources import COUNTED
+from palimpsest.store.exchange.importer import (
+    SESSION_OPEN,
+    STOPPED,
+    ImportControl,
+    Imported,
+    ImportReport,
+)
+from palimpsest.store.interface import Problem, Store
+from palimpsest.transcript.errors import SessionHeld, UserError
+
+MOST_PROBLEMS = 1_000
+"""Most problems that are listed; a file of broken lines may have millions."""
+TOO_LONG = (
+    "It comes to {size:,} MB, which is more than the "
+    f"{MOST_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
+)
+_KINDS = {
+    MessageRead: "message",
+    ResultRead: "result",
+    UsageRead: "usage",
+    CompactionRead: "compaction",
+    ReducedRead: "reduction",
+    RemovedRead: "removal",
+    TotalsRead: "totals",
+    GapRead: "gap",
+}
+
+
+@dataclass(slots=True)
+class ImportLog:
+    """Collects the imported sessions, and the places that could not be read."""
+
+    errors_in: Callable[[], Path]
+    """Returns the folder in whose log an importer's own error is written."""
+    sessions: dict[str, Imported] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    stopped: bool = False
+
+    def add(self, session: Imported) -> None:
+        """Add a session; where a source was read twice, the first result counts."""
+        before = self.sessions.get(session.id)
+        if before is None or before.outcome == "same":
+            self.sessions[session.id] = session
+
+    def report(self, place: str, what: str) -> None:
+        """Add a problem unless it was added before."""
+        problem = Problem(place, what)
+        if len(self.problems) < MOST_PROBLEMS and problem not in self.problems[-50:]:
+            self.problems.append(problem)
+
+    def import_report(self) -> ImportReport:
+        """Return the imported sessions, and the places that could not be read."""
+        return ImportReport(tuple(self.sessions.values()), tuple(self.problems))
+
+    def log_failure(self, importer: Recogniser, path: Path, error: Exception) -> str:
+        """Log an importer's own error with its traceback; returns a sentence about it that names the log."""
+        return log_importer_error(self.errors_in(), importer, path, error)
+
+
+@dataclass(slots=True)
+class RecordingImport:
+    """The import of one recording."""
+
+    _store: Store
+    _importer: Importer
+    _path: Path
+    _clock: Callable[[], int]
+    _log: ImportLog
+    _control: ImportControl
+    _alone: bool
+    """Whether subagents that are recordings of their own are left out, to be imported separately."""
+    _copies: dict[str, int] = field(default_factory=dict)
+    """Number of copies of a session that differ from this one, by its recorded id."""
+    _journal: SessionJournal | None = None
+    _recorded: str = ""
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _requests: int = 0
+    """Answers of the session so far."""
+    _early: list[tuple[str, str]] = field(default_factory=list)
+    """Problems found before the first session begins."""
+
+    def run(self) -> None:
+        """Import all its sessions; raises UserError where nothing of it can be read."""
+        while True:
+            size = size_of(self._path)
+            with reading(size), counted_bytes(size, self._control.progress) as count:
+                try:
+                    return self._read(count)
+                except Differs:
+                    self._copies[self._recorded] = self._copies.get(self._recorded, 0) + 1
+                finally:
+                    self._close()
+
+    def _read(self, count: Callable[[int], None]) -> None:
+        values = self._values()
+        while (value := self._next(values)) is not None:
+            # A document that is read as a whole also reports progress while its messages are written.
+            count(0)
+            if self._control.cancelled():
+                self._log.stopped = True
+                self._report("", STOPPED)
+                break
+            if isinstance(value, SessionBegin):
+                self._finish(complete=True)
+                self._begin(value)
+            elif self._journal is not None:
+                self._add_value(self._journal, value)
+        self._finish(complete=not self._log.stopped)
+
+    def _values(self) -> Iterator[Recorded]:
+        importer = self._importer
+        if self._alone and isinstance(importer, LoneReader):
+            yield from importer.read_alone(self._path, self._report)
+        else:
+            yield from importer.read(self._path, self._report)
+
+    def _next(self, values: Iterator[Recorded]) -> Recorded | None:
+        notes: list[str] = []
+        token = NUMBER_NOTES.set(notes)
+        try:
+            value = next(values, None)
+            if value is not None:
+                spend(value_bytes(value))
+        except MakesTooMuch as error:
+            self._report("", str(error))
+            return None
+        except UserError as error:
+            if not self._early:
+                raise
+            raise UserError(f"{error} {self._early[0][1]}") from error
+        except OSError as error:
+            words = error.strerror or str(error) or type(error).__name__
+            self._report("", f"Nothing more of it can be read: {words}.")
+            return None
+        except Exception as error:  # noqa: BLE001 - an importer may be anybody's
+            words = self._log.log_failure(self._importer, self._path, error)
+            self._report("", f"Nothing more of it can be read: {words}")
+            return None
+        finally:
+            NUMBER_NOTES.reset(token)
+        if isinstance(value, SessionBegin):
+            self._requests = 0
+        elif isinstance(value, MessageRead) and value.role == "assistant":
+            self._requests += 1
+        place = f"request {self._requests}" if self._requests else "usage"
+        for sentence in notes:
+            self._report(place, sentence)
+        return value
+
+    def _begin(self, value: SessionBegin) -> None:
+        self._recorded = value.id
+        self._numbers = {}
+        try:
+            self._journal = SessionJournal(
+                self._store,
+                self._path.name,
+                value,
+                copy=self._copies.get(value.id, 0),
+                clock=self._clock,
+                report=self._report,
+            )
+        except SessionHeld:
+            self._report(value.id, SESSION_OPEN.format(id=value.id))
+        except (ValueError, TypeError, AttributeError):
+            self._report(str(value.id), "It is no session: a field of it is not what it should be.")
+        else:
+            for location, what in self._early:
+                self._journal.keep_problem(location, what)
+            self._early = []
+
+    def _add_value(self, journal: SessionJournal, value: Recorded) -> None:
+        kind = _KINDS.get(type(value), "value")
+        self._numbers[kind] = self._numbers.get(kind, 0) + 1
+        place = f"{kind} {self._numbers[kind]}"
+        if (size := value_bytes(value)) > MOST_VALUE_BYTES:
+            self._report(place, TOO_LONG.format(size=size // 1_000_000))
+            return
+        try:
+            journal.add_value(value, place)
+        except SessionHeld:
+            self._report(self._recorded, SESSION_OPEN.format(id=self._recorded))
+            self._close()
+
+    def _finish(self, *, complete: bool) -> None:
+        if self._journal is None:
+            return
+        try:
+            self._log.add(self._journal.finish(complete=complete))
+        except SessionHeld:
+            self._report(self._recorded, SESSION_OPEN.format(id=self._recorded))
+        self._close()
+
+    def _close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def _report(self, place: str, what: str) -> None:
+        location = f"{self._path.name}, {place}" if place else self._path.name
+        self._log.report(location, what)
+        if self._journal is not None:
+            self._journal.keep_problem(location, what)
+        elif len(self._early) < MOST_PROBLEMS:
+            self._early.append((location, what))
+
+
+@contextmanager
+def counted_bytes(
+    total: int, progress: Callable[[int, int], None]
+) -> Iterator[Callable[[int], None]]:
+    """Report the progress of reading a source of so many bytes; a file that is read twice counts once.
+
+    The returned function is called with the bytes of each further piece; with 0 it reports the same again.
+    """
+    done = 0
+
+    def count(new_bytes: int) -> None:
+        nonlocal done
+        done = min(done + new_bytes, total)
+        progress(done, total)
+
+    token = COUNTED.set(count)
+    try:
+        yield count
+    finally:
+        COUNTED.reset(token)
+
+
+MOST_FILES = 100_000
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, or of the files below a folder."""
+    if not path.is_dir():
+        return path.stat().st_size
+    files = (file for file, _ in zip(path.rglob("*"), range(MOST_FILES), strict=False))
+    return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())

@@ -1,0 +1,95 @@
+"""Convert the parts and fields of recorded messages into those of our messages.
+
+Border: pure; values in, values out.
+"""
+
+import re
+from typing import Any, TypeVar
+
+from palimpsest.recordings.import_journal.open_calls import data_url
+from palimpsest.recordings.reading.recorded import Call, Media, MessageRead, Text, Thinking
+from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, Span, TextPart
+from palimpsest.transcript.values import ModelRef
+
+Info = TypeVar("Info", UserMessage, AssistantMessage)
+
+IMPORTED = "imported"
+"""Key of the notes about the original recording: in a session's metadata, and as an extra field of its messages."""
+TITLE_CHARS = 80
+UNKNOWN = "unknown"
+_TAG = re.compile(r"</?[a-z]+(?:-[a-z]+)+>")
+"""Tags that a program puts around a command, such as ``<command-name>``; they are left out of titles."""
+NO_REASON = "The recording does not say what went wrong."
+
+
+def part_of(
+    value: Text | Thinking | Media,
+    ids: dict[str, Any],
+    time: int,
+    *,
+    synthetic: bool = False,
+) -> Part:
+    """Return a part of a message; ``ids`` holds its ids, ``time`` is that of its message."""
+    match value:
+        case Text():
+            return TextPart(**ids, text=value.text, synthetic=synthetic or value.synthetic)
+        case Thinking():
+            known = {"encrypted": value.encrypted or None, "tokens": value.tokens}
+            numbers_known = {name: number for name, number in known.items() if number is not None}
+            metadata = {IMPORTED: numbers_known} if numbers_known else None
+            span = Span(start=time, end=time)
+            return ReasoningPart(**ids, text=value.text, time=span, metadata=metadata)
+        case Media(data=None):
+            # The content is not in the recording, so this part is not shown to the model.
+            text = f"[{value.name or value.mime}, which is not in the recording]"
+            media = {"media": value.mime, "name": value.name}
+            return TextPart(**ids, text=text, ignored=True, metadata={IMPORTED: media})
+        case Media():
+            return FilePart(**ids, mime=value.mime, filename=value.name, url=data_url(value))
+
+
+def model_ref(name: str) -> ModelRef:
+    """Return a recorded model's name as a reference; a provider or name that is not recorded is ``unknown``."""
+    provider, slash, model = name.partition("/")
+    if not slash:
+        return ModelRef(provider=UNKNOWN, name=name or UNKNOWN)
+    return ModelRef(provider=provider or UNKNOWN, name=model or UNKNOWN)
+
+
+def with_recording_note(info: Info, recorded: str, *, timed: bool, **facts: Any) -> Info:
+    """Return a message's info with a note: the id that it has in the recording, and further recorded facts."""
+    note: dict[str, Any] = {"id": recorded, **({} if timed else {"timed": False})}
+    note |= {name: value for name, value in facts.items() if value is not None}
+    return info.model_copy(update={IMPORTED: note})
+
+
+def title_of(value: MessageRead) -> str:
+    """Return a session's title: the beginning of the user's text."""
+    words = " ".join(
+        block.text for block in value.parts if isinstance(block, Text) and not block.synthetic
+    )
+    words = _TAG.sub(" ", words[: TITLE_CHARS * 10])
+    line = " ".join(words.split())
+    return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"
+
+
+def error_of(value: MessageRead) -> ErrorValue | None:
+    """Return how an answer failed; None where it did not."""
+    if value.finish == "aborted":
+        return AbortedError(message=value.error) if value.error else AbortedError()
+    if value.finish == "error" or value.error:
+        return UnknownError(message=value.error or NO_REASON)
+    return None
+
+
+def finish_of(value: MessageRead) -> str | None:
+    """Return an answer's finish reason, derived from its content where it is not recorded; None for a stopped one."""
+    if value.finish == "aborted":
+        return None
+    if value.finish:
+        return value.finish
+    if value.error:
+        return "error"
+    return "tool-calls" if any(isinstance(part, Call) for part in value.parts) else "stop"

@@ -1,0 +1,172 @@
+"""Keep the tool calls that wait for their result, and the positions of ended calls.
+
+Border: values in, parts out. Only open calls are kept whole; of an ended one its ids and the beginning of its output
+are kept, so that a later reduction can be recognised as a cut or a clearing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.recordings.reading.recorded import Call, Media, ResultRead
+from palimpsest.transcript.parts import (
+    Attachment,
+    Span,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+    ToolPending,
+)
+from palimpsest.transcript.provider_calls import EXECUTED
+
+MOST_OPEN = 1_000
+"""At most so many calls are kept open: a recording without results has thousands."""
+BEGINNING_CHARS = 40
+
+SUBAGENT = "task"
+"""Key in a call's metadata that names the session of a subagent, as in our own tool."""
+NO_RESULT = "No result of this call was recorded."
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call without a result yet."""
+
+    part: ToolPart
+    asked: int
+    """When the model asked for it, in milliseconds since 1970."""
+    gaps: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedCall:
+    """The position of an ended call's part."""
+
+    message_id: str
+    part_id: str
+    chars: int
+    beginning: str
+
+
+class OpenCalls:
+    """The calls of one session."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, OpenCall] = {}
+        self._ended: dict[str, EndedCall] = {}
+        self._newest: tuple[str, ToolPart] | None = None
+        """The call that ended last, to which later facts about a result belong."""
+
+    def add(self, call: Call, ids: dict[str, Any], at: int) -> ToolPart:
+        """Add a new call; returns its part. ``ids`` holds the part's ids."""
+        part = ToolPart(
+            **ids,
+            call_id=call.id,
+            tool=call.tool,
+            state=ToolPending(input=call.input),
+            metadata={EXECUTED: True} if call.at_provider else None,
+        )
+        self._open[call.id] = OpenCall(part, at)
+        return part
+
+    def give_up_before(self, call: str) -> Iterator[ToolPart]:
+        """Yield the calls that get no result any more once another one with this id begins."""
+        if call in self._open:
+            yield self._give_up(call)
+        while len(self._open) >= MOST_OPEN:
+            yield self._give_up(next(iter(self._open)))
+
+    def _give_up(self, call: str) -> ToolPart:
+        part = _without_result(self._open.pop(call))
+        self._ended[call] = EndedCall(part.message_id, part.id, 0, "")
+        return part
+
+    def end(self, result: ResultRead, at: int, subagent: str | None = None) -> ToolPart | None:
+        """Return a call's part with its result, about a ``subagent`` of ours; None for unknown and ended calls."""
+        open_call = self._open.pop(result.call, None)
+        if open_call is None:
+            return None
+        part = _with_result(open_call, result, at, subagent)
+        beginning = result.output[:BEGINNING_CHARS]
+        self._ended[result.call] = EndedCall(
+            part.message_id, part.id, len(result.output), beginning
+        )
+        self._newest = result.call, part
+        return part
+
+    def ended(self, call: str) -> EndedCall | None:
+        """Return the position of an ended call's part."""
+        return self._ended.get(call)
+
+    def add_gap(self, call: str, gap: str) -> ToolPart | None:
+        """Note that a part of a call was not recorded; returns the call's part if that changes it."""
+        if call in self._open:
+            self._open[call].gaps.append(gap)
+            return None
+        if self._newest is None or self._newest[0] != call:
+            return None
+        part = self._newest[1]
+        metadata = part.metadata or {}
+        gaps = [*metadata.get("gaps", ()), gap]
+        part = part.model_copy(update={"metadata": {**metadata, "gaps": gaps}})
+        self._newest = call, part
+        return part
+
+    def unanswered(self) -> Iterator[ToolPart]:
+        """Yield the calls without a result as they stand at the end of a recording; they stay open."""
+        for open_call in self._open.values():
+            yield _without_result(open_call)
+
+
+def _without_result(open_call: OpenCall) -> ToolPart:
+    state = ToolFailed(
+        input=open_call.part.state.input,
+        error=NO_RESULT,
+        metadata={"interrupted": True},
+        time=Span(start=open_call.asked, end=open_call.asked),
+    )
+    return _with_gaps(open_call, open_call.part.model_copy(update={"state": state}))
+
+
+def _with_result(
+    open_call: OpenCall, result: ResultRead, at: int, subagent: str | None
+) -> ToolPart:
+    tool_input = open_call.part.state.input
+    start = open_call.asked if result.started is None else result.started
+    time = Span(start=start, end=at if result.ended is None else result.ended)
+    metadata: dict[str, Any] = dict(result.metadata)
+    if subagent is not None:
+        metadata[SUBAGENT] = subagent
+    missing = [file.name or file.mime for file in result.media if file.data is None]
+    if missing:
+        metadata["media_not_recorded"] = missing
+    state: ToolCompleted | ToolFailed
+    if result.is_error:
+        state = ToolFailed(input=tool_input, error=result.output, metadata=metadata, time=time)
+    else:
+        state = ToolCompleted(
+            input=tool_input,
+            output=result.output,
+            metadata=metadata,
+            time=time,
+            attachments=tuple(attachments_of(result.media)),
+        )
+    return _with_gaps(open_call, open_call.part.model_copy(update={"state": state}))
+
+
+def _with_gaps(open_call: OpenCall, part: ToolPart) -> ToolPart:
+    if not open_call.gaps:
+        return part
+    return part.model_copy(update={"metadata": {**(part.metadata or {}), "gaps": open_call.gaps}})
+
+
+def attachments_of(media: tuple[Media, ...]) -> Iterator[Attachment]:
+    """Yield the images and files whose content was recorded."""
+    for medium in media:
+        if medium.data is not None:
+            yield Attachment(mime=medium.mime, filename=medium.name, url=data_url(medium))
+
+
+def data_url(media: Media) -> str:
+    """Return an image or file as a ``data:`` url."""
+    return f"data:{media.mime};base64,{media.data}"

@@ -1,0 +1,399 @@
+"""Make the events of our transcript from the values of a recorded session, one value at a time.
+
+Border: values in, events out; only the system prompt and the tools are put into the given store, as blobs. Only open
+calls are kept whole, and ids of everything else, so a recording of any size can be imported. Facts that are not
+recorded are not made up: an answer without usage has no step-finish part, and a missing time is copied from the value
+before and marked as such.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from palimpsest.recordings.import_journal.message_parts import (
+    UNKNOWN,
+    error_of,
+    finish_of,
+    model_ref,
+    part_of,
+    title_of,
+    with_recording_note,
+)
+from palimpsest.recordings.import_journal.open_calls import OpenCalls
+from palimpsest.recordings.import_journal.recorded_names import RecordedNames
+from palimpsest.recordings.import_journal.session_facts import RecordingFacts
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Json,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    TitleRead,
+    TotalsRead,
+    UsageRead,
+)
+from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, RULE
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    MessagePath,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+)
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    Event,
+    MessageRemoved,
+    MessageUpdated,
+    PartUpdated,
+    SessionCompacted,
+)
+from palimpsest.transcript.session_record.sessions import Spent
+from palimpsest.transcript.values import Usage
+
+AGENT = "build"
+"""The agent with which a fork of an imported session continues."""
+MOST_ANSWERS = 1_000
+"""Number of newest answers whose usage may still be reported."""
+
+
+class NotJournaled(ValueError):
+    """A value that cannot be made part of a session; the message says why."""
+
+
+class SessionBuilder:
+    """Makes the events of each value of a session, and collects its title, sums and gaps."""
+
+    def __init__(
+        self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
+    ) -> None:
+        """``now`` is the session's time where the recording has none."""
+        self.facts = RecordingFacts(begin, names, store, now=now)
+        self._names = names
+        self._folder = MessagePath(cwd=begin.directory, root=begin.directory)
+        self._calls = OpenCalls()
+        self._prompt = ""
+        """Our id of the newest user message."""
+        self._order: dict[str, None] = {}
+        """The recorded ids of the messages that were not reverted, in order."""
+        self._answers: OrderedDict[str, tuple[AssistantMessage, Spent | None]] = OrderedDict()
+        """The newest answers by recorded id, with the usage that was counted for each."""
+        self._summary_of: tuple[str, CompactionRead] | None = None
+        """A compaction whose summary has not been read yet, with our id of its marker."""
+        self._decisions = 0
+        self.messages = 0
+        """Number of messages, without the reverted ones."""
+
+    # Values
+
+    def events(self, value: Recorded) -> Iterator[Event]:
+        """Yield the events of the next value; raises NotJournaled for a value that does not fit the session."""
+        if not (isinstance(value, MessageRead) and value.is_summary):
+            yield from self._summary_missing()
+            self._summary_of = None
+        if isinstance(value, SessionBegin):
+            raise NotJournaled("A session begins inside another one.")
+        if make := self._makers.get(type(value)):
+            yield from make(self, value)
+
+    def ending(self) -> Iterator[Event]:
+        """Yield the events that end open calls and summaries at the recording's end; a grown recording may continue it."""
+        yield from self._summary_missing()
+        for part in self._calls.unanswered():
+            yield PartUpdated(part=part)
+
+    def _summary_missing(self) -> Iterator[Event]:
+        if self._summary_of is not None:
+            marker, compaction = self._summary_of
+            yield from self._summary(marker, compaction, "")
+
+    # Messages
+
+    def _message(self, value: MessageRead) -> Iterator[Event]:
+        if value.id in self._order:
+            raise NotJournaled(
+                f"Another message has the id {value.id!r} too; the first one was kept."
+            )
+        self.facts.set_model(value)
+        if value.role == "user":
+            yield from self._user(value)
+        else:
+            yield from self._answer(value)
+
+    def _user(self, value: MessageRead) -> Iterator[Event]:
+        created = self.facts.advance_time(value.created)
+        info = self._prompt_info(value.id, created, by_engine=value.by_program)
+        if not self.facts.given_title and not value.by_program:
+            self.facts.given_title = title_of(value)
+        from_child = None if value.session is None else self._names.other_session(value.session)
+        timed = value.created is not None
+        yield MessageUpdated(
+            info=with_recording_note(info, value.id, timed=timed, subagent=from_child)
+        )
+        for place, part in enumerate(value.parts):
+            if not isinstance(part, Call):
+                ids = self._ids(info.id, str(place))
+                yield PartUpdated(part=part_of(part, ids, created, synthetic=value.by_program))
+
+    def _prompt_info(self, recorded: str, created: int, *, by_engine: bool) -> UserMessage:
+        """Count a new user message and return its info."""
+        self._order[recorded] = None
+        self.messages += 1
+        self._prompt = self._names.message(recorded)
+        return UserMessage(
+            id=self._prompt,
+            session_id=self._names.session,
+            time=MessageTime(created=created),
+            agent=AGENT,
+            model=self.facts.model,
+            origin=Origin(kind="engine") if by_engine else Origin(),
+        )
+
+    def _answer(self, value: MessageRead) -> Iterator[Event]:
+        created = self.facts.advance_time(value.created)
+        parent = self._prompt
+        if value.is_summary and self._summary_of is not None:
+            parent = self._summary_of[0]
+            self._summary_of = None
+        info = AssistantMessage(
+            id=self._names.message(value.id),
+            session_id=self._names.session,
+            parent_id=parent,
+            time=MessageTime(created=created, completed=value.completed or created),
+            agent=AGENT,
+            model=self.facts.model,
+            path=self._folder,
+            error=error_of(value),
+            summary=value.is_summary,
+            cost=value.cost,
+            tokens=value.usage or Usage(),
+            finish=finish_of(value),
+        )
+        self._order[value.id] = None
+        self.messages += 1
+        info = with_recording_note(
+            info,
+            value.id,
+            timed=value.created is not None,
+            client=value.client or None,
+            cache_miss=value.cache_miss or None,
+        )
+        yield from self._answer_parts(value, info)
+        if value.is_summary:
+            yield SessionCompacted(message_id=info.id)
+        self.facts.advance_time(value.completed)
+
+    def _answer_parts(self, value: MessageRead, info: AssistantMessage) -> Iterator[Event]:
+        yield MessageUpdated(info=info)
+        yield PartUpdated(part=StepStartPart(**self._ids(info.id, "start")))
+        created = info.time.created
+        for place, part in enumerate(value.parts):
+            ids = self._ids(info.id, str(place))
+            if isinstance(part, Call):
+                for abandoned in self._calls.give_up_before(part.id):
+                    yield PartUpdated(part=abandoned)
+                yield PartUpdated(part=self._calls.add(part, ids, created))
+            else:
+                yield PartUpdated(part=part_of(part, ids, created))
+        spent = None
+        if value.usage is not None:
+            spent = self.facts.add_usage(value.usage, value.cost)
+            yield PartUpdated(part=self._step_finish(info))
+        self._answers[value.id] = info, spent
+        if len(self._answers) > MOST_ANSWERS:
+            self._answers.popitem(last=False)
+
+    def _ids(self, message_id: str, place: str) -> Json:
+        return {
+            "id": self._names.part(message_id, place),
+            "session_id": self._names.session,
+            "message_id": message_id,
+        }
+
+    def _step_finish(self, info: AssistantMessage) -> StepFinishPart:
+        usage, time = info.tokens, info.time
+        duration_milliseconds = (time.completed or time.created) - time.created
+        return StepFinishPart(
+            **self._ids(info.id, "finish"),
+            reason=info.finish or UNKNOWN,
+            cost=info.cost,
+            tokens=usage,
+            seconds=duration_milliseconds / 1000 if duration_milliseconds > 0 else None,
+            context_tokens=usage.prompt + usage.output + usage.reasoning,
+            window=self.facts.begin.window,
+        )
+
+    # Calls
+
+    def _result(self, value: ResultRead) -> Iterator[Event]:
+        ended = self.facts.advance_time(value.ended if value.ended is not None else value.started)
+        subagent = None if value.session is None else self._names.other_session(value.session)
+        part = self._calls.end(value, ended, subagent)
+        if part is None:
+            has_result = self._calls.ended(value.call) is not None
+            raise NotJournaled(
+                f"The call {value.call!r} has a result already; the first one was kept."
+                if has_result
+                else f"There is a result of the call {value.call!r}, but no such call."
+            )
+        yield PartUpdated(part=part)
+
+    def _reduced(self, value: ReducedRead) -> Iterator[Event]:
+        ended = self._calls.ended(value.call)
+        if ended is None:
+            raise NotJournaled(
+                f"A reduction is about the call {value.call!r}, which has no result."
+            )
+        self._decisions += 1
+        decision_fields: Json = {"action": "restore"}
+        if not value.restored:
+            cut = bool(ended.beginning) and value.shown.startswith(ended.beginning)
+            decision_fields = {
+                "action": "truncate" if cut else "clear",
+                "numbers": {"shown": value.shown, "rule": value.rule},
+                "tokens_before": ended.chars // CHARS_PER_TOKEN,
+                "tokens_after": len(value.shown) // CHARS_PER_TOKEN,
+            }
+        name = self._names.decision(ended.part_id, self._decisions)
+        part_ids = {"message_id": ended.message_id, "part_id": ended.part_id}
+        yield DecisionMade(decision=Decision(id=name, rule=RULE, **part_ids, **decision_fields))
+
+    def _usage(self, value: UsageRead) -> Iterator[Event]:
+        info, spent = self._answers.get(value.message, (None, None))
+        if info is None:
+            raise NotJournaled(f"Usage is reported of {value.message!r}, which is no known answer.")
+        if spent is not None:
+            self.facts.subtract_usage(spent)
+        spent = self.facts.add_usage(value.usage, value.cost)
+        info = info.model_copy(update={"tokens": value.usage, "cost": value.cost})
+        self._answers[value.message] = info, spent
+        yield MessageUpdated(info=info)
+        yield PartUpdated(part=self._step_finish(info))
+
+    # Messages that are no longer sent
+
+    def _compaction(self, value: CompactionRead) -> Iterator[Event]:
+        created = self.facts.advance_time(value.created)
+        first_kept = self._first_kept(value)
+        info = self._prompt_info(value.id, created, by_engine=True)
+        facts = {
+            "tokens_before": value.tokens_before,
+            "tokens_after": value.tokens_after,
+            "written_by": None
+            if value.written_by is None
+            else self._names.other_session(value.written_by),
+            "replaced": None
+            if value.replaced is None
+            else [self._names.message(name) for name in value.replaced],
+        }
+        yield MessageUpdated(
+            info=with_recording_note(info, value.id, timed=value.created is not None, **facts)
+        )
+        yield PartUpdated(
+            part=CompactionPart(
+                **self._ids(info.id, "marker"),
+                auto=value.auto,
+                tail_start_id=None if first_kept is None else self._names.message(first_kept),
+            )
+        )
+        if value.summary is None:
+            self._summary_of = info.id, value
+        else:
+            yield from self._summary(info.id, value, value.summary)
+
+    def _first_kept(self, value: CompactionRead) -> str | None:
+        """Return the recorded id of the first message that a compaction kept."""
+        if value.keeps_from is not None:
+            if value.keeps_from in self._order:
+                return value.keeps_from
+            self.facts.add_gap(
+                {"what": "The first message that a compaction kept is not recorded."}
+            )
+            return None
+        if value.replaced is None:
+            return None
+        replaced, last_before = frozenset(value.replaced), None
+        for name in reversed(self._order):
+            if name in replaced:
+                break
+            last_before = name
+        return last_before
+
+    def _summary(self, marker: str, value: CompactionRead, text: str) -> Iterator[Event]:
+        info = AssistantMessage(
+            id=self._names.message(f"{value.id}/summary"),
+            session_id=self._names.session,
+            parent_id=marker,
+            time=MessageTime(created=self.facts.time, completed=self.facts.time),
+            agent=AGENT,
+            model=model_ref(value.model) if value.model else self.facts.model,
+            path=self._folder,
+            summary=True,
+            tokens=value.usage or Usage(),
+            finish="stop",
+        )
+        self.messages += 1
+        missing = True if value.summary is None else None
+        timed = value.created is not None
+        yield MessageUpdated(
+            info=with_recording_note(info, value.id, timed=timed, not_recorded=missing)
+        )
+        if text:
+            yield PartUpdated(part=TextPart(**self._ids(info.id, "0"), text=text))
+        if value.usage is not None:
+            self.facts.add_usage(value.usage, None)
+            yield PartUpdated(part=self._step_finish(info))
+        yield SessionCompacted(message_id=info.id)
+
+    def _removed(self, value: RemovedRead) -> Iterator[Event]:
+        self.facts.advance_time(value.created)
+        for name in value.messages:
+            if name in self._order:
+                del self._order[name]
+                self.messages -= 1
+                yield MessageRemoved(message_id=self._names.message(name))
+
+    # The session as a whole
+
+    def _title(self, value: TitleRead) -> Iterator[Event]:
+        self.facts.given_title = value.title or self.facts.given_title
+        return iter(())
+
+    def _totals(self, value: TotalsRead) -> Iterator[Event]:
+        self.facts.totals = value.totals
+        return iter(())
+
+    def _gap(self, value: GapRead) -> Iterator[Event]:
+        gap_fields: Json = {"what": value.what, "call": value.call, "chars": value.chars}
+        if value.message is not None:
+            gap_fields["message"] = self._names.message(value.message)
+        self.facts.add_gap({name: fact for name, fact in gap_fields.items() if fact is not None})
+        part = None if value.call is None else self._calls.add_gap(value.call, value.what)
+        if part is not None:
+            yield PartUpdated(part=part)
+
+    _makers: ClassVar[Mapping[type, Callable[[Any, Any], Iterator[Event]]]] = {
+        MessageRead: _message,
+        ResultRead: _result,
+        UsageRead: _usage,
+        CompactionRead: _compaction,
+        ReducedRead: _reduced,
+        RemovedRead: _removed,
+        GapRead: _gap,
+        TitleRead: _title,
+        TotalsRead: _totals,
+    }
+    """The method that makes the events of each type of value."""

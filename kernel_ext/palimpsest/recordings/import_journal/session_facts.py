@@ -1,0 +1,141 @@
+"""Facts about a recorded session as a whole: title, model, times, sums, origin and gaps."""
+
+import json
+
+from palimpsest.recordings.import_journal.message_parts import UNKNOWN, model_ref
+from palimpsest.recordings.import_journal.recorded_names import RecordedNames
+from palimpsest.recordings.reading.recorded import Json, MessageRead, SessionBegin
+from palimpsest.store.interface import Store
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime, Spent
+from palimpsest.transcript.timeline import NO_TOTALS
+from palimpsest.transcript.values import Usage
+
+MOST_GAPS = 200
+"""Most gaps that are listed in the session's metadata; the others are counted."""
+
+
+class RecordingFacts:
+    """The facts of one session, as far as it was read."""
+
+    def __init__(
+        self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
+    ) -> None:
+        """``now`` is the session's time where the recording has none."""
+        self.begin = begin
+        self.names = names
+        self.given_title = begin.title
+        self.model = model_ref(begin.model)
+        self.created = begin.created if begin.created is not None else now
+        self.time = self.created
+        """Time of the newest value, in milliseconds since 1970."""
+        self.spent = Spent()
+        self.totals = NO_TOTALS
+        """The totals that the recording states for the whole session."""
+        self._gaps: list[Json] = []
+        self._more_gaps = 0
+        self._texts = _stored_texts(begin, store)
+
+    @property
+    def title(self) -> str:
+        """The recorded title, else the beginning of the first prompt."""
+        return self.given_title or f"A session of {self.begin.format}"
+
+    def advance_time(self, time: int | None) -> int:
+        """Set the time to that of the next value, and return it; a value without a time keeps the one before."""
+        if time is not None:
+            self.time = time
+        return self.time
+
+    def set_model(self, value: MessageRead) -> None:
+        """Set the model and effort to those of the next message."""
+        if not value.model and value.effort is None:
+            return
+        model = model_ref(value.model) if value.model else self.model
+        effort = value.effort if value.effort is not None or value.model else model.variant
+        self.model = model.model_copy(update={"variant": effort})
+
+    def add_usage(self, usage: Usage, cost: float | None) -> Spent:
+        """Add the usage of one request; returns what was added."""
+        spent = Spent(cost=cost, tokens=usage, unpriced=0 if cost is not None else 1)
+        self.spent = self.spent.plus(spent)
+        return spent
+
+    def subtract_usage(self, spent: Spent) -> None:
+        """Subtract the usage of a request that is reported again."""
+        counts = ("input", "output", "reasoning", "cache_read", "cache_write")
+        tokens = self.spent.tokens
+        rest = {name: getattr(tokens, name) - getattr(spent.tokens, name) for name in counts}
+        cost = self.spent.cost
+        self.spent = Spent(
+            cost=cost if cost is None else cost - (spent.cost or 0.0),
+            tokens=tokens.model_copy(update=rest),
+            unpriced=self.spent.unpriced - spent.unpriced,
+        )
+
+    def add_gap(self, gap: Json) -> None:
+        """Note a gap in the recording."""
+        if len(self._gaps) < MOST_GAPS:
+            self._gaps.append(gap)
+        else:
+            self._more_gaps += 1
+
+    def session(self, project_id: str) -> SessionInfo:
+        """Return the session's own record."""
+        begin = self.begin
+        return SessionInfo(
+            id=self.names.session,
+            project_id=project_id,
+            directory=begin.directory,
+            parent_id=None if begin.parent is None else self.names.other_session(begin.parent),
+            title=self.title,
+            version=begin.format_version,
+            time=SessionTime(created=self.created, updated=max(self.time, self.created)),
+            model=self.model if self.model.provider != UNKNOWN else None,
+            cost=self.spent.cost,
+            tokens=self.spent.tokens,
+            unpriced=self.spent.unpriced or None,
+        )
+
+    def origin(self) -> Json:
+        """Return the known facts about the session's origin, for its metadata."""
+        begin = self.begin
+        origin_fields: Json = {
+            "from": begin.format,
+            "format_version": begin.format_version,
+            "id": begin.id,
+            "title": self.title,
+            "window": begin.window,
+            "parent_call": begin.parent_call,
+            "gaps": list(self._gaps) or None,
+            "more_gaps": self._more_gaps or None,
+            "totals": {
+                name: total for name, total in self.totals._asdict().items() if total is not None
+            }
+            or None,
+            **self._texts,
+        }
+        if begin.branch_of is not None:
+            origin_fields["branch_of"] = self.names.other_session(begin.branch_of)
+        if begin.branch_at is not None:
+            origin_fields["branch_at"] = self.names.message(begin.branch_at)
+        return {name: value for name, value in origin_fields.items() if value not in (None, "")}
+
+
+def _stored_texts(begin: SessionBegin, store: Store) -> Json:
+    texts: Json = {}
+    if begin.system is not None:
+        texts["system"] = _store_text(begin.system, "text/plain", store)
+    if begin.tools is not None:
+        specs = [tool.model_dump(mode="json", exclude_none=True) for tool in begin.tools]
+        texts["tools"] = _store_text(
+            json.dumps(specs, ensure_ascii=False), "application/json", store
+        )
+    return texts
+
+
+def _store_text(text: str, mime: str, store: Store) -> Json:
+    clean = scrub(text)
+    ref = store.put_blob(clean.encode("utf-8", "surrogatepass"), mime)
+    stored_ref: Json = ref.model_copy(update={"chars": len(clean)}).model_dump(exclude_none=True)
+    return stored_ref

@@ -1,0 +1,292 @@
+"""Write one recorded session into its log, in batches; a session that was imported before is continued.
+
+Every batch ends with the session's own record, which has the number of its values and their hash. So a stopped import
+continues where it ended, and a recording that grew adds only what is new.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from palimpsest.recordings.import_journal.message_parts import IMPORTED
+from palimpsest.recordings.import_journal.recorded_names import RecordedNames
+from palimpsest.recordings.import_journal.running_hash import RunningHash
+from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
+from palimpsest.recordings.reading.recorded import CompactionRead, Json, Recorded, SessionBegin
+from palimpsest.store.exchange.import_merge import with_blobs
+from palimpsest.store.exchange.importer import Imported, Outcome, write_checkpoint
+from palimpsest.store.interface import Store, Writer
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.redaction.secret_removal import redacted_event
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionCreated,
+    SessionDeleted,
+    SessionUpdated,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
+
+IMPORTER_VERSION = 1
+"""Version of the builder's results; raised when it makes other events of the same values."""
+BATCH_BYTES = 2_000_000
+"""Size of the content after which a batch is written; a tenth of it costs a tenth more time."""
+MOST_KEPT_PROBLEMS = 50
+"""Most unreadable places that are stored with a session; the others are counted."""
+UNREADABLE = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
+"""Errors raised by a value that no session can hold."""
+
+
+class Differs(Exception):
+    """The recording does not begin with what was imported from it before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ExistingSession:
+    """The session as an earlier import left it in the project."""
+
+    session: SessionInfo
+    seq: int
+    """Number of the newest record."""
+    note: Json
+
+    @property
+    def values(self) -> int:
+        count = self.note.get("values")
+        return count if isinstance(count, int) else 0
+
+
+class SessionJournal:
+    """The log of an imported session: skips known values, redacts and writes the rest, records how far it got."""
+
+    def __init__(
+        self,
+        store: Store,
+        source: str,
+        begin: SessionBegin,
+        *,
+        copy: int,
+        clock: Callable[[], int],
+        report: Callable[[str, str], None],
+    ) -> None:
+        """Begin a log; ``source`` is the recording's name. Raises Differs, and SessionHeld where a kernel has it open."""
+        self._store = store
+        self._source = source
+        self._copy = copy
+        self._now = clock()
+        self._report = report
+        self._begin = begin
+        self._names = RecordedNames(begin.format, begin.id, copy)
+        self._existing = self._find_existing()
+        time_now = self._now if self._existing is None else self._existing.session.time.created
+        self._builder = SessionBuilder(begin, self._names, store, now=time_now)
+        self._hash = RunningHash()
+        self._seq = 0 if self._existing is None else self._existing.seq
+        self._events: list[Event] = []
+        self._bytes = 0
+        self._has_new_values = False
+        self._writer: Writer | None = None
+        self._compacted = False
+        """Whether a summary replaced messages, which need not be read when the session is only opened."""
+        self._unread: list[Json] = []
+        self._more_unread = 0
+        self._hash.add(begin)
+        self._check_same()
+        if self._existing is None:
+            created = SessionCreated(session=self._session(complete=False))
+            self._open().append([self._record(created)])
+
+    def _find_existing(self) -> _ExistingSession | None:
+        """Return the session as an earlier import left it; raises Differs where another program wrote it."""
+        try:
+            newest = self._store.stream(self._names.session)
+            first = next(newest, None)
+        except NotFound:
+            return None
+        if first is None:
+            return None
+        for record in itertools.chain([first], newest):
+            event = record.event
+            if isinstance(event, SessionDeleted):
+                raise Differs
+            if isinstance(event, SessionUpdated | SessionCreated):
+                note = (event.session.metadata or {}).get(IMPORTED)
+                if not isinstance(note, dict) or not note.get("values"):
+                    raise Differs
+                return _ExistingSession(event.session, first.seq, note)
+        return None
+
+    def _check_same(self) -> None:
+        """Raise Differs where as many values were read as were imported before, with another hash."""
+        existing = self._existing
+        if existing is None or self._hash.count != existing.values:
+            return
+        if self._hash.digest != existing.note.get("fingerprint"):
+            raise Differs
+
+    @property
+    def _is_known(self) -> bool:
+        return self._existing is not None and self._hash.count <= self._existing.values
+
+    def add_value(self, value: Recorded, place: str) -> None:
+        """Add the next value; one that cannot be part of a session is reported and left out."""
+        self._bytes += self._hash.add(value)
+        is_known = self._is_known
+        self._compacted = self._compacted or isinstance(value, CompactionRead)
+        try:
+            for event in self._builder.events(value):
+                if not is_known:
+                    self._events.append(event)
+        except UNREADABLE as error:
+            reason = _reason(error)
+            if is_known:
+                # The problem was reported at the earlier import, and is stored with it.
+                self.keep_problem(f"{self._source}, {place}", reason)
+            else:
+                self._report(place, reason)
+        self._check_same()
+        if is_known:
+            self._bytes = 0
+            return
+        self._has_new_values = True
+        if self._bytes >= BATCH_BYTES:
+            self._write(complete=False)
+
+    def keep_problem(self, where: str, what: str) -> None:
+        """Store with the session that a place of it could not be read, each place once."""
+        problem = {"where": where, "what": what}
+        if problem in self._unread:
+            return
+        if len(self._unread) < MOST_KEPT_PROBLEMS:
+            self._unread.append(problem)
+        else:
+            self._more_unread += 1
+
+    def _problems(self, *, complete: bool) -> Json:
+        """Return the unreadable places for the session's record; a stopped reading adds to the recorded ones."""
+        unread, more = [*self._unread], self._more_unread
+        if not complete and self._existing is not None:
+            unread_before = self._existing.note.get("unread")
+            before = unread_before if isinstance(unread_before, list) else []
+            unread = [*before, *(place for place in unread if place not in before)][
+                :MOST_KEPT_PROBLEMS
+            ]
+        return {name: value for name, value in (("unread", unread), ("more_unread", more)) if value}
+
+    def finish(self, *, complete: bool) -> Imported:
+        """Write the rest; ``complete`` is false where reading was stopped. Raises Differs."""
+        existing = self._existing
+        if existing is not None and self._hash.count < existing.values:
+            if complete:
+                raise Differs
+            return self._imported("same")
+        problems = self._problems(complete=complete)
+        changed = (
+            self._has_new_values
+            or existing is None
+            or (complete and not existing.note.get("complete", True))
+            or any(
+                existing.note.get(name) != problems.get(name) for name in ("unread", "more_unread")
+            )
+        )
+        if changed:
+            if complete:
+                self._events.extend(self._builder.ending())
+            self._write(complete=complete, sync=True)
+            if complete and (self._compacted or self._builder.messages >= INDEXED_MESSAGES):
+                state = self._store.load(self._names.session)
+                write_checkpoint(self._store, self._open(), state, self._builder.facts.time)
+        new: Outcome = "copy" if self._copy else "new"
+        return self._imported(new if existing is None else "updated" if changed else "same")
+
+    def close(self) -> None:
+        """Release the session."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _imported(self, outcome: Outcome) -> Imported:
+        messages = self._builder.messages
+        return Imported(self._names.session, self._title(), outcome, messages, read_only=True)
+
+    # Writing
+
+    def _open(self) -> Writer:
+        if self._writer is None:
+            owner = this_owner(f"import-{uuid4().hex}")
+            self._writer = self._store.acquire(self._names.session, owner, create=True)
+        return self._writer
+
+    def _write(self, *, complete: bool, sync: bool = False) -> None:
+        events = [*self._events, SessionUpdated(session=self._session(complete=complete))]
+        self._events, self._bytes = [], 0
+        self._open().append([self._record(event) for event in events], sync=sync)
+
+    def _record(self, event: Event) -> Record:
+        clean = redacted_event(event, scrub)
+        if isinstance(clean, PartUpdated):
+            # After the redaction, so that no blob holds anything that the log does not.
+            clean = PartUpdated(part=with_blobs(self._store, clean.part))
+        self._seq += 1
+        return Record(seq=self._seq, ts=self._time_of(event), event=clean)
+
+    def _time_of(self, event: Event) -> int:
+        if isinstance(event, MessageUpdated):
+            return event.info.time.created
+        last = self._builder.facts.time
+        if isinstance(event, PartUpdated):
+            time = getattr(getattr(event.part, "state", None), "time", None)
+            return last if time is None or time.end is None else time.end
+        return last
+
+    def _title(self) -> str:
+        title = self._builder.facts.title
+        return f"{title} (imported again)" if self._copy else title
+
+    def _session(self, *, complete: bool) -> SessionInfo:
+        facts = self._builder.facts
+        read = facts.session(self._store.project_id)
+        origin = facts.origin() | {
+            "title": self._title(),
+            "name": self._source,
+            "importer_version": IMPORTER_VERSION,
+            "values": self._hash.count,
+            "fingerprint": self._hash.digest,
+            "complete": complete,
+            "read_only": True,
+            "session": self._names.session,
+            "at": self._now,
+            **self._problems(complete=complete),
+        }
+        existing = self._existing.session if self._existing is not None else None
+        if existing is None:
+            return read.model_copy(update={"title": self._title(), "metadata": {IMPORTED: origin}})
+        changes: Json = {
+            "time": existing.time.model_copy(update={"updated": read.time.updated}),
+            "model": read.model,
+            "cost": read.cost,
+            "tokens": read.tokens,
+            "unpriced": read.unpriced,
+            "metadata": {**(existing.metadata or {}), IMPORTED: origin},
+        }
+        if self._existing is not None and existing.title == self._existing.note.get("title"):
+            changes["title"] = self._title()
+        return existing.model_copy(update=changes)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NotJournaled):
+        return str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"]) or "it"
+        return f"It cannot be part of a session: {place}: {first['msg'].lower()}."
+    return "It cannot be part of a session: a field of it is not what it should be."

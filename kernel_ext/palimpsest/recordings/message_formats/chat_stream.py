@@ -1,0 +1,129 @@
+"""Turn the messages of a chat, in order, into recorded values: user messages, answers, results.
+
+An agent without tool calls writes commands as text and gets the output as a user message. With ``text_commands`` such
+an output becomes the result of a call whose input is empty, since the command is already in the answer's text.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from palimpsest.recordings.message_formats.chat_messages import (
+    CallNames,
+    calls_of,
+    content_parts,
+    thinking_parts,
+)
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    MessageRead,
+    ResultRead,
+    Text,
+    media_of,
+    words_of,
+)
+
+TEXT_CALLS = (
+    "The agent wrote its commands as text; each is marked as a call without input of its own."
+)
+PROGRAM_ANSWERS = (
+    "Answers that no recorded request asked for, such as those of a demonstration, are shown as "
+    "messages of the program."
+)
+Facts = Callable[[JsonValue], dict[str, Any]]
+"""Returns further fields of a message or result, such as its usage and times."""
+
+
+def result_ids(message: JsonValue) -> tuple[str, ...]:
+    """Return the recorded ids of the calls that a message is the result of."""
+    call_ids = message.get("tool_call_ids")
+    ids = call_ids if isinstance(call_ids, list) else [message.get("tool_call_id")]
+    return tuple(name for name in ids if isinstance(name, str) and name)
+
+
+class ChatStream:
+    """Reads messages one after the other, each once."""
+
+    def __init__(
+        self,
+        facts: Facts = lambda _: {},
+        result_facts: Facts = lambda _: {},
+        *,
+        text_commands: bool = False,
+    ) -> None:
+        self._facts = facts
+        self._result_facts = result_facts
+        self._text_commands = text_commands
+        self._names = CallNames()
+        self._count = 0
+        self._has_user_message = False
+        self._after_answer = False
+        self._reported: set[str] = set()
+
+    def read(
+        self, message: JsonValue, following: JsonValue = NOTHING, *, is_answer: bool = True
+    ) -> tuple[list[GapRead], MessageRead | ResultRead]:
+        """Return a message's value, and the gaps that are reported for the first time.
+
+        ``following`` is the next message, which shows whether an answer's command had an output. An assistant message
+        that answers no request is read as a message of the program.
+        """
+        match message.get("role"):
+            case "assistant" | "model" if is_answer:
+                return self._answer(message, following)
+            case "assistant" | "model":
+                return [*self.report_once(PROGRAM_ANSWERS)], self._user(message, by_program=True)
+            case "tool" | "function":
+                return [], self._result(message)
+            case "user" if self._after_answer and self._is_output(message):
+                return [], self._result(message)
+            case role:
+                program = self._has_user_message or role != "user" or bool(message.get("is_demo"))
+                return [], self._user(message, by_program=program and self._text_commands)
+
+    def report_once(self, gap: str) -> Iterator[GapRead]:
+        """Yield a sentence about the recording the first time that it applies."""
+        if gap not in self._reported:
+            self._reported.add(gap)
+            yield GapRead(gap)
+
+    def _new_id(self) -> str:
+        self._count += 1
+        return f"m{self._count}"
+
+    def _is_output(self, message: JsonValue) -> bool:
+        is_output = "message_type" not in message or message.get("message_type") == "observation"
+        return self._text_commands and is_output and message.get("role") == "user"
+
+    def _answer(
+        self, message: JsonValue, following: JsonValue
+    ) -> tuple[list[GapRead], MessageRead]:
+        name = self._new_id()
+        gaps: list[GapRead] = []
+        calls = calls_of(message, self._names)
+        self._after_answer = False
+        if not calls and self._is_output(following):
+            gaps += self.report_once(TEXT_CALLS)
+            calls = (Call(self._names.new(f"{name}.command"), "command", {}),)
+            self._after_answer = True
+        parts = (*thinking_parts(message), *content_parts(message.get("content")), *calls)
+        facts = self._facts(message)
+        facts["finish"] = facts.get("finish") or ("tool-calls" if calls else "stop")
+        return gaps, MessageRead(name, "assistant", parts, **facts)
+
+    def _result(self, message: JsonValue) -> ResultRead | MessageRead:
+        self._after_answer = False
+        call = self._names.call_of_result(next(iter(result_ids(message)), ""))
+        if call is None:
+            return self._user(message, by_program=True)
+        parts = content_parts(message.get("content"))
+        facts = self._result_facts(message)
+        return ResultRead(call, words_of(parts, ""), media=media_of(parts), **facts)
+
+    def _user(self, message: JsonValue, *, by_program: bool) -> MessageRead:
+        self._after_answer = False
+        self._has_user_message = self._has_user_message or not by_program
+        parts = content_parts(message.get("content")) or (Text(message.text("content")),)
+        facts = {key: fact for key, fact in self._facts(message).items() if key == "created"}
+        return MessageRead(self._new_id(), "user", parts, by_program=by_program, **facts)

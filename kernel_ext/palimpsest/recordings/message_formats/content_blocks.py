@@ -1,0 +1,50 @@
+"""Read blocks of a message's content in the form of Anthropic's messages, which several programs record."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.recorded import Call, Media, Text, Thinking
+
+AT_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
+
+
+def block_part(block: JsonValue) -> Text | Thinking | Media | Call | None:
+    """Return a block as a part; None for one of another kind, such as a result."""
+    match block.get("type"):
+        case "text":
+            return Text(block.text("text"))
+        case "thinking":
+            words = block.text("thinking")
+            signed = block.get("signature") or block.get("thinkingSignature")
+            return Thinking(words, encrypted=bool(signed) and not words)
+        case "redacted_thinking":
+            return Thinking("", encrypted=True)
+        case "tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use" as kind:
+            return Call(
+                block.id("id"),
+                block.text("name") or "unknown",
+                block.either("input", "arguments").tool_input(),
+                at_provider=kind in AT_PROVIDER,
+            )
+        case "image" | "document":
+            mime = block.text("source", "media_type") or block.text("mimeType")
+            mime = mime or block.text("mediaType") or "application/octet-stream"
+            data = block.text("data") or block.text("source", "data")
+            name = block.text("title") or None
+            return Media(mime, data or None, name)
+        case _:
+            return None
+
+
+def content_parts(content: Any) -> Iterator[Text | Thinking | Media | Call]:
+    """Yield the parts of a message, whose content may be a text."""
+    if isinstance(content, str):
+        yield Text(JsonValue(content).text())
+    else:
+        yield from filter(None, map(block_part, JsonValue(content).objects()))
+
+
+def said_parts(content: Any) -> tuple[Text | Media, ...]:
+    """Return the texts, images and files of a message."""
+    return tuple(part for part in content_parts(content) if isinstance(part, Text | Media))

@@ -1,0 +1,366 @@
+"""Find what is new, changed or removed between requests that each record their whole input.
+
+Traces record every request with all its messages. A message is recognised by its text, a result by its call, an
+answer with calls by their ids. Messages that are missing from the next request were reduced: cleared, replaced by a
+summary, or removed; the order of the messages decides which of these is reported.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from palimpsest.recordings.reading.json_fields import fingerprint
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    Text,
+    Thinking,
+)
+from palimpsest.transcript.values import Usage
+
+Key = tuple[str, ...]
+Parts = tuple[Text | Thinking | Media | Call, ...]
+ANSWER_NOT_RECORDED = "The request that made this answer is not in the recording."
+
+
+@dataclass(frozen=True, slots=True)
+class InputMessage:
+    """One message of a request's input; the results in it belong to calls of answers before it."""
+
+    role: Literal["user", "assistant"]
+    parts: Parts = ()
+    results: tuple[ResultRead, ...] = ()
+    entries: list["_ShownEntry"] = field(default_factory=list, compare=False, repr=False)
+    """Its entries, computed once for all requests that repeat this value."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReduction:
+    """What the recording says about a reduction that the next request shows."""
+
+    rule: str = ""
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    usage: Usage | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _InputEntry:
+    """A message, or one result, in the last request's input."""
+
+    key: Key
+    message: str
+    call: str = ""
+    shown_hash: bytes = b""
+    whole_hash: bytes = b""
+    calls: tuple[tuple[str, str], ...] = ()
+    """An answer's calls: the recorded id and the imported id of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownEntry:
+    """A message, or one result, of the input that is being read."""
+
+    key: Key
+    message: InputMessage | None = None
+    result: ResultRead | None = None
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class _InputPlace:
+    """Counts of the input's entries, calls and results up to a message."""
+
+    entries: int = 0
+    calls: int = 0
+    results: int = 0
+
+
+@dataclass(slots=True)
+class _InputGap:
+    """The removed and the new entries between two entries that stayed."""
+
+    removed: Sequence[_InputEntry]
+    new: list[_ShownEntry]
+    last: bool
+    entries: list[_InputEntry] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _NextInput:
+    """The request whose input is being read."""
+
+    created: int | None
+    reduction: RecordedReduction | None
+    known: dict[str, str]
+    """The imported ids of the calls so far, by their recorded ids."""
+
+
+class RepeatedInputs:
+    """Reads the messages of one session from the inputs of its requests."""
+
+    def __init__(self) -> None:
+        self._live: list[_InputEntry] = []
+        self._input: list[InputMessage] = []
+        """The last request's messages."""
+        self._places: list[_InputPlace] = [_InputPlace()]
+        """The counts before the first message of the last request, and after each message."""
+        self._calls: dict[str, int] = {}
+        self._answers: dict[str, int] = {}
+        self._latest: dict[str, str] = {}
+        """The imported id of the newest call, by its recorded id."""
+        self._owners: dict[str, str] = {}
+        """The message that made a call."""
+        self._count = 0
+
+    def input(
+        self,
+        messages: Iterable[InputMessage],
+        created: int | None,
+        reduction: RecordedReduction | None = None,
+    ) -> Iterator[Recorded]:
+        """Yield how the next request's input differs from the earlier messages."""
+        all_messages = list(messages)
+        same_count = 0
+        for message, before in zip(all_messages, self._input, strict=False):
+            if message is not before and message != before:
+                break
+            same_count += 1
+        self._places = self._places[: same_count + 1]
+        start = self._places[-1]
+        live = self._live[: start.entries]
+        owners = {name: new_id for entry in live for name, new_id in entry.calls}
+        step = _NextInput(created, reduction, owners)
+        for stayed, shown, gap in self._match_entries(all_messages[same_count:], start):
+            yield from self._changes_in_gap(gap, step)
+            live += gap.entries
+            if stayed and shown:
+                owners |= dict(stayed.calls)
+                if shown.result and shown.digest != stayed.shown_hash:
+                    restored = shown.digest == stayed.whole_hash
+                    yield ReducedRead(
+                        stayed.call,
+                        "" if restored else shown.result.output,
+                        rule=reduction.rule if reduction else "",
+                        restored=restored,
+                    )
+                    stayed = replace(stayed, shown_hash=shown.digest)
+                live.append(stayed)
+        self._live, self._input = live, all_messages
+        self._note_places(all_messages[same_count:])
+
+    def answer(self, answer: MessageRead) -> MessageRead:
+        """Add the answer of the request that was read last, and return it with ids that are unique in the session."""
+        recorded, _ = _with_call_ids(answer.parts, sum(len(entry.calls) for entry in self._live))
+        own_parts = tuple(
+            self._own_call(part) if isinstance(part, Call) else part for part in recorded
+        )
+        name = _unused_name(answer.id, self._answers)
+        self._live.append(self._entry_of_answer(name, recorded, own_parts))
+        return replace(answer, id=name, parts=own_parts)
+
+    def _note_places(self, messages: Iterable[InputMessage]) -> None:
+        """Store the counts after each message, up to the first message whose entries are not in the list."""
+        keys = iter(enumerate(self._live[self._places[-1].entries :], self._places[-1].entries + 1))
+        for message in messages:
+            last = self._places[-1]
+            shown = list(_entries([message], last))
+            entries = [next(keys, (0, None)) for _ in shown]
+            if any(
+                not entry or entry.key != entry_shown.key
+                for (_, entry), entry_shown in zip(entries, shown, strict=True)
+            ):
+                return
+            self._places.append(
+                _InputPlace(
+                    entries[-1][0] if entries else last.entries,
+                    last.calls + sum(isinstance(part, Call) for part in message.parts),
+                    last.results + len(message.results),
+                )
+            )
+
+    def _match_entries(
+        self, messages: Iterable[InputMessage], start: _InputPlace
+    ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _InputGap]]:
+        before = self._live[start.entries :]
+        places: defaultdict[Key, list[int]] = defaultdict(list)
+        for place, entry in enumerate(before):
+            places[entry.key].append(place)
+        at, new = 0, list[_ShownEntry]()
+        for shown in _entries(messages, start):
+            places_before = places.get(shown.key, [])
+            if (n := bisect_left(places_before, at)) == len(places_before):
+                new.append(shown)
+                continue
+            yield (
+                before[places_before[n]],
+                shown,
+                _InputGap(before[at : places_before[n]], new, last=False),
+            )
+            at, new = places_before[n] + 1, []
+        yield None, None, _InputGap(before[at:], new, last=True)
+
+    def _changes_in_gap(self, gap: _InputGap, step: _NextInput) -> Iterator[Recorded]:
+        reduction = step.reduction
+        removed = tuple(dict.fromkeys(entry.message for entry in gap.removed if not entry.call))
+        for entry in gap.removed:
+            if entry.call and entry.message not in removed:
+                yield ReducedRead(entry.call, "", rule=reduction.rule if reduction else "")
+        new = gap.new
+        if (
+            removed
+            and not reduction
+            and _is_reverted(gap, gap.last and len(removed) < len(self._live))
+        ):
+            yield RemovedRead(removed, step.created)
+        elif removed:
+            first = next((entry for entry in new if entry.key[0] == "user"), None)
+            new = [entry for entry in new if entry is not first]
+            summary = _joined_text(first.message.parts) if first and first.message else ""
+            recorded_reduction = reduction or RecordedReduction()
+            compaction = CompactionRead(
+                self._next("c"),
+                summary,
+                replaced=removed,
+                created=step.created,
+                tokens_before=recorded_reduction.tokens_before,
+                tokens_after=recorded_reduction.tokens_after,
+                usage=recorded_reduction.usage,
+                model=recorded_reduction.model,
+            )
+            yield compaction
+            if first:
+                gap.entries.append(_InputEntry(first.key, compaction.id))
+        for shown in new:
+            yield from self._new_entry(shown, gap.entries, step)
+
+    def _new_entry(
+        self, shown: _ShownEntry, entries: list[_InputEntry], step: _NextInput
+    ) -> Iterator[Recorded]:
+        created = step.created
+        if result := shown.result:
+            call = step.known.get(result.call) or self._latest.get(result.call)
+            if not call:
+                chars = len(result.output)
+                yield GapRead("A result stood in a request without its call.", chars=chars)
+                return
+            owner = self._owners[call]
+            entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
+            yield replace(result, call=call)
+        elif shown.message and shown.message.role == "user":
+            message = MessageRead(self._next("m"), "user", shown.message.parts, created)
+            entries.append(_InputEntry(shown.key, message.id))
+            yield message
+        elif shown.message:
+            parts = tuple(
+                self._own_call(part) if isinstance(part, Call) else part
+                for part in shown.message.parts
+            )
+            entry = self._entry_of_answer(self._next("m"), shown.message.parts, parts)
+            step.known.update(entry.calls)
+            entries.append(entry)
+            yield MessageRead(entry.message, "assistant", parts, created)
+            yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
+
+    def _entry_of_answer(self, message: str, recorded: Parts, own_parts: Parts) -> _InputEntry:
+        ids = tuple(
+            (part.id, other.id)
+            for part, other in zip(recorded, own_parts, strict=True)
+            if isinstance(part, Call) and isinstance(other, Call)
+        )
+        for name, new_id in ids:
+            self._latest[name] = new_id
+            self._owners[new_id] = message
+        return _InputEntry(_key("assistant", recorded), message, calls=ids)
+
+    def _own_call(self, call: Call) -> Call:
+        return replace(call, id=_unused_name(call.id, self._calls))
+
+    def _next(self, letter: str) -> str:
+        self._count += 1
+        return _unused_name(f"{letter}{self._count}", self._answers)
+
+
+def _unused_name(name: str, used: dict[str, int]) -> str:
+    """Return a name that was not used yet, and count it as used."""
+    free_name, n = name, used.get(name, 0)
+    while free_name in used:
+        n += 1
+        free_name = f"{name}#{n}"
+    used[name] = max(n, 1)
+    used[free_name] = used.get(free_name, 1)
+    return free_name
+
+
+def _entries(messages: Iterable[InputMessage], start: _InputPlace) -> Iterator[_ShownEntry]:
+    calls, results = start.calls, start.results
+    for message in messages:
+        if message.entries:
+            calls += sum(isinstance(part, Call) for part in message.parts)
+            results += len(message.results)
+            yield from message.entries
+            continue
+        entries = list[_ShownEntry]()
+        for result in message.results:
+            results += 1
+            named = result if result.call else replace(result, call=f"call{results}")
+            entries.append(
+                _ShownEntry(("result", named.call), result=named, digest=fingerprint(named.output))
+            )
+        if message.parts:
+            parts, calls = _with_call_ids(message.parts, calls)
+            named_message = message if parts is message.parts else replace(message, parts=parts)
+            entries.append(_ShownEntry(_key(message.role, parts), named_message))
+        if _has_all_ids(message):
+            message.entries.extend(entries)
+        yield from entries
+
+
+def _has_all_ids(message: InputMessage) -> bool:
+    return all(result.call for result in message.results) and all(
+        part.id for part in message.parts if isinstance(part, Call)
+    )
+
+
+def _with_call_ids(parts: Parts, calls: int) -> tuple[Parts, int]:
+    """Return the parts with an id for each call that was recorded without one, and the number of calls so far."""
+    call_count = sum(isinstance(part, Call) for part in parts)
+    if all(part.id for part in parts if isinstance(part, Call)):
+        return parts, calls + call_count
+    named_parts: list[Text | Thinking | Media | Call] = []
+    for part in parts:
+        if isinstance(part, Call):
+            calls += 1
+            named_parts.append(part if part.id else replace(part, id=f"call{calls}"))
+        else:
+            named_parts.append(part)
+    return tuple(named_parts), calls
+
+
+def _key(role: str, parts: Parts) -> Key:
+    if role == "assistant" and (calls := [part.id for part in parts if isinstance(part, Call)]):
+        return ("calls", *calls)
+    media = [
+        fingerprint(file.data or file.name or "").hex() for file in parts if isinstance(file, Media)
+    ]
+    return (role, fingerprint(_joined_text(parts)).hex(), *media)
+
+
+def _is_reverted(gap: _InputGap, tail: bool) -> bool:  # noqa: FBT001
+    """Return whether the user removed the last messages: a prompt and all after it, or an answer to retry."""
+    begins = gap.removed[0].key[0]
+    return tail and (begins == "user" or not any(entry.key[0] == "user" for entry in gap.new))
+
+
+def _joined_text(parts: Iterable[object]) -> str:
+    return "\n".join(part.text for part in parts if isinstance(part, Text)).strip()

@@ -1,0 +1,198 @@
+"""Find the messages that each recorded request adds to the one before, and the earlier ones that it changes.
+
+A message is compared by the hash of its content as sent. A changed output is a reduction, one that came back is
+restored, and a message that is no longer sent was removed. These changes are yielded after the new messages of a
+request, so that they apply from its answer on.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from palimpsest.recordings.message_formats.chat_messages import (
+    content_parts,
+    recorded_calls,
+    text_of,
+)
+from palimpsest.recordings.message_formats.chat_stream import ChatStream, result_ids
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, fingerprint
+from palimpsest.recordings.reading.recorded import (
+    GapRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    Text,
+)
+
+CHANGED = "A later request shows this message in another form, which is not kept."
+INSERTED = "A request shows a message before others that were sent earlier; it was left out."
+LOOK_AHEAD = 64
+"""Number of messages that are searched for one that moved."""
+
+
+@dataclass(slots=True)
+class SentMessage:
+    """A message that was sent: its imported id, and its text as last sent."""
+
+    key: bytes
+    role: str
+    ids: tuple[str, ...]
+    name: str
+    is_result: bool
+    whole: str
+    shown: str
+
+
+@dataclass(slots=True)
+class Changes:
+    """The changes of a request to the messages of those before it."""
+
+    kept: list[SentMessage] = field(default_factory=list)
+    reduced: list[ReducedRead] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    gaps: list[GapRead] = field(default_factory=list)
+
+
+def message_key(message: JsonValue) -> bytes:
+    """Return the hash of a message's content as sent, without marks for a provider's cache."""
+    parts = [
+        part.text if isinstance(part, Text) else [part.mime, part.data, part.name]
+        for part in content_parts(message.get("content"))
+    ]
+    fields = [message.get("role"), parts, list(recorded_calls(message)), result_ids(message)]
+    return fingerprint(json.dumps(fields))
+
+
+class RequestComparison:
+    """Reads recorded requests in order, each message once; ``history`` has known outputs before shortening."""
+
+    def __init__(self, stream: ChatStream, history: list[JsonValue], rule: str = "") -> None:
+        self._stream = stream
+        self._history = list(reversed(history))
+        self._rule = rule
+        self._sent: list[SentMessage] = []
+
+    def request(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
+        """Yield a request's new messages, the last ``answers`` of them answers of requests, then its changes."""
+        keys = [message_key(message) for message in messages]
+        changes, at = Changes(), 0
+        for place, sent in enumerate(self._sent):
+            at = self._past_inserted(sent, keys, at, changes)
+            if at < len(keys) and self._is_same(place, messages[at], keys[at : at + 2]):
+                self._show(sent, messages[at], keys[at], changes)
+                at += 1
+            else:
+                self._leave_out(sent, changes)
+        self._sent = changes.kept
+        yield from self._add(messages[at:], keys[at:], answers)
+        yield from changes.gaps
+        yield from changes.reduced
+        if changes.removed:
+            yield RemovedRead(tuple(changes.removed))
+
+    def rest_of_history(self, unrequested: int = 0) -> Iterator[Recorded]:
+        """Yield the messages of the history after the last request; ``unrequested`` last answers belong to no request."""
+        rest = list(reversed(self._history))
+        last = [index for index, message in enumerate(rest) if message.get("role") == "assistant"]
+        cut = last[-unrequested] if 0 < unrequested <= len(last) else len(rest)
+        yield from self.end(rest[:cut])
+        yield from self.end(rest[cut:], 0)
+
+    def end(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
+        """Yield messages that follow the last recorded request."""
+        yield from self._add(messages, [message_key(message) for message in messages], answers)
+
+    def _past_inserted(
+        self, sent: SentMessage, keys: list[bytes], at: int, changes: Changes
+    ) -> int:
+        """Return the index of a message that was sent before, skipping messages that were inserted before it."""
+        if at >= len(keys) or keys[at] == sent.key:
+            return at
+        if any(sent_message.key == keys[at] for sent_message in self._sent):
+            return at
+        ahead = keys[at + 1 : at + 1 + LOOK_AHEAD]
+        if sent.is_result or sent.key not in ahead:
+            return at
+        changes.gaps.append(GapRead(INSERTED, message=sent.name))
+        return at + 1 + ahead.index(sent.key)
+
+    def _is_same(self, place: int, message: JsonValue, keys: list[bytes]) -> bool:
+        """Return whether a message is the one that was sent at an index, even in another form."""
+        sent, following = self._sent[place], self._sent[place + 1 : place + 1 + LOOK_AHEAD]
+        if keys[0] == sent.key:
+            return True
+        if message.get("role") != sent.role or any(later.key == keys[0] for later in following):
+            return False
+        is_followed_alike = bool(following) and len(keys) > 1 and keys[1] == following[0].key
+        if not sent.is_result:
+            return is_followed_alike
+        ids = result_ids(message)
+        return ids == sent.ids and (bool(ids) or is_followed_alike or not following)
+
+    def _show(self, sent: SentMessage, message: JsonValue, key: bytes, changes: Changes) -> None:
+        changes.kept.append(sent)
+        if key == sent.key:
+            return
+        sent.key = key
+        shown_now = text_of(message.get("content"))
+        if not sent.is_result:
+            changes.gaps.append(GapRead(CHANGED, message=sent.name))
+        elif shown_now != sent.shown:
+            sent.shown = shown_now
+            restored = shown_now == sent.whole
+            changes.reduced.append(ReducedRead(sent.name, shown_now, self._rule, restored=restored))
+
+    def _leave_out(self, sent: SentMessage, changes: Changes) -> None:
+        if not sent.is_result:
+            changes.removed.append(sent.name)
+            return
+        changes.kept.append(sent)  # it may be shown again
+        if sent.key:
+            sent.key, sent.shown = b"", ""
+            changes.reduced.append(ReducedRead(sent.name, "", self._rule))
+
+    def _add(
+        self, messages: list[JsonValue], keys: list[bytes], answers: int | None
+    ) -> Iterator[Recorded]:
+        assistant_indexes = [
+            index
+            for index, new_message in enumerate(messages)
+            if new_message.get("role") == "assistant"
+        ]
+        answer_indexes = set(
+            assistant_indexes
+            if answers is None
+            else assistant_indexes[len(assistant_indexes) - answers :]
+        )
+        for index, message in enumerate(messages):
+            whole = self._from_history(message, keys[index])
+            following = messages[index + 1] if index + 1 < len(messages) else NOTHING
+            is_answer = index in answer_indexes and not message.get("is_demo")
+            gaps, entry = self._stream.read(whole, following, is_answer=is_answer)
+            shown = text_of(message.get("content"))
+            result = entry if isinstance(entry, ResultRead) else None
+            self._sent.append(
+                SentMessage(
+                    key=keys[index],
+                    role=str(message.get("role")),
+                    ids=result_ids(message),
+                    name=entry.call if isinstance(entry, ResultRead) else entry.id,
+                    is_result=result is not None,
+                    whole=result.output if result else "",
+                    shown=shown,
+                )
+            )
+            yield from (*gaps, entry)
+            if result and shown != result.output:
+                yield ReducedRead(result.call, shown, self._rule)
+
+    def _from_history(self, message: JsonValue, key: bytes) -> JsonValue:
+        """Return a new message in its form in the history; the message itself where it is not next there."""
+        if not self._history:
+            return message
+        next_message = self._history[-1]
+        ids = result_ids(message)
+        if message_key(next_message) == key or (ids and ids == result_ids(next_message)):
+            return self._history.pop()
+        return message

@@ -1,0 +1,144 @@
+"""Read JSON members of an untrusted zip file in memory, with limits; nothing is extracted to disk.
+
+A member's name is only a key: no path is made of it. Members compressed with Zstandard are read where the
+package ``zstandard`` is installed, since Python's own reader does not know that method.
+"""
+
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from palimpsest.import_guard import optional_module
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.reading_budget import spend
+from palimpsest.recordings.reading.sources import too_deep
+from palimpsest.store.bounded_json import BuildsTooMuch, json_value
+from palimpsest.store.disk import open_regular
+from palimpsest.transcript.errors import UserError
+
+MOST_MEMBERS = 100_000
+MOST_MEMBER_BYTES = 128_000_000
+"""Largest size of an unpacked member; as bytes, text and values it takes about four times this much memory."""
+MOST_BYTES = 4_000_000_000
+"""Bytes that all members together may have."""
+MOST_RATIO = 200
+"""Largest ratio of a large member's size to its compressed size; recorded sessions have about 30."""
+SMALL_BYTES = 10_000_000
+"""Members up to this size may have any ratio: repeated text compresses well, and they do no harm."""
+ZSTANDARD = 93
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+
+
+class UnreadableMember(Exception):
+    """A member of an archive cannot be read; the message is a sentence for the user."""
+
+
+@dataclass(slots=True)
+class JsonArchive:
+    """An open zip file of JSON documents."""
+
+    file: FileIO
+    archive: zipfile.ZipFile
+    report: Report
+    remaining_bytes: int = MOST_BYTES
+
+    @property
+    def names(self) -> list[str]:
+        """The members' names, in the file's order; the last of several with the same name counts."""
+        return list(self.archive.NameToInfo)
+
+    def read(self, name: str) -> Any:
+        """Return a member's JSON value, or None where there is none or it was reported as unreadable."""
+        if name not in self.archive.NameToInfo:
+            return None
+        try:
+            member_value = json_value(self._content(self.archive.NameToInfo[name]))
+        except (UnreadableMember, BuildsTooMuch) as error:
+            self.report(name, str(error))
+        except (ValueError, RecursionError):
+            self.report(name, "It is no JSON and was left out.")
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            OSError,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+        ):
+            self.report(name, "It is damaged or packed in an unknown way, and was left out.")
+        else:
+            if not too_deep(member_value):
+                return member_value
+            self.report(name, "It is nested too deeply and was left out.")
+        return None
+
+    def _content(self, member: zipfile.ZipInfo) -> bytes:
+        limit = min(MOST_MEMBER_BYTES, self.remaining_bytes)
+        ratio = member.file_size / max(1, member.compress_size)
+        if member.file_size > limit or (member.file_size > SMALL_BYTES and ratio > MOST_RATIO):
+            raise UnreadableMember("It would unpack to more than is believed, and was left out.")
+        if member.flag_bits & 1:
+            raise UnreadableMember("It is encrypted and was left out.")
+        # The size stated in the archive may be wrong, so the bytes that are read count.
+        content = self._unpack(member, member.file_size + 1)
+        self.remaining_bytes -= len(content)
+        spend(len(content))
+        if len(content) > member.file_size:
+            raise UnreadableMember("It is longer than its archive says, and was left out.")
+        return content
+
+    def _unpack(self, member: zipfile.ZipInfo, limit: int) -> bytes:
+        if member.compress_type != ZSTANDARD:
+            with self.archive.open(member) as content:
+                return content.read(limit)
+        self.file.seek(member.header_offset)
+        header = self.file.read(_LOCAL_HEADER.size) or b""
+        if len(header) < _LOCAL_HEADER.size:
+            raise UnreadableMember("It is damaged and was left out.")
+        *_, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+        self.file.seek(name_length + extra_length, os.SEEK_CUR)
+        return _unpacked_zstandard(self.file.read(member.compress_size) or b"", limit)
+
+
+@contextmanager
+def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
+    """Open a zip file; raises UserError with one sentence where it is not one or has too many members."""
+    try:
+        file = open_regular(path, follow=True)
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+    with file:
+        try:
+            archive = zipfile.ZipFile(file)
+        except (
+            zipfile.BadZipFile,
+            ValueError,
+            NotImplementedError,
+            struct.error,
+            OSError,
+        ) as error:
+            raise UserError(f"{str(path)!r} is no zip file that can be read.") from error
+        with archive:
+            if len(archive.NameToInfo) > MOST_MEMBERS:
+                raise UserError(f"{str(path)!r} holds more than {MOST_MEMBERS:,} files.")
+            yield JsonArchive(file, archive, report)
+
+
+def _unpacked_zstandard(packed: bytes, limit: int) -> bytes:
+    zstandard: Any = optional_module("zstandard")
+    if zstandard is None:
+        raise UserError(
+            "This file is compressed with Zstandard, which needs a package: pip install zstandard"
+        )
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(packed) as content:
+            return bytes(content.read(limit))
+    except zstandard.ZstdError as error:
+        raise UnreadableMember("It is damaged and was left out.") from error

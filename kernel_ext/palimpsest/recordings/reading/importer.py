@@ -1,0 +1,77 @@
+"""The interface of an importer, and the sources it reads from.
+
+An importer is a module-level object with a name, a test by content and a reader. It runs nothing that it reads, opens
+only its source, and skips a broken line without failing.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from palimpsest.recordings.reading.recorded import Recorded
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.interface import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of a source, by which its format is recognised."""
+
+    path: Path
+    """A file or a folder."""
+    names: tuple[str, ...] = ()
+    """For a folder: the names in it, at most 1,000, sorted."""
+    start: bytes = b""
+    """For a file: its first 64 KiB."""
+
+
+Report = Callable[[str, str], None]
+"""Called with a place (``line 12``) and a sentence for each thing that could not be read."""
+
+
+class Recogniser(Protocol):
+    """Recognises one format."""
+
+    name: str
+    """``pi``, ``claude-code``, ...: shown to users and stored with the session."""
+    title: str
+    """The product's name: "pi", "Claude Code"."""
+    tried_on: str
+    """What the importer was tested on: ``real sessions``, ``files of the real writer`` or ``hand-made files``."""
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a source is of this format, by its content alone; never raises."""
+
+
+@runtime_checkable
+class WholeImporter(Recogniser, Protocol):
+    """Imports a format without the neutral form: our own format, and OpenCode's, on which ours is based."""
+
+    def import_whole(
+        self, store: Store, path: Path, clock: Callable[[], int], control: ImportControl | None
+    ) -> ImportReport:
+        """Import the sessions at a path; raises UserError with one sentence where there are none."""
+
+
+class Importer(Recogniser, Protocol):
+    """Reads one format."""
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the recorded values, in order; raises UserError with one sentence where nothing can be read."""
+
+
+@runtime_checkable
+class FilesBeside(Protocol):
+    """An importer whose recordings may continue in files beside them, which are not recordings of their own."""
+
+    def files_beside(self, path: Path) -> Iterator[str]:
+        """Yield the names of the files in which a recording continues; nothing where it cannot be read."""
+
+
+@runtime_checkable
+class LoneReader(Protocol):
+    """Reads a session without its subagents, when a folder import reads those files too."""
+
+    def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the values of ``read`` without the subagents in other files."""

@@ -1,0 +1,303 @@
+"""Read values of a known type from JSON of unknown shape, so that a wrong type counts as missing.
+
+Recordings are untrusted data: any field may be missing or of another type, a number may be too large, a text may hold
+half of a surrogate pair. Nothing here raises.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any
+
+from palimpsest.recordings.reading.recorded import Json, Media
+from palimpsest.store.bounded_json import json_value
+from palimpsest.transcript.values import ToolSpec, Usage
+
+MOST_TOKENS = 1_000_000_000_000
+MOST_DOLLARS = 1_000_000_000
+MOST_NUMBER_NOTES = 100
+"""Most wrong numbers that are reported for one value."""
+SHOWN_CHARS = 40
+NUMBER_NOTES: ContextVar[list[str] | None] = ContextVar("NUMBER_NOTES", default=None)
+"""Collects a sentence for each usage number that is left out; the caller adds the request that it belongs to."""
+SECONDS_BELOW = 100_000_000_000
+MOST_FACTS = 20
+FACT_CHARS = 200
+LATEST_MILLISECONDS = 253_402_300_799_000
+"""The end of the year 9999."""
+FINISHES = {
+    "stop": "stop",
+    **dict.fromkeys(("end_turn", "stop_sequence", "pause_turn"), "stop"),
+    **dict.fromkeys(
+        ("tool_call", "tool_calls", "tool_use", "toolUse", "function_call"), "tool-calls"
+    ),
+    **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),
+    "model_context_window_exceeded": "length",
+    **dict.fromkeys(("content_filter", "refusal"), "content-filter"),
+    "error": "error",
+    "aborted": "aborted",
+}
+"""Our finish reason for each one that formats and providers use."""
+
+
+class JsonValue:
+    """A value of a recording, with methods that read a part of it as a given type.
+
+    A part is named by its path: ``event.text("message", "role")``; without names the value itself is read. Its truth value
+    is true for an object with fields.
+    """
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def __bool__(self) -> bool:
+        return isinstance(self.raw, dict) and bool(self.raw)
+
+    def __contains__(self, name: str) -> bool:
+        return isinstance(self.raw, dict) and name in self.raw
+
+    def get(self, *names: str) -> Any:
+        """Return the value at a path unchanged; None where there is none."""
+        value = self.raw
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def at(self, *names: str) -> "JsonValue":
+        """Return the value at a path as a JsonValue."""
+        return JsonValue(self.get(*names))
+
+    def either(self, *names: str) -> "JsonValue":
+        """Return the first of several fields that exists."""
+        return next((self.at(name) for name in names if name in self), NOTHING)
+
+    def fields(self, *names: str) -> Json:
+        """Return an object, or an empty one for anything else."""
+        value = self.get(*names)
+        return value if isinstance(value, dict) else {}
+
+    def objects(self, *names: str) -> "list[JsonValue]":
+        """Return the objects of a list; none for anything else."""
+        return [JsonValue(value) for value in self.list_at(*names) if isinstance(value, dict)]
+
+    def first(self, *names: str) -> "JsonValue":
+        """Return the first object of a list; an empty one where there is none."""
+        return next(iter(self.objects(*names)), NOTHING)
+
+    def list_at(self, *names: str) -> list[Any]:
+        """Return a list, or an empty one for anything else."""
+        value = self.get(*names)
+        return value if isinstance(value, list) else []
+
+    def text(self, *names: str) -> str:
+        """Return a text that can be encoded, or an empty one for anything else."""
+        value = self.get(*names)
+        if not isinstance(value, str):
+            return ""
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+    def id(self, *names: str) -> str:
+        """Return an id, which some formats write as a number; empty where it is neither."""
+        value = self.get(*names)
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST_TOKENS:
+            return str(value)
+        return JsonValue(value).text()[:512]
+
+    def integer(self, *names: str) -> int | None:
+        """Return a non-negative integer; None for anything else."""
+        number = _number(self.get(*names))
+        return int(number) if number is not None and 0 <= number <= MOST_TOKENS else None
+
+    def count(self, *names: str) -> int:
+        """Return a non-negative integer, or 0."""
+        return self.integer(*names) or 0
+
+    def token_field(self, *names: str) -> int | None:
+        """Return a number of tokens of a usage field, or None; a wrong value is reported through ``NUMBER_NOTES``."""
+        value, tokens = self.get(*names), self.integer(*names)
+        if value is not None and tokens is None:
+            what = f"{'.'.join(names)} is {_short_text(value)}"
+            _note(f"{what}, which is no number of tokens: it was left out.")
+        return tokens
+
+    def tokens(self, *names: str) -> int:
+        """Return a number of tokens in a field of recorded usage, 0 where there is none; see ``token_field``."""
+        return self.token_field(*names) or 0
+
+    def cost(self, *names: str, free: bool = False) -> float | None:
+        """Return a recorded cost; a value that is no amount of money is reported like a wrong number of tokens.
+
+        0 is what most programs write where they do not know the price, so it is None, unless it was ``free``.
+        """
+        value = self.get(*names)
+        amount = _number(value)
+        if value is not None and (amount is None or not 0 <= amount <= MOST_DOLLARS):
+            what = f"{'.'.join(names)} is {_short_text(value)}"
+            _note(f"{what}, which is no amount of money: it was left out.")
+            return None
+        return amount if free else amount or None
+
+    def milliseconds(self, *names: str, whole: Callable[[float], int] = int) -> int | None:
+        """Return a time in milliseconds since 1970: from ISO text (without a zone it is taken for UTC), or a number."""
+        return _milliseconds(self.get(*names), whole)
+
+    def moment(self, *names: str) -> int | None:
+        """Return a time as milliseconds since 1970: ISO text, or a number, below 100 billion one in seconds."""
+        value = self.get(*names)
+        number = _number(value)
+        seconds = number is not None and abs(number) < SECONDS_BELOW
+        return _milliseconds(number * 1_000 if number is not None and seconds else value)
+
+    def small_facts(self, *names: str) -> Json:
+        """Return the numbers and short texts of an object, such as an exit code; never a second copy of a text."""
+        return {
+            name: value
+            for name, value in list(self.fields(*names).items())[:MOST_FACTS]
+            if isinstance(value, bool | int | float)
+            or (isinstance(value, str) and len(value) <= FACT_CHARS)
+        }
+
+    def decoded(self, *names: str) -> "JsonValue":
+        """Return the JSON value in a text, or the value itself where it is no JSON text."""
+        return JsonValue(_parse_json(self.get(*names)))
+
+    def tool_input(self, *names: str, name: str = "input") -> Json:
+        """Return the input of a call: an object, or the object in a JSON text; else an object with ``name``."""
+        decoded = _parse_json(self.get(*names))
+        if isinstance(decoded, dict):
+            return decoded
+        return {} if decoded is None or decoded == "" else {name: decoded}
+
+    def as_text(self, *names: str) -> str:
+        """Return a value as text: texts as they are, anything else as JSON."""
+        value = self.get(*names)
+        try:
+            text = (
+                value
+                if isinstance(value, str | None)
+                else json.dumps(value, ensure_ascii=False, default=str)
+            )
+            return JsonValue(text).text()
+        except (ValueError, RecursionError):
+            return ""
+
+    def tool_specs(self, *names: str) -> tuple[ToolSpec, ...] | None:
+        """Return the offered tools, each described directly or under ``function``; None without a list of them."""
+        if not isinstance(self.get(*names), list):
+            return None
+        specs = [value.at("function") or value for value in self.objects(*names)]
+        return tuple(
+            ToolSpec(
+                name=tool.text("name"),
+                description=tool.text("description"),
+                parameters=tool.fields("parameters") or tool.fields("input_schema"),
+            )
+            for tool in specs
+            if tool.text("name")
+        )
+
+    def finish(self, *names: str) -> str | None:
+        """Return our name of a finish reason; None where the recording has no known one."""
+        return FINISHES.get(self.text(*names))
+
+
+NOTHING = JsonValue(None)
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number, or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _milliseconds(value: Any, whole: Callable[[float], int] = int) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 25:
+        value = int(value)
+    if isinstance(value, str):
+        try:
+            time = datetime.fromisoformat(value[:40])
+            moment = time.replace(tzinfo=time.tzinfo or UTC).timestamp() * 1_000
+        except (ValueError, OverflowError, OSError):
+            return None
+    else:
+        moment = _number(value) or 0
+    return whole(moment) if 0 < moment <= LATEST_MILLISECONDS else None
+
+
+def _parse_json(value: Any) -> Any:
+    if not isinstance(value, str | bytes):
+        return value
+    try:
+        return json_value(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _note(sentence: str) -> None:
+    notes = NUMBER_NOTES.get()
+    if notes is not None and len(notes) < MOST_NUMBER_NOTES:
+        notes.append(sentence)
+
+
+def _short_text(value: Any) -> str:
+    """Return an untrusted value in a few characters; a large or nested one by its type."""
+    if isinstance(value, bool | float | int):
+        return str(_number(value)) if isinstance(value, int) and abs(value) > 10**30 else str(value)
+    if isinstance(value, str):
+        return repr(JsonValue(value).text()[:SHOWN_CHARS])
+    return "a list" if isinstance(value, list) else "an object"
+
+
+def normalised_usage(
+    prompt: int, answer: int, read: int = 0, written: int = 0, reasoning: int = 0
+) -> Usage:
+    """Return usage without double counting; a subset that is larger than its whole is cut to it."""
+    read = min(read, prompt)
+    written = min(written, prompt - read)
+    reasoning = min(reasoning, answer)
+    return Usage(
+        input=prompt - read - written,
+        output=answer - reasoning,
+        reasoning=reasoning,
+        cache_read=read,
+        cache_write=written,
+    )
+
+
+def usage_of_whole_prompt(
+    prompt: int, answer: int, *, read: int = 0, written: int = 0, reasoning: int = 0
+) -> Usage | None:
+    """Return usage whose prompt counts cached tokens and whose answer counts reasoning; None if all is 0."""
+    if not (prompt or answer or read or written):
+        return None
+    return Usage(
+        input=max(0, prompt - read - written),
+        output=max(0, answer - reasoning),
+        reasoning=reasoning,
+        cache_read=read,
+        cache_write=written,
+    )
+
+
+def media_at(address: Any, mime: str = "", name: str | None = None) -> Media:
+    """Return an image or file by its address: with its content from a data URI, else by name only."""
+    address_text, mime = JsonValue(address).text(), mime or "application/octet-stream"
+    head, comma, data = address_text.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return Media(head[5:-7] or mime, data, name)
+    return Media(mime, None, name or address_text[:200] or None)
+
+
+def fingerprint(text: str) -> bytes:
+    """Return a short hash of a text, so that an importer can recognise the text without keeping it."""
+    return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()

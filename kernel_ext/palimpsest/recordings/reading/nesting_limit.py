@@ -1,0 +1,74 @@
+"""Limit the nesting of a JSON document, and the size of one value, while its bytes are read.
+
+A streaming parser keeps the path of names to its position, so a document of a few hundred kilobytes with a hundred
+thousand levels would keep it busy for minutes.
+"""
+
+import re
+from collections.abc import Callable
+
+from palimpsest.store.bounded_json import BuiltSize
+
+_TOKEN = re.compile(
+    rb"""(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?))|(?P<open>[\[{]++)|(?P<close>[\]}]++)""",
+    re.DOTALL,
+)
+_REST_OF_STRING = re.compile(rb"""[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)""", re.DOTALL)
+
+
+class NestedTooDeeply(ValueError):
+    """A JSON document is nested more deeply than the limit."""
+
+
+class NestingLimit:
+    """A file whose ``read`` raises NestedTooDeeply or BuildsTooMuch for JSON beyond the limits.
+
+    Each value at ``value_level`` levels of nesting has a budget of its own; with 0 all values share one.
+    """
+
+    def __init__(self, read: Callable[[int], bytes], levels: int, *, value_level: int = 0) -> None:
+        """``read`` returns the next bytes of a file, so many at most; empty at its end."""
+        self._read = read
+        self._levels = levels
+        self._value_level = value_level
+        self._value_size = BuiltSize()
+        self._depth = 0
+        self._lowest = 0
+        """The lowest level of nesting in the last piece."""
+        self._in_string = False
+        self._escaped = False
+        """Whether the last byte was a backslash that escapes the next one."""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        piece = self._read(size)
+        if size != 0:
+            self._lowest = self._depth
+            self._value_size.add(piece)
+            self._track_nesting(piece)
+            if self._lowest <= self._value_level:
+                self._value_size.begin()
+        return piece
+
+    def _track_nesting(self, piece: bytes) -> None:
+        offset = 1 if self._escaped and piece else 0
+        self._escaped = self._escaped and not piece
+        if self._in_string and piece:
+            rest = _REST_OF_STRING.match(piece, offset)
+            offset = rest.end() if rest else offset
+            self._in_string = not (rest and rest["end"])
+            if self._in_string:
+                self._escaped = piece[offset:] == b"\\"
+                return
+        for token in _TOKEN.finditer(piece, offset):
+            if token["open"]:
+                self._depth += len(token["open"])
+                if self._depth > self._levels:
+                    raise NestedTooDeeply(f"It is nested deeper than {self._levels} levels.")
+            elif token["close"]:
+                self._depth -= len(token["close"])
+                self._lowest = min(self._lowest, self._depth)
+            elif not token["end"]:
+                self._in_string = True
+                self._escaped = piece[token.end() :] == b"\\"
+                return

@@ -1,0 +1,241 @@
+"""The values that every importer yields: the neutral form of another agent's recorded session.
+
+The values come in the recording's order, so that a log of any size is read in one pass. Times are
+milliseconds since 1970, None where the recording has none; texts are whole, as recorded. Ids are the
+recording's own, unique within its session; where it has none, the importer counts (``m1``, ``m2``, ...).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from palimpsest.transcript.timeline import RecordedTotals
+from palimpsest.transcript.values import ToolSpec, Usage
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBegin:
+    """A session begins; everything up to the next one belongs to it."""
+
+    id: str
+    format: str
+    """Name of the importer, such as ``pi``."""
+    format_version: str = ""
+    """Version of the format or of the recording program, as recorded."""
+    title: str = ""
+    directory: str = ""
+    """Working directory on the recording machine; data only, never opened."""
+    created: int | None = None
+    model: str = ""
+    """``provider/name`` of the first model, where it is known before the first answer."""
+    window: int | None = None
+    """Context window in tokens, as recorded."""
+    system: str | None = None
+    """The system prompt, where it was recorded."""
+    tools: tuple[ToolSpec, ...] | None = None
+    """The tools offered, where they were recorded; None where they were not."""
+    parent: str | None = None
+    """The session in the same recording that began this one as a subagent."""
+    parent_call: str | None = None
+    """Id of the parent's tool call that began it."""
+    branch_of: str | None = None
+    """The session in the same recording of which this is another branch."""
+    branch_at: str | None = None
+    """The last message that both have in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text of a message."""
+
+    text: str
+    synthetic: bool = False
+    """Written by the agent's program in the user's place, not by the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning of a model; ``encrypted`` where only an opaque form was recorded, whose text is empty."""
+
+    text: str
+    encrypted: bool = False
+    tokens: int | None = None
+    """Its length, where it was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image or file of a message, or of a result."""
+
+    mime: str
+    data: str | None = None
+    """Base64; None where the recording names it only."""
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call by the model."""
+
+    id: str
+    tool: str
+    input: Json
+    at_provider: bool = False
+    """Whether the provider ran it itself, in the request that asked for it."""
+
+
+def words_of(parts: Iterable[object], between: str = "\n") -> str:
+    """Return the texts of parts as one."""
+    return between.join(part.text for part in parts if isinstance(part, Text))
+
+
+def media_of(parts: Iterable[object]) -> tuple[Media, ...]:
+    """Return the images and files of parts."""
+    return tuple(part for part in parts if isinstance(part, Media))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRead:
+    """A user's message, or one answer of the model: one request.
+
+    An answer is yielded once, whole: an importer whose format spreads it over records joins them first.
+    Its calls' results follow as ``ResultRead``.
+    """
+
+    id: str
+    role: Literal["user", "assistant"]
+    parts: tuple[Text | Thinking | Media | Call, ...] = ()
+    created: int | None = None
+    """When the request was sent (or the message written), if known; else when it was recorded."""
+    completed: int | None = None
+    model: str = ""
+    """``provider/name``; the previous one where empty."""
+    effort: str | None = None
+    """Reasoning effort or thinking level of the request."""
+    client: str = ""
+    """Version of the agent's program that sent the request, as recorded."""
+    cache_miss: str = ""
+    """The provider's reason why less of the prompt was cached."""
+    usage: Usage | None = None
+    """``input`` without cached tokens, ``output`` without reasoning; None where not recorded."""
+    cost: float | None = None
+    """US dollars, as recorded."""
+    finish: str | None = None
+    """The finish reason: ``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error`` or ``aborted``."""
+    error: str | None = None
+    by_program: bool = False
+    """Whether the agent's program wrote this user message: a reminder, an instruction file, a result of a hook."""
+    is_summary: bool = False
+    """Whether the answer is the summary of the compaction before it."""
+    session: str | None = None
+    """For a user message: the subagent's session in the same recording whose result it contains."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRead:
+    """The result of a call; it may come long after the call, and only the first of a call counts."""
+
+    call: str
+    output: str
+    is_error: bool = False
+    started: int | None = None
+    ended: int | None = None
+    media: tuple[Media, ...] = ()
+    metadata: Json = field(default_factory=dict)
+    """Small facts about it, such as an exit code; never a second copy of its text."""
+    session: str | None = None
+    """The session in the same recording that the call started, or gave more work."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRead:
+    """The usage of an answer that was yielded before, for formats that report it later."""
+
+    message: str
+    usage: Usage
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionRead:
+    """Earlier messages were replaced by a summary, from the next request on."""
+
+    id: str
+    summary: str | None
+    """None where the recording has it only in encrypted form."""
+    keeps_from: str | None = None
+    """The first message that stayed word for word; None where none did."""
+    replaced: tuple[str, ...] | None = None
+    """Exactly these messages were replaced, where the format says so; None means all before ``keeps_from``."""
+    created: int | None = None
+    auto: bool = True
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    usage: Usage | None = None
+    """Usage of the call that wrote the summary."""
+    written_by: str | None = None
+    """The session in the same recording whose last request wrote the summary."""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedRead:
+    """The agent showed less of a call's output from the next request on, as recorded."""
+
+    call: str
+    shown: str
+    """The text in place of the output; empty where it was left out."""
+    rule: str = ""
+    """The rule's name, as far as it is recorded."""
+    restored: bool = False
+    """Whether the whole output is shown again instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRead:
+    """The user reverted messages: they are not sent any more."""
+
+    messages: tuple[str, ...]
+    created: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TitleRead:
+    """The session was given a title after it began."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsRead:
+    """The recording's own totals of the whole session; the newest count."""
+
+    totals: RecordedTotals
+
+
+@dataclass(frozen=True, slots=True)
+class GapRead:
+    """A difference between the recording and the context: something is missing in one of them."""
+
+    what: str
+    """A sentence, such as "The output was cut before it was recorded"."""
+    message: str | None = None
+    call: str | None = None
+    chars: int | None = None
+    """Its size in characters, where it is known."""
+
+
+Recorded = (
+    SessionBegin
+    | MessageRead
+    | ResultRead
+    | UsageRead
+    | CompactionRead
+    | ReducedRead
+    | RemovedRead
+    | TitleRead
+    | TotalsRead
+    | GapRead
+)

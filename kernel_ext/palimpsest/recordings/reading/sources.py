@@ -1,0 +1,295 @@
+"""Read JSON of any size from untrusted files: lines, whole documents, and items out of large documents.
+
+A line that is too long, too deep or broken is reported and skipped. Only regular files are opened, and a link only
+where the user named it. Items of large documents are read by ijson; where it is not
+installed, those of documents up to ``MOST_DOCUMENT_BYTES`` are found in the text, with the same result. Two things end a document
+for ijson alone: a whole number of more than 63 bits, and half a character.
+"""
+
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextvars import ContextVar
+from json import JSONDecoder
+from math import isfinite
+from pathlib import Path
+from typing import Any, NoReturn
+
+from palimpsest.import_guard import optional_module
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.nesting_limit import NestedTooDeeply, NestingLimit
+from palimpsest.store.bounded_json import BuildsTooMuch, json_value
+from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
+from palimpsest.transcript.errors import UserError
+
+MOST_LINE_BYTES = 64_000_000
+TOO_LONG = f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out."
+MOST_DOCUMENT_BYTES = 64_000_000
+"""Largest document that is read as a whole; larger ones are read by ``json_items``."""
+HEAD_BYTES = 65_536
+MOST_DEPTH = 100
+"""Levels of nesting that are read; recorded sessions have about ten."""
+_PIECE = 1 << 20
+_IJSON_PIECE = 1 << 16
+"""Bytes that ijson reads at once."""
+_BLANKS = re.compile(r"[ \t\n\r]*+")
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh", b"\x28\xb5\x2f\xfd")
+
+COUNTED: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", default=None)
+"""Called with the bytes of each piece that is read, for the progress of an import."""
+
+
+def discard_report(_place: str, _what: str) -> None:
+    """Ignore a report: another pass over the file makes the same ones."""
+
+
+def report_beside(report: Report, name: str) -> Report:
+    """Return a reporter for problems in a file that belongs to another one."""
+    return lambda place, what: report(f"{name}, {place}" if place else name, what)
+
+
+def head_of(path: Path) -> Head:
+    """Return the beginning of a source; raises UserError for what is neither file nor folder."""
+    if path.is_dir():
+        names = sorted(child.name for child, _ in zip(path.iterdir(), range(1_000), strict=False))
+        return Head(path, names=tuple(names))
+    try:
+        with open_regular(path, follow=True) as file:
+            return Head(path, start=file.read(HEAD_BYTES) or b"")
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether a file begins as gzip, xz, bzip2 or Zstandard do."""
+    return path.is_file() and head_of(path).start.startswith(_COMPRESSED)
+
+
+def json_lines(path: Path, report: Report) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the objects of a file with one JSON object a line, with their line numbers, from 1."""
+    for number, line in _lines(path, report):
+        if not line.strip():
+            continue
+        try:
+            value = json_value(line)
+        except BuildsTooMuch as error:
+            report(f"line {number}", str(error))
+            continue
+        except (ValueError, RecursionError):
+            report(f"line {number}", "It is no JSON and was left out.")
+            continue
+        if not isinstance(value, dict):
+            report(f"line {number}", "It is no JSON object and was left out.")
+        elif line.count(b"{") + line.count(b"[") > MOST_DEPTH and too_deep(value):
+            report(f"line {number}", "It is nested too deeply and was left out.")
+        else:
+            yield number, JsonValue(value)
+
+
+def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
+    with open_regular(path, follow=True) as file:
+        pieces: list[bytes] = []
+        number, length = 1, 0
+        while piece := _count_bytes(file.read(_PIECE)):
+            *ended, rest = piece.split(b"\n")
+            for end in ended:
+                whole, skip = b"".join((*pieces, end)), length > MOST_LINE_BYTES
+                pieces, length = [], 0
+                if skip or len(whole) > MOST_LINE_BYTES:
+                    report(f"line {number}", TOO_LONG)
+                else:
+                    yield number, whole
+                number += 1
+            length += len(rest)
+            if rest and length <= MOST_LINE_BYTES:
+                pieces.append(rest)
+        if length > MOST_LINE_BYTES:
+            report(f"line {number}", TOO_LONG)
+        elif pieces:
+            yield number, b"".join(pieces)
+
+
+def _count_bytes(piece: bytes | None) -> bytes:
+    count, content = COUNTED.get(), piece or b""
+    if count is not None and content:
+        count(len(content))
+    return content
+
+
+def json_document(path: Path, *, follow: bool = True) -> JsonValue:
+    """Return a whole JSON document; raises UserError with one sentence where it cannot be read.
+
+    ``follow`` is False for a file that only another file named, which may not be a link.
+    """
+    try:
+        value = json_value(_count_bytes(read_small(path, MOST_DOCUMENT_BYTES, follow=follow)))
+    except TooLarge as error:
+        raise UserError(
+            f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
+        ) from error
+    except NoFile as error:
+        raise UserError(f"{str(path)!r} is no file.") from error
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+    except BuildsTooMuch as error:
+        raise UserError(f"{str(path)!r} cannot be read whole: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{str(path)!r} holds no JSON that can be read.") from error
+    if too_deep(value):
+        raise UserError(f"{str(path)!r} is nested too deeply to be a recorded session.")
+    return JsonValue(value)
+
+
+def json_items(
+    path: Path, prefix: str, report: Report, *, share_limit: bool = False
+) -> Iterator[Any]:
+    """Yield the values at a prefix of a document of any size, such as ``history.item``; one at a time.
+
+    A document that breaks off is read up to there, and that is reported. With ``share_limit`` the caller keeps the values
+    together, so that they share one limit.
+    """
+    try:
+        with open_regular(path, follow=True) as file:
+            levels = 0 if share_limit else len(prefix.split("."))
+            limited = NestingLimit(
+                lambda size: _count_bytes(file.read(size)), MOST_DEPTH, value_level=levels
+            )
+            yield from _items_of(limited, prefix, path)
+    except NestedTooDeeply:
+        report(prefix, "The document is nested too deeply here; what follows was left out.")
+    except BuildsTooMuch as error:
+        report(prefix, f"A value of the document is too large. {error} So was what follows.")
+    except (ValueError, RecursionError):
+        report(prefix, "The document is broken here; what follows was left out.")
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def _items_of(content: NestingLimit, prefix: str, path: Path) -> Iterator[Any]:
+    """Yield the values at a prefix; raises ValueError where the document is broken, and the errors of reading."""
+    ijson: Any = optional_module("ijson")
+    if ijson is None:
+        yield from _items_in_text(content, prefix, path)
+        return
+    try:
+        yield from ijson.items(content, prefix, use_float=True)
+    except ijson.JSONError as error:
+        raise ValueError(str(error)) from error
+
+
+def _items_in_text(content: NestingLimit, prefix: str, path: Path) -> Iterator[Any]:
+    """Yield the values at a prefix as ijson does, by the standard library; raises UserError for a long document."""
+    read = bytearray()
+    limit_error: ValueError | None = None
+    try:
+        while piece := content.read(_IJSON_PIECE):
+            read += piece
+            if len(read) > MOST_DOCUMENT_BYTES:
+                raise UserError(
+                    f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and needs a package: pip install ijson"
+                )
+    except ValueError as error:
+        limit_error = error  # the text before it is read all the same
+    try:
+        text = read.decode()
+    except UnicodeDecodeError as error:
+        text = read[: error.start].decode()
+    names = prefix.split(".")
+    try:
+        end = yield from _values_at(text, _after_blanks(text, 0), names, len(names))
+    except ValueError as error:
+        if limit_error is None:
+            raise
+        raise limit_error from error
+    if end < len(text):
+        raise ValueError("Something follows the document.")
+
+
+def _values_at(
+    text: str, start: int, names: Sequence[str] | None, levels: int
+) -> Generator[Any, None, int]:
+    """Yield the values at a path of names inside the value at ``start``; returns where that value and its blanks end.
+
+    With None for the names nothing is yielded. Values deeper than ``levels`` are built at once.
+    """
+    kind = text[start : start + 1]
+    if names == [] or levels == 0 or kind not in ("{", "["):
+        value, end = _DECODER.raw_decode(text, start)
+        if isinstance(value, int | float) and text[end : end + 1] in (".", "e", "E"):
+            raise ValueError(f"The number at {start} breaks off.")
+        if names == []:
+            yield value
+        return _after_blanks(text, end)
+    at = _after_blanks(text, start + 1)
+    closing = "}" if kind == "{" else "]"
+    if text[at : at + 1] == closing:
+        return _after_blanks(text, at + 1)
+    while True:
+        name = "item"
+        if kind == "{":
+            name, at = _name_at(text, at)
+        inner = names[1:] if names and names[0] == name else None
+        at = yield from _values_at(text, at, inner, levels - 1)
+        separator, at = text[at : at + 1], _after_blanks(text, at + 1)
+        if separator == closing:
+            return at
+        if separator != ",":
+            raise ValueError(f"There is no comma at {at}.")
+
+
+def _name_at(text: str, start: int) -> tuple[str, int]:
+    """Return the name of an object's field at ``start``, and where its value begins."""
+    name, end = _DECODER.raw_decode(text, start)
+    colon = _after_blanks(text, end)
+    if not isinstance(name, str) or text[colon : colon + 1] != ":":
+        raise ValueError(f"There is no name at {start}.")
+    return name, _after_blanks(text, colon + 1)
+
+
+def _after_blanks(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON.")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    return value if isfinite(value) else _refuse(number)
+
+
+_DECODER = JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+
+
+def json_field(path: Path, name: str, report: Report = discard_report) -> JsonValue:
+    """Return the value at a prefix of a document of any size."""
+    return JsonValue(next(json_items(path, name, report), None))
+
+
+def json_objects(
+    path: Path, prefix: str, report: Report, what: str
+) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the objects at a prefix with their places, such as ``message 3``; anything else is reported."""
+    for number, value in enumerate(json_items(path, prefix, report), 1):
+        if isinstance(value, dict):
+            yield f"{what} {number}", JsonValue(value)
+        else:
+            report(f"{what} {number}", "It is no JSON object and was left out.")
+
+
+def too_deep(value: Any, levels: int = MOST_DEPTH) -> bool:
+    """Return whether a value is nested more deeply than the limit."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            inner
+            for outer in layer
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not layer:
+            return False
+    return True

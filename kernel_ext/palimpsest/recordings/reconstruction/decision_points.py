@@ -1,0 +1,101 @@
+"""Results of deciding a recorded session again: for each decision point, the recorded and the new decisions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.transcript.context_values.decisions import Decision
+
+Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook", "limit"]
+"""The rule that decided: ``shorten`` cuts oversized results, ``limit`` reduces pictures to a provider's limits,
+``compact`` plans a compaction, and ``remind`` adds notes around prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPoint:
+    """One run of a decider; usually it decides nothing."""
+
+    decider: Decider
+    seq: int
+    """Sequence number of the first decision's record, or, without a decision, of the record at which the decider ran."""
+    request_id: str
+    """The request whose policy was in effect; empty where none is known."""
+    recorded: tuple[Decision, ...]
+    made: tuple[Decision, ...]
+    """The decisions that today's code makes from the recorded facts, with the recorded ids."""
+    problem: str = ""
+    """Why it cannot be decided again; empty where it can."""
+
+    @property
+    def same(self) -> bool:
+        """The decisions made again equal the recorded ones, byte for byte."""
+        return not self.problem and _as_json(self.made) == _as_json(self.recorded)
+
+
+@dataclass(frozen=True, slots=True)
+class Redecision:
+    """Every decision point of a session, with the software versions that recorded it and decided again."""
+
+    session_id: str
+    occasions: tuple[DecisionPoint, ...]
+    recorded_version: str
+    """Version of the software that began the session."""
+    version: str
+    """Version of the software that decided again."""
+
+    @property
+    def differences(self) -> tuple[DecisionPoint, ...]:
+        """Decision points whose decisions differ, or cannot be made again."""
+        return tuple(point for point in self.occasions if not point.same)
+
+    @property
+    def same(self) -> bool:
+        """Everything was decided again, bit for bit."""
+        return not self.differences
+
+    @property
+    def given(self) -> int:
+        """Number of decisions by hooks, which are taken as recorded, since the hooks are not run again."""
+        return sum(len(point.recorded) for point in self.occasions if point.decider == "hook")
+
+    @property
+    def text(self) -> str:
+        """The result as a few lines of text."""
+        checked_points = [point for point in self.occasions if point.decider != "hook"]
+        decided = sum(len(point.recorded) for point in checked_points)
+        head = f"{decided:,} decisions on {len(checked_points):,} occasions"
+        if self.same:
+            by_hooks = f" {self.given:,} more were given by hooks, and are taken as given."
+            return f"{head}: all decided again, bit for bit.{by_hooks if self.given else ''}"
+        lines = [f"{head}: {len(self.differences):,} occasions differ."]
+        if self.recorded_version != self.version:
+            lines.append(
+                f"Recorded by version {self.recorded_version}, decided again by {self.version}."
+            )
+        lines += [
+            f"- record {point.seq}, {point.decider}: {_difference_text(point)}"
+            for point in self.differences
+        ]
+        return "\n".join(lines)
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _as_json(decisions: Sequence[Decision]) -> list[str]:
+    return [decision.model_dump_json(exclude_none=True) for decision in decisions]
+
+
+def _difference_text(point: DecisionPoint) -> str:
+    if point.problem:
+        return point.problem
+    before, new_count = len(point.recorded), len(point.made)
+    if before != new_count:
+        return f"{before} decisions were recorded, {new_count} are made now"
+    changed = sum(
+        a != b for a, b in zip(_as_json(point.recorded), _as_json(point.made), strict=True)
+    )
+    return f"{changed} of {before} decisions have other numbers now"

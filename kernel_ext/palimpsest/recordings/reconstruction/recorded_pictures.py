@@ -1,0 +1,43 @@
+"""Recorded facts about pictures that were sent smaller: their stored versions, and the limits named by a refusal.
+
+Border: a replay shrinks no picture itself, since another version of the imaging library makes other bytes.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+
+from palimpsest.context.reduction.picture_limits import LEARNED, SentPicture, Shrink, ShrunkPicture
+from palimpsest.transcript.context_values.decisions import Decision, pictures_of
+from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, RequestLimits
+
+
+def recorded_pictures(decisions: Iterable[Decision], read: Callable[[str], bytes]) -> Shrink:
+    """Return a function from a picture to the version that was sent; raises NotFound where its content is gone."""
+    versions = {
+        (decision.part_id, place): version
+        for decision in decisions
+        for place, version in pictures_of(decision).items()
+    }
+
+    def shrink(picture: SentPicture, _side: int, _most_bytes: int | None) -> ShrunkPicture | None:
+        version = versions.get((picture.part_id, str(picture.place)), {})
+        url, mime, size = version.get("url"), version.get("mime"), version.get("to")
+        if not (isinstance(url, str) and isinstance(mime, str) and isinstance(size, list | tuple)):
+            return None
+        content = read(url.removeprefix("blob:"))
+        length = len(f"data:{mime};base64,") + 4 * -(-len(content) // 3)
+        width, height = (int(side) for side in size[:2])
+        return ShrunkPicture(url, mime, (width, height), length)
+
+    return shrink
+
+
+def refused_limits(decisions: Iterable[Decision]) -> RequestLimits:
+    """Return the limits in a provider's refusal that led to these decisions; no limits without a refusal."""
+    names = {field.name for field in fields(RequestLimits)}
+    for decision in decisions:
+        limits = decision.numbers.get(LEARNED)
+        if isinstance(limits, dict):
+            numbers = {str(k): v for k, v in limits.items() if k in names and isinstance(v, int)}
+            return RequestLimits(**numbers)
+    return NO_LIMITS

@@ -1,0 +1,338 @@
+"""Make the decisions of a recorded session again, from the journal alone.
+
+*Re-decide* means the same policy over the recorded facts; the same code gives the same decisions, bit for bit.
+Differences in another version are reported, and are no failure. The functions are those of the live loop, and so are
+the decision points: a tool that ended, a request about to be made, a turn that ended, a compaction that was requested.
+Decisions of the user (pin, exclude, restore) are only applied, not made again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest import __version__
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
+from palimpsest.context.reduction.message_outputs import MessageOutputs
+from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
+from palimpsest.context.reduction.oversized_results import cut_oversized
+from palimpsest.context.reduction.picture_limits import keep_picture_limits
+from palimpsest.context.reduction.pruning import prune, pruning_function
+from palimpsest.context.reduction.truncation import is_shortened_by_tool, truncate
+from palimpsest.context.request_kinds.request_inputs import project_inputs, recorded_inputs
+from palimpsest.context.visible_messages import View
+from palimpsest.model.tokenizer import counter as tokenizer
+from palimpsest.recordings.reconstruction.compaction_plans import CompactionRedecision
+from palimpsest.recordings.reconstruction.decision_points import Decider, DecisionPoint, Redecision
+from palimpsest.recordings.reconstruction.recorded_pictures import recorded_pictures, refused_limits
+from palimpsest.recordings.reconstruction.requests import RecordedBlobs, whole_result
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import (
+    BESIDE,
+    PICTURES_RULE,
+    PRUNE_RULE,
+    Decision,
+    Facts,
+    StepRequest,
+)
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
+from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionStatus,
+    StepRequested,
+)
+from palimpsest.transcript.session_record.hook_values import RULE as HOOK
+
+TRUNCATE = "truncate"
+NO_FACTS = "the facts were not recorded"
+NO_POLICY = "no request tells which policy held"
+NO_TEXT = "the whole output is not kept any more"
+UNRECORDED = "dec_0"
+"""Id of a decision that was not recorded."""
+
+CounterOf = Callable[[str], Count]
+
+
+def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -> Redecision:
+    """Decide everything in a session again; ``counter`` returns the token counter of an estimator."""
+    replay = _LogReplay(store, counter)
+    points = tuple(replay.points(store.read(session_id)))
+    session = replay.state.session
+    recorded = session.version if session is not None else ""
+    return Redecision(session_id, points, recorded, __version__)
+
+
+def redecide_all(
+    store: Store, records: Iterable[Record], *, counter: CounterOf = tokenizer
+) -> Iterator[DecisionPoint]:
+    """Decide again for some records of a journal, from its first record on."""
+    return _LogReplay(store, counter).points(records)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Decisions that one decider made at once, with the view and facts that it used."""
+
+    decider: Decider
+    seq: int
+    view: View
+    facts: Facts | None
+    decisions: list[Decision] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _EndedCall:
+    """A call that ended, whose output may have been truncated."""
+
+    seq: int
+    part: ToolPart
+    decision: Decision | None = None
+
+
+class _LogReplay:
+    """Reads a journal record by record, and decides again under the recorded policy and facts where the loop did."""
+
+    def __init__(self, store: Store, counter: CounterOf) -> None:
+        self.state = State()
+        self._counter = counter
+        blobs = RecordedBlobs(store)
+        self._read, self._policy = blobs.read, blobs.policy
+        self._made_for: dict[str, StepRequest] = {}
+        """Requests by the message of their answer."""
+        self._newest: StepRequest | None = None
+        self._ended: dict[str, _EndedCall] = {}
+        self._batches: list[_Batch] = []
+        self._before: View | None = None
+        """The view of a decider that runs before the coming request."""
+        self._turn_open = False
+        """Whether a request was made since the deciders that run after turns last ran."""
+        self._plans = CompactionRedecision(counter, self._policy, self._read)
+
+    def points(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
+        """Decide again for each of the records."""
+        for record in records:
+            yield from self._points_before(record)
+            self.state.apply(record)
+            if isinstance(record.event, StepRequested) and _runs_deciders(record.event.request):
+                self._handle_request(record.event.request)
+        yield from self._truncated_outputs()
+        yield from self._points_before_request(None)
+        yield from self._plans.undecided(self._newest)
+
+    def _points_before(self, record: Record) -> Iterator[DecisionPoint]:
+        match record.event:
+            case DecisionMade(decision=decision) if decision.rule == COMPACT:
+                yield from self._compaction(record.seq, decision, record.event.facts)
+            case DecisionMade(decision=decision) if decision.rule.startswith(HOOK):
+                # A hook decided; it is not called again.
+                yield DecisionPoint("hook", record.seq, "", (decision,), (decision,))
+            case DecisionMade(decision=decision):
+                self._store_decision(record.seq, decision, record.event.facts)
+            case PartUpdated(part=part):
+                self._note_part(record.seq, part)
+            case MessageUpdated(info=info):
+                if self.state.message(info.id) is None:
+                    yield from self._points_before_message(record.seq, info)
+            case SessionStatus(status=status) if status.type == "idle":
+                yield from self._points_after_turn(record.seq)
+            case StepRequested(request=request) if _runs_deciders(request):
+                yield from self._truncated_outputs()
+                yield from self._points_before_request(request, record.seq)
+                yield from self._plans.decide_waiting(request, self._newest)
+            case _:
+                pass
+
+    def _points_before_message(self, seq: int, info: MessageInfo) -> Iterator[DecisionPoint]:
+        """Handle a message that is about to appear."""
+        if isinstance(info, AssistantMessage):
+            self._before = self._before or self._view()
+            return
+        self._before = None
+        if not info.by_engine and not info.joins:
+            yield from self._points_after_turn(seq)
+
+    def _note_part(self, seq: int, part: Part) -> None:
+        """Handle a part that is about to change: a tool ends, a marker names its tail."""
+        part_before = self.state.part(part.message_id, part.id)
+        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+            self._handle_completed(seq, part)
+        elif isinstance(part, CompactionPart) and part_before is not None:
+            self._plans.record_marker(seq, part, self._view())
+
+    def _handle_request(self, request: StepRequest) -> None:
+        self._newest = request
+        self._before = None
+        self._turn_open = True
+        if request.message_id is not None:
+            self._made_for[request.message_id] = request
+
+    def _store_decision(self, seq: int, decision: Decision, facts: Facts | None) -> None:
+        """Store a recorded decision, with the view before it where it begins a batch."""
+        if decision.rule == TRUNCATE and decision.part_id in self._ended:
+            self._ended[decision.part_id].decision = decision
+            return
+        rule = decision.rule
+        decider = _DECIDERS.get(PRUNE_RULE if rule.startswith(PRUNE_RULE) else rule)
+        if decider is None:
+            return
+        if facts is not None or not self._batches or self._batches[-1].decider != decider:
+            view = self._view()
+            self._before = self._before or view
+            self._batches.append(_Batch(decider, seq, view, facts))
+        self._batches[-1].decisions.append(decision)
+
+    def _compaction(
+        self, seq: int, decision: Decision, facts: Facts | None
+    ) -> Iterator[DecisionPoint]:
+        if "retention" in decision.numbers:
+            request = self._made_for.get(decision.message_id or "")
+            yield self._plans.check_summary(seq, decision, self._view(), request)
+        elif "result_chars" in decision.numbers:
+            self._plans.record_choice(seq, decision, self._view(), facts)
+
+    # Tools
+
+    def _handle_completed(self, seq: int, part: ToolPart) -> None:
+        part_before = self.state.part(part.message_id, part.id)
+        if isinstance(part_before, ToolPart) and isinstance(part_before.state, ToolCompleted):
+            return
+        self._ended[part.id] = _EndedCall(seq, part)
+
+    def _truncated_outputs(self) -> Iterator[DecisionPoint]:
+        ended, self._ended = self._ended, {}
+        for ended_call in ended.values():
+            recorded = (ended_call.decision,) if ended_call.decision is not None else ()
+            request = self._made_for.get(ended_call.part.message_id)
+            if request is None and _metadata(ended_call.part).get("truncated") and not recorded:
+                continue
+            if request is None:
+                yield DecisionPoint("truncate", ended_call.seq, "", recorded, (), NO_POLICY)
+                continue
+            policy = self._policy(request).truncate
+            if is_shortened_by_tool(_metadata(ended_call.part), policy):
+                continue
+            whole = whole_result(ended_call.part, self._read)
+            if whole is None:
+                yield DecisionPoint("truncate", ended_call.seq, request.id, recorded, (), NO_TEXT)
+                continue
+            decision = truncate(
+                ended_call.decision.id if ended_call.decision is not None else UNRECORDED,
+                ended_call.part.id,
+                ended_call.part.message_id,
+                whole,
+                policy,
+                request.facts,
+                self._counter(request.facts.estimator),
+            )
+            redecided = (decision,) if decision is not None else ()
+            yield DecisionPoint("truncate", ended_call.seq, request.id, recorded, redecided)
+
+    # Requests and turns
+
+    def _points_before_request(
+        self, request: StepRequest | None, seq: int = 0
+    ) -> Iterator[DecisionPoint]:
+        """Make the decisions before a request again; ``request`` is None at the end of the journal."""
+        batches, self._batches = self._batches, []
+        for batch in batches:
+            yield self._decide_again(batch, request or self._newest)
+        if request is None or request.purpose != "step":
+            return
+        if self._before is None:
+            return
+        policy = self._policy(request)
+        decided_again = {batch.decider for batch in batches}
+        if pruning_function(policy.prune.rule).when == "request" and "prune" not in decided_again:
+            yield self._decide_again(_Batch("prune", seq, self._before, request.facts), request)
+        if "remind" not in decided_again:
+            reminded = self._decide_again(
+                _Batch("remind", seq, self._before, request.facts), request
+            )
+            # Reported only where it differs: nearly always no prompt was sent during the turn.
+            yield from () if reminded.same else (reminded,)
+
+    def _points_after_turn(self, seq: int) -> Iterator[DecisionPoint]:
+        """Make the decisions after a turn again."""
+        request = self._newest
+        if request is None or not self._turn_open:
+            return
+        self._turn_open = False
+        if pruning_function(self._policy(request).prune.rule).when == "request":
+            return
+        batches = [batch for batch in self._batches if batch.decider == "prune"]
+        self._batches = [batch for batch in self._batches if batch.decider != "prune"]
+        for batch in batches or [_Batch("prune", seq, self._view(), request.facts)]:
+            yield self._decide_again(batch, request)
+
+    def _decide_again(self, batch: _Batch, request: StepRequest | None) -> DecisionPoint:
+        """Decide a batch again under the policy of a request."""
+        recorded = tuple(batch.decisions)
+        if request is None:
+            return DecisionPoint(batch.decider, batch.seq, "", recorded, (), NO_POLICY)
+        if batch.decider == "limit":
+            return self._decide_pictures_again(batch, request)
+        if batch.facts is None:
+            return DecisionPoint(batch.decider, batch.seq, request.id, recorded, (), NO_FACTS)
+        policy = self._policy(request)
+        new_decisions = self._decide(batch, batch.facts, policy)
+        return DecisionPoint(batch.decider, batch.seq, request.id, recorded, new_decisions)
+
+    def _decide_pictures_again(self, batch: _Batch, request: StepRequest) -> DecisionPoint:
+        """Decide again which pictures a request may hold; smaller versions are the stored ones."""
+        recorded = tuple(batch.decisions)
+        names = iter([decision.id for decision in recorded])
+        session = self.state.session
+        try:
+            inputs = recorded_inputs(request, batch.view, self._read, self._counter, "", session)
+            new_decisions = keep_picture_limits(
+                batch.view,
+                project_inputs(inputs).messages,
+                request.model,
+                lambda: next(names, UNRECORDED),
+                recorded_pictures(recorded, self._read),
+                refused_limits(recorded),
+            )
+        except NotFound:
+            return DecisionPoint("limit", batch.seq, request.id, recorded, (), NO_TEXT)
+        return DecisionPoint("limit", batch.seq, request.id, recorded, new_decisions)
+
+    def _decide(self, batch: _Batch, facts: Facts, policy: Policy) -> tuple[Decision, ...]:
+        names = iter([decision.id for decision in batch.decisions])
+        count = self._counter(facts.estimator)
+        if batch.decider == "shorten":
+            outputs = MessageOutputs(batch.view, policy, count)
+            cut_outputs = cut_oversized(outputs, policy.recovery, facts.window)
+            return outputs.decisions(OVERSIZED, cut_outputs, lambda: next(names, UNRECORDED))
+        if batch.decider == "remind":
+            return remind(batch.view, policy.reminders, lambda: next(names, UNRECORDED), count)
+        return prune(batch.view, policy, facts, lambda: next(names, UNRECORDED), count)
+
+    def _view(self) -> View:
+        messages, decisions = self.state.messages(), self.state.decisions
+        return View.of(messages, decisions, self._read)
+
+
+def _metadata(part: ToolPart) -> Mapping[str, Any]:
+    return part.state.metadata if isinstance(part.state, ToolCompleted) else {}
+
+
+def _runs_deciders(request: StepRequest) -> bool:
+    """Return whether deciders run for a request; not for one for a title or a turn summary."""
+    return request.purpose not in BESIDE
+
+
+_DECIDERS: dict[str, Decider] = {
+    PRUNE_RULE: "prune",
+    OVERSIZED: "shorten",
+    STEERED: "remind",
+    MODE: "remind",
+    PICTURES_RULE: "limit",
+}

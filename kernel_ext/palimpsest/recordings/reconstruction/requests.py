@@ -1,0 +1,146 @@
+"""Rebuild any recorded request as the model was sent it, from the journal and its blobs alone.
+
+*Rebuild* means projecting with the recorded decisions and the recorded projection version; the
+hash must match what was sent. The functions are those of the live loop.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from palimpsest.context.request_assembly.projection import VERSIONS
+from palimpsest.context.request_kinds.request_inputs import (
+    project_inputs,
+    recorded_inputs,
+    recorded_policy,
+)
+from palimpsest.context.visible_messages import View, whole_output
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.wire.provider_messages import (
+    message_hash,
+    request_hash,
+    to_provider,
+    with_marks,
+)
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.provider_profile.older_profiles import profile_at
+from palimpsest.transcript.session_record.events import Record, StepRequested
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A request as it was sent."""
+
+    record: StepRequest
+    request: ModelRequest
+    matches: bool
+    """Whether the rebuilt messages have the recorded hash."""
+    opaque_by: str | None = None
+    """The rule of the hook that wrote the whole request, which is shown as stored."""
+    neutral: NeutralMessages = ()
+    """The messages before they are converted to the provider's format; none where a hook wrote them."""
+
+
+def requests(store: Store, session_id: str) -> tuple[StepRequest, ...]:
+    """List the requests of a session, in order."""
+    return tuple(
+        record.event.request
+        for record in store.read(session_id)
+        if isinstance(record.event, StepRequested)
+    )
+
+
+def rebuild(store: Store, session_id: str, request_id: str) -> Rebuilt:
+    """Rebuild one request; raises NotFound, or UserError for a projection this version lacks."""
+    state = State()
+    for record in store.read(session_id):
+        state.apply(record)
+        event = record.event
+        if isinstance(event, StepRequested) and event.request.id == request_id:
+            return _rebuilt(store, session_id, state, event.request)
+    raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
+
+
+def rebuild_all(store: Store, session_id: str, records: Iterable[Record]) -> Iterator[Rebuilt]:
+    """Rebuild every request in one pass over the journal."""
+    state = State()
+    for record in records:
+        state.apply(record)
+        if isinstance(record.event, StepRequested):
+            yield _rebuilt(store, session_id, state, record.event.request)
+
+
+def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -> Rebuilt:
+    if record.projection not in VERSIONS:
+        raise UserError(
+            f"Request {record.id} was made by projection {record.projection}, and this version "
+            f"of Palimpsest knows {', '.join(map(str, VERSIONS))}. Open it with a newer version."
+        )
+    messages, read = state.messages(), store.get_blob
+    if record.opaque is None:
+        view = View.of(messages, state.decisions, read)
+    else:
+        view = View(messages, state.decisions, {})
+    inputs = recorded_inputs(record, view, read, lambda _: len, session_id, state.session)
+    neutral: NeutralMessages = ()
+    if record.opaque is not None:
+        # The hook's request is stored whole, since it is not recorded how the hook made it.
+        sent = marked = tuple(json.loads(read(record.opaque.sha256)))
+    else:
+        neutral = project_inputs(inputs).messages
+        sent = to_provider(neutral, record.model, profile_at(record.model.ref, record.projection))
+        marked = with_marks(sent, record.marks)
+    request = ModelRequest(
+        model=record.model,
+        messages=marked,
+        tools=inputs.tools,
+        parameters=dict(record.parameters),
+        session_id=session_id,
+        purpose=record.purpose,
+        refusals=inputs.policy.overflow.refusals,
+    )
+    sha256 = request_hash(tuple(message_hash(message) for message in sent))
+    matches = sha256 == record.sha256
+    return Rebuilt(record, request, matches, record.opaque_by, neutral)
+
+
+class RecordedBlobs:
+    """Reads the blobs and the policies of recorded requests, each once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.read: Callable[[str], bytes] = cache(store.get_blob)
+        """Returns a blob by its hash."""
+        self._policies: dict[str, Policy] = {}
+
+    def policy(self, request: StepRequest) -> Policy:
+        """Return the policy that a request was made under."""
+        key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
+        if key not in self._policies:
+            self._policies[key] = policy_of(self._store, request)
+        return self._policies[key]
+
+
+def whole_result(part: ToolPart, read: Callable[[str], bytes]) -> str | None:
+    """Return the whole output of a call that completed; None where it is not kept any more."""
+    assert isinstance(part.state, ToolCompleted)
+    blob = part.state.blob
+    if blob is None:
+        return part.state.output
+    try:
+        content = read(blob.sha256)
+    except NotFound:
+        return None
+    return whole_output(part, {blob.sha256: content.decode("utf-8", "surrogatepass")})
+
+
+def policy_of(store: Store, record: StepRequest) -> Policy:
+    """Return the context policy that a request was made under."""
+    return recorded_policy(record, store.get_blob)

@@ -1,0 +1,250 @@
+"""The states of a timeline's items in its requests: by decisions, summaries, and messages that were reverted."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from palimpsest.context.reduction.picture_limits import is_whole_text
+from palimpsest.recordings.timeline.item_decisions import ItemDecisions
+from palimpsest.recordings.timeline.message_items import ItemList, part_of, with_own_containers
+from palimpsest.recordings.timeline.request_list import RequestList
+from palimpsest.transcript.context_values.decisions import (
+    LEFT_OUT,
+    REDO,
+    UNDO,
+    Decision,
+    is_of_own_policy,
+    pictures_of,
+)
+from palimpsest.transcript.context_values.request_items import STATES, ItemState
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import CompactionPart
+from palimpsest.transcript.timeline import EventKind, TimelineEvent, Transition
+
+_HIDDEN_BY: dict[ItemState, str] = {"summarised": "compact", "reverted": "undo", "out": UNDO}
+
+
+class ItemStates:
+    """Makes transitions and events from decisions, summaries, undos and removals, once their items exist."""
+
+    def __init__(self, items: ItemList, requests: RequestList) -> None:
+        self._item_list = items
+        self._requests = requests
+        self.transitions: list[Transition] = []
+        self.events: list[TimelineEvent] = []
+        self.decisions: list[Decision] = []
+        """Decisions whose items were not updated yet."""
+        self.removed: list[str] = []
+        """Messages that were removed since the request before."""
+        self._decided = ItemDecisions()
+        self._reduced: dict[int, Decision | None] = {}
+        """The reduction that applies to each item."""
+        self._covered: Counter[int] = Counter()
+        """Number of valid summaries that cover each item."""
+        self._cut: frozenset[str] | None = None
+        """The messages that the coming request leaves out, where not good summaries alone decide it."""
+        self._removed_items: dict[int, ItemState] = {}
+        """Items of reverted messages, and those that an undone compaction had added."""
+        self._undone: list[str] = []
+        self._hidden: dict[int, ItemState] = {}
+        """The hidden state that each item is in now, where it is hidden."""
+        self._changed: dict[int, str] = {}
+        """Items whose state may change at the coming request, each with the rule of the cause."""
+
+    def copy(self, items: ItemList) -> "ItemStates":
+        """Return a copy that continues independently, over a copy of the items."""
+        duplicate = with_own_containers(self)
+        decided = self._decided.copy() if self.decisions else self._decided
+        vars(duplicate).update(_item_list=items, _decided=decided)
+        return duplicate
+
+    def add_summary(
+        self,
+        info: AssistantMessage,
+        covered: tuple[int, ...],
+        marker: CompactionPart | None,
+        asked: Mapping[str, Any],
+    ) -> None:
+        """Let a summary replace the items that it covers, unless it failed; ``asked`` are the settings for writing it."""
+        kind: EventKind = "compact"
+        numbers = {"covers": len(covered), "summary": info.id, **asked}
+        if info.error is None:
+            self._covered.update(covered)
+            self._changed |= dict.fromkeys(covered, "compact")
+        else:
+            kind = "compact failed"
+            numbers |= {"error": info.error.type, "last": covered[-1] if covered else -1}
+        cause = "automatic" if marker is None or marker.auto else "by hand"
+        self.events.append(TimelineEvent(len(self._requests), kind, cause, numbers))
+
+    @property
+    def undone(self) -> tuple[str, ...]:
+        """The summaries that the user undid so far, also since the request before."""
+        undone_ids = dict.fromkeys(self._undone)
+        for decision in self.decisions:
+            if decision.rule == UNDO:
+                undone_ids[decision.message_id or ""] = None
+            elif decision.rule == REDO:
+                undone_ids.pop(decision.message_id or "", None)
+        return tuple(undone_ids)
+
+    def apply_changes(self, cut: frozenset[str] | None) -> None:
+        """Make the transitions of all decisions, summaries, undos and removals since the request before.
+
+        ``cut`` are the messages that the coming request leaves out, where not good summaries alone decide it.
+        """
+        if cut != self._cut:
+            self._cut = cut
+            self._changed |= {
+                item.index: "compact" for item in self._item_list.items if item.message
+            }
+        without_item: list[Decision] = []
+        for decision in self.decisions:
+            if decision.rule in (UNDO, REDO):
+                self._undo_summary(decision.message_id or "", again=decision.rule == REDO)
+                continue
+            items = self._item_list.items_of(decision)
+            if not items:
+                without_item.append(decision)
+                continue
+            self._decided.add(decision)
+            self._changed |= dict.fromkeys(items, decision.rule)
+        self.decisions = [waiting for waiting in without_item if waiting.part_id is not None]
+        self._apply_removed()
+        for item, rule in self._changed.items():
+            self._set_state(item, rule)
+        self._changed = {}
+
+    def _set_state(self, item: int, rule: str) -> None:
+        """Set the state of an item to the effect of all changes to it.
+
+        A decision about a hidden item is a transition, too: it applies where no summary was written.
+        """
+        known_item = self._item_list.items[item]
+        effect = self._decided.effect(part_of(known_item), known_item.message)
+        pinned = item in self._item_list.marked if effect.pinned is None else effect.pinned
+        self._item_list.pin(item, pinned=pinned)
+        hidden = self._removed_items.get(item)
+        covered = self._covered[item] > 0 if self._cut is None else known_item.message in self._cut
+        if hidden is None and covered:
+            # Pinned items are quoted after the summary; of a pinned message all but its thoughts.
+            is_quoted = pinned and (known_item.kind != "reasoning" or effect.by_itself)
+            hidden = None if is_quoted else "summarised"
+        appears = hidden is None and item in self._hidden
+        if appears or effect.reduction != self._reduced.get(item):
+            self._reduced[item] = effect.reduction
+            self._hidden.pop(item, None)
+            self._show_reduced(item, effect.reduction, rule)
+        if hidden is not None and hidden != self._hidden.get(item):
+            self._hidden[item] = hidden
+            self.show(item, hidden, 0, _HIDDEN_BY[hidden])
+
+    def _show_reduced(self, item: int, reduction: Decision | None, rule: str) -> None:
+        if reduction is None:
+            self.show(item, "whole", None, rule)
+            return
+        pictures = pictures_of(reduction)
+        if pictures and self._item_list.items[item].group:
+            self._show_pictures(item, reduction, pictures, rule)
+            return
+        shown = reduction.numbers.get("text" if is_of_own_policy(reduction) else "shown")
+        recorded_state = reduction.numbers.get("state") if is_of_own_policy(reduction) else None
+        self.show(
+            item,
+            recorded_state
+            if recorded_state in ("masked", "offloaded")
+            else STATES[reduction.action],
+            reduction.tokens_after if reduction.action != "drop" else 0,
+            str(reduction.numbers.get("rule") or reduction.rule),
+            shown=shown if isinstance(shown, str) else None,
+            numbers=reduction.numbers,
+        )
+
+    def _show_pictures(
+        self, item: int, reduction: Decision, pictures: Mapping[str, Any], rule: str
+    ) -> None:
+        """Show a result whose pictures were shrunk or left out for the provider: its text, or one of the pictures."""
+        known_item = self._item_list.items[item]
+        if known_item.kind != "media":
+            if is_whole_text(reduction):
+                self.show(item, "whole", None, rule)
+            else:
+                # Its text was cut before; the length that was kept is recorded with the pictures.
+                char_counts = [reduction.numbers.get(key) for key in ("head_chars", "tail_chars")]
+                chars = sum(count for count in char_counts if isinstance(count, int))
+                tokens = -(-min(chars, known_item.chars) // 4)
+                self.show(item, "truncated", tokens, rule, numbers=reduction.numbers)
+            return
+        version = pictures.get(known_item.id.rsplit("/", 1)[-1])
+        if isinstance(version, Mapping):
+            state: ItemState = "out" if LEFT_OUT in version else "whole"
+            self.show(item, state, 0 if state == "out" else None, rule, numbers=reduction.numbers)
+
+    def _undo_summary(self, message_id: str, *, again: bool) -> None:
+        """Show a summary's items and hide the summary, which the user undid; the reverse where it was redone ``again``."""
+        self._undone = [undone for undone in self._undone if undone != message_id]
+        if not again:
+            self._undone.append(message_id)
+        for summary in self._item_list.items_of_message(message_id):
+            if self._removed_items.get(summary) != ("out" if again else None):
+                continue
+            covered = self._item_list.items[summary].covers
+            added = (summary, *self._item_list.continuation_of(summary))
+            numbers: dict[str, Any] = {"summary": message_id}
+            if again:
+                numbers["back"] = True
+                self._covered.update(covered)
+                self._removed_items = {
+                    entry: state
+                    for entry, state in self._removed_items.items()
+                    if entry not in added
+                }
+            else:
+                self._covered.subtract(covered)
+                self._removed_items |= dict.fromkeys(added, "out")
+            # The rule is the compaction's, so that a replay under another policy has no such summary.
+            rule = "compact" if again else UNDO
+            self._changed |= dict.fromkeys((*added, *covered), rule)
+            self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
+
+    def _apply_removed(self) -> None:
+        """Hide the items of messages that were removed since the request before."""
+        removed_messages = frozenset(self.removed)
+        self.removed = []
+        items = (
+            [item.index for item in self._item_list.items if item.message in removed_messages]
+            if removed_messages
+            else []
+        )
+        self._removed_items |= dict.fromkeys(items, "reverted")
+        self._changed |= dict.fromkeys(items, "undo")
+        if items:
+            self.events.append(
+                TimelineEvent(len(self._requests), "undo", "by hand", {"items": len(items)})
+            )
+
+    def show(
+        self,
+        item: int,
+        state: ItemState,
+        tokens: int | None,
+        rule: str,
+        *,
+        shown: str | None = None,
+        numbers: Any = None,
+    ) -> None:
+        """Show an item in another state from the coming request on."""
+        known_item = self._item_list.items[item]
+        chars = len(shown) if shown is not None else (tokens or 0) * 4
+        self.transitions.append(
+            Transition(
+                item=item,
+                request=len(self._requests),
+                state=state,
+                tokens=tokens,
+                chars=known_item.chars if state == "whole" else chars,
+                rule=rule,
+                numbers=numbers or {},
+                shown=shown,
+            )
+        )

@@ -1,0 +1,416 @@
+"""Make the timeline of a session from its log, whether it was recorded here or imported.
+
+One pass over the records, which are not kept: an item holds its length and its digest, and its text is read
+from the log when it is asked for. A message's items come when the next request is made, its calls before
+their results, which is the order in which a request holds them.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.timeline.history_cut import HistoryCut
+from palimpsest.recordings.timeline.item_states import ItemStates
+from palimpsest.recordings.timeline.item_texts import ItemTexts
+from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
+from palimpsest.recordings.timeline.request_list import RequestList, context_changes
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.decisions import (
+    StepRequest,
+)
+from palimpsest.transcript.context_values.policies import CompactPolicy
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+)
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    Event,
+    MessageRemoved,
+    MessageUpdated,
+    PartDelta,
+    PartRemoved,
+    PartUpdated,
+    Record,
+    SessionCreated,
+    SessionUpdated,
+    StepRequested,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.timeline import (
+    ASKED_FOR,
+    WRITTEN_BY,
+    RecordedTotals,
+    Timeline,
+)
+from palimpsest.transcript.values import Price
+
+SUBAGENT = "task"
+"""Key in a call's metadata that names the session it began."""
+OPENCODE_SUBAGENT = "sessionId"
+"""The same key in OpenCode's task tool."""
+LABEL_CHARS = 80
+SESSION_EVENTS = frozenset({"session.created", "session.updated"})
+TIMELINE_EVENTS = frozenset(
+    {
+        *SESSION_EVENTS,
+        "message.updated",
+        "message.removed",
+        "message.part.updated",
+        "message.part.removed",
+        "message.part.delta",
+        "decision",
+        "step.requested",
+    }
+)
+"""The types of records that a timeline is made of."""
+CounterOf = Callable[[str], Callable[[str], int]]
+PriceOfModel = Callable[[str], Price | None]
+
+
+def timeline_of(
+    store: Store,
+    session_id: str,
+    count: CounterOf | None = None,
+    price: PriceOfModel = lambda _model: None,
+) -> Timeline:
+    """Return the timeline of a session; raises NotFound.
+
+    ``count`` returns the counter of an estimator, ``price`` what a model costs, where the log does not say.
+    """
+    builder = TimelineBuilder(store, session_id, count, price)
+    for record in store.read(session_id, only=SESSION_EVENTS):
+        # The note that it was imported may come last.
+        builder.take(record)
+    for record in store.read(session_id, only=TIMELINE_EVENTS):
+        builder.take(record)
+    return builder.finish()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A message without items yet, or with some of them."""
+
+    info: MessageInfo
+    parts: dict[str, Part] = field(default_factory=dict)
+
+
+class TimelineBuilder:
+    """Collects items, requests and transitions from records."""
+
+    def __init__(
+        self, store: Store, session_id: str, count: CounterOf | None, price: PriceOfModel
+    ) -> None:
+        self.earlier: dict[str, Any] = {}
+        """Values derived from its earlier timelines, for the next one."""
+        self._session_id = session_id
+        self._texts = ItemTexts(store, session_id, str)
+        self._count = count
+        self._price = price
+        self._session: SessionInfo | None = None
+        self._imported: dict[str, Any] = {}
+        """The notes about the recording of an imported session."""
+        self._item_list = ItemList()
+        self._requests = RequestList()
+        self._states = ItemStates(self._item_list, self._requests)
+        self._cut = HistoryCut(store)
+        self._last: StepRequest | None = None
+        """The newest request that was recorded when it was sent."""
+        self._asked: dict[str, StepRequest] = {}
+        """The first request that asked for each summary, by the summary's message."""
+        self._open: dict[str, _Open] = {}
+        self._infos: dict[str, MessageInfo] = {}
+        self._markers: dict[str, CompactionPart] = {}
+        self._subagents: dict[str, str] = {}
+
+    @property
+    def _origin(self) -> str:
+        return str(self._imported.get("from", "palimpsest"))
+
+    def take(self, record: Record) -> None:
+        """Process one record."""
+        self._texts.update(record)
+        match record.event:
+            case SessionCreated(session=session) | SessionUpdated(session=session):
+                self._session = session
+                imported = (session.metadata or {}).get("imported")
+                if isinstance(imported, dict):
+                    self._imported = imported
+            case DecisionMade(decision=decision):
+                self._states.decisions.append(decision)
+            case StepRequested(request=request) if request.purpose == "step":
+                self._begin_request(request, record.ts)
+            case StepRequested(request=request) if request.purpose == "compaction":
+                self._asked.setdefault(request.message_id or "", request)
+            case event:
+                self._take_content(event)
+
+    def _take_content(self, event: Event) -> None:
+        match event:
+            case MessageUpdated(info=info):
+                self._message(info)
+            case PartUpdated(part=part):
+                self._part(part)
+            case PartDelta() as delta:
+                self._delta(delta)
+            case MessageRemoved(message_id=removed):
+                self._states.removed.append(removed)
+            case PartRemoved(message_id=message, part_id=removed):
+                if message in self._open:
+                    self._open[message].parts.pop(removed, None)
+            case _:
+                pass
+
+    # Messages and parts
+
+    def _message(self, info: MessageInfo) -> None:
+        is_known = info.id in self._infos
+        self._infos[info.id] = info
+        if info.id in self._open:
+            self._open[info.id].info = info
+        elif not is_known:
+            is_answer = isinstance(info, AssistantMessage) and not info.summary
+            if is_answer and self._imported and self._origin != "palimpsest":
+                # An answer of an imported session counts as a request.
+                self._request(info)
+            self._open[info.id] = _Open(info)
+        subagent = (getattr(info, "imported", None) or {}).get("subagent")
+        if isinstance(subagent, str):
+            self._subagents[info.id] = subagent
+        if isinstance(info, AssistantMessage):
+            self._requests.set_answer(info)
+
+    def _part(self, part: Part) -> None:
+        if isinstance(part, CompactionPart):
+            self._markers[part.message_id] = part
+        if isinstance(part, ToolPart):
+            metadata = getattr(part.state, "metadata", None) or {}
+            subagent = metadata.get(
+                SUBAGENT, metadata.get(OPENCODE_SUBAGENT) if part.tool == "task" else None
+            )
+            if isinstance(subagent, str):
+                self._subagents[part.call_id] = subagent
+        message = self._open.get(part.message_id)
+        if message is not None:
+            message.parts[part.id] = part
+        elif part.id in self._item_list.waiting and isinstance(part, ToolPart):
+            self._item_list.waiting[part.id] = part
+
+    def _delta(self, delta: PartDelta) -> None:
+        message = self._open.get(delta.message_id)
+        part = message.parts.get(delta.part_id) if message is not None else None
+        if (
+            message is not None
+            and delta.field == "text"
+            and isinstance(part, TextPart | ReasoningPart)
+        ):
+            message.parts[part.id] = part.model_copy(update={"text": part.text + delta.delta})
+
+    def _flush(self, except_id: str = "") -> None:
+        """Make the items of all messages so far, except one."""
+        self._item_list.entered = len(self._requests)
+        self._item_list.add_results()
+        for message_id in [name for name in self._open if name != except_id]:
+            message = self._open.pop(message_id)
+            info = message.info
+            if isinstance(info, AssistantMessage) and info.summary:
+                self._summary(info, message.parts.values())
+            else:
+                self._item_list.add_message(info, message.parts.values())
+
+    def _summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
+        """Let a summary replace the items that it covers."""
+        marker = self._markers.get(info.parent_id)
+        covered = self._item_list.add_summary(info, parts, marker)
+        asked = self._asked.get(info.id, self._last)
+        prompt = _summary_settings(self._cut.compact_policy(asked)) if asked is not None else {}
+        if writer := _noted_word(_note_of(self._infos.get(info.parent_id)), WRITTEN_BY):
+            prompt[WRITTEN_BY] = writer
+        if covered is None and info.error is not None:
+            covered = self._item_list.before_tail(marker)
+        if covered is not None:
+            self._states.add_summary(info, covered, marker, prompt)
+
+    # Requests
+
+    def _request(self, info: MessageInfo) -> None:
+        """Begin the request of an imported answer."""
+        self._flush()
+        window = self._imported.get("window")
+        note = _note_of(info)
+        self._begin(
+            info,
+            timed=note.get("timed") is not False,
+            client=_noted_word(note, "client"),
+            cache_miss=_noted_word(note, "cache_miss"),
+            window=window if isinstance(window, int) else 0,
+            seen="rebuilt",
+            price=self._price(info.model.id),
+        )
+
+    def _begin_request(self, request: StepRequest, ts: int) -> None:
+        """Begin a request that was recorded when it was sent."""
+        info = self._infos.get(request.message_id or "")
+        if info is None:
+            return
+        self._requests.remove_newest(info.id)
+        self._flush(except_id=info.id)
+        for kind, blob in (("tools", request.tools), ("system", request.system)):
+            replaced = self._item_list.add_section(kind, blob.sha256, request.kinds.get(kind, 0))
+            if replaced is not None:
+                self._states.show(replaced, "out", 0, f"another {kind}")
+        self._last = request
+        self._begin(
+            info,
+            cut=self._left_out(),
+            window=request.facts.window,
+            reserve=request.facts.reserve,
+            price=request.model.price,
+            listed=request.model.listed_as is not None,
+            seen="partial" if request.opaque is not None else "exact",
+            started=ts,
+            system_hash=request.system.sha256,
+            tools_hash=request.tools.sha256,
+            output_limit=request.model.output_limit,
+            input_limit=request.model.input_limit,
+            caching=request.model.caching,
+            estimator=request.facts.estimator,
+            estimated=request.tokens,
+            calibration=request.facts.calibration,
+        )
+
+    def _left_out(self) -> frozenset[str] | None:
+        """Return the messages that a request with the newest one's policy would leave out now."""
+        if self._last is None:
+            return None
+        return self._cut.left_out(self._last, self._infos, self._markers, self._states.undone)
+
+    def _begin(self, info: MessageInfo, *, cut: frozenset[str] | None = None, **more: Any) -> None:
+        self._states.apply_changes(cut)
+        self._requests.begin(info, self._item_list, **more)
+
+    # The end
+
+    def timeline(self) -> Timeline:
+        """Return the timeline of the records so far; more may be added after it."""
+        return self._copy().finish()
+
+    def _copy(self) -> "TimelineBuilder":
+        """Return a copy whose last messages may be closed; only its parts that this changes are copied."""
+        duplicate = copy(self)
+        items = with_own_containers(self._item_list)
+        vars(duplicate).update(
+            _item_list=items, _states=self._states.copy(items), _open={**self._open}
+        )
+        return duplicate
+
+    @property
+    def settled(self) -> int:
+        """Number of items that will not change any more: those of closed messages."""
+        return len(self._item_list.items)
+
+    def finish(self) -> Timeline:
+        """Close all messages and return the timeline; no record may be added after it."""
+        self._flush()
+        recorded_events = [*self._states.events]
+        self._states.apply_changes(self._left_out())
+        items = tuple(self._item_list.items)
+        self._texts.ids = lambda index: items[index].id
+        self._texts.blobs = self._item_list.blobs
+        session = self._session
+        requests = tuple(self._requests.finished_requests(self._item_list))
+        sent = len(requests)
+        changes = context_changes(requests)
+        events = [*recorded_events, *changes]
+        moves = self._states.transitions
+        coming = bisect_left(moves, sent, key=lambda transition: transition.request)
+        return Timeline(
+            session=self._session_id,
+            title=session.title if session is not None else "",
+            origin=self._origin,
+            items=items,
+            requests=requests,
+            transitions=tuple(moves[:coming]),
+            coming=tuple(moves[coming:]),
+            events=tuple(sorted(events, key=lambda transition: transition.request)),
+            parent=session.parent_id if session is not None else None,
+            started_by=str(self._imported["parent_call"])
+            if self._imported.get("parent_call")
+            else None,
+            subagents=self._subagents,
+            gaps=_gaps(self._imported.get("gaps"), self._imported.get("more_gaps")),
+            recorded_totals=_totals(JsonValue(self._imported.get("totals"))),
+            unread=_unread_sentences(
+                self._imported.get("unread"), self._imported.get("more_unread")
+            ),
+            read=self._texts,
+            count=self._count,
+            earlier=self.earlier,
+        )
+
+
+def _note_of(info: MessageInfo | None) -> dict[str, Any]:
+    """Return the note that an importer added to a message."""
+    note = None if info is None else (info.model_extra or {}).get("imported")
+    return note if isinstance(note, dict) else {}
+
+
+def _noted_word(note: dict[str, Any], name: str) -> str:
+    """Return a word of an importer's note; empty where it has none."""
+    word = note.get(name)
+    return word if isinstance(word, str) else ""
+
+
+def _summary_settings(policy: CompactPolicy) -> dict[str, Any]:
+    """Return the settings by which a policy has summaries written, as far as they differ from the defaults."""
+    usual = CompactPolicy()
+    return {
+        key: getattr(policy, key)
+        for key in ASKED_FOR
+        if getattr(policy, key) != getattr(usual, key)
+    }
+
+
+def _gaps(gaps: Any, more: Any) -> tuple[str, ...]:
+    """Return the gaps of a recording, each sentence once with its count."""
+    gap_counts = Counter(str(gap["what"]) for gap in _dicts(gaps) if gap.get("what"))
+    sentences = [
+        what if times == 1 else f"{what} ({times} times)" for what, times in gap_counts.items()
+    ]
+    if isinstance(more, int) and more > 0:
+        sentences.append(f"{more:,} more places are incomplete.")
+    return tuple(sentences)
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return (
+        [value_in_list for value_in_list in value if isinstance(value_in_list, dict)]
+        if isinstance(value, list)
+        else []
+    )
+
+
+def _totals(totals: JsonValue) -> RecordedTotals:
+    """Return the totals that a recording states, without wrong numbers: another program may have written the log."""
+    cost, *counts = RecordedTotals._fields
+    return RecordedTotals(totals.cost(cost), *(totals.token_field(count) for count in counts))
+
+
+def _unread_sentences(places: Any, more: Any) -> tuple[str, ...]:
+    """Return the unreadable places of a recording as sentences; another program may have written the log."""
+    sentences = [
+        f"{place['where']}: {place['what']}"
+        for place in _dicts(places)
+        if place.get("where") and place.get("what")
+    ]
+    if isinstance(more, int) and more > 0:
+        sentences.append(f"{more:,} more places could not be read.")
+    return tuple(sentences)

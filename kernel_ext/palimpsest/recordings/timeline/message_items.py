@@ -1,0 +1,323 @@
+"""The items of a timeline, made from messages: texts, calls, results, summaries, system prompt and tools.
+
+A message's calls come before their results, which is the order in which a request holds them; each result is a message
+of the provider's own.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
+from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
+from palimpsest.context.visible_messages import CONTINUES
+from palimpsest.recordings.timeline.item_texts import RESULT, call_text, part_text, result_of
+from palimpsest.render.content.phrases import subject
+from palimpsest.transcript.context_values.decisions import Decision, pictures_of
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.parts import (
+    COMPACTED,
+    CompactionPart,
+    FilePart,
+    NotebookPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCompleted,
+    ToolPart,
+)
+from palimpsest.transcript.timeline import TimelineItem
+
+LABEL_CHARS = 80
+MEDIA_CHARS = 4 * MEDIA_TOKENS
+"""Characters that a picture or file counts as, so that it has the size that the engine assumes."""
+_SECTION_KINDS = ("system", "tools")
+
+T = TypeVar("T")
+
+
+def with_own_containers(source: T) -> T:
+    """Return a copy of an object with copies of its lists, dictionaries and sets."""
+    other = copy(source)
+    containers = {k: copy(v) for k, v in vars(source).items() if isinstance(v, list | dict | set)}
+    vars(other).update(containers)
+    return other
+
+
+class ItemList:
+    """Makes items in the order of their first appearance, and numbers items, turns and provider messages."""
+
+    def __init__(self) -> None:
+        self.items: list[TimelineItem] = []
+        self.turn = 0
+        self.entered = 0
+        """The first request that can show the items made now."""
+        self.waiting: dict[str, ToolPart] = {}
+        """Calls whose results have not come yet, by the ids of their parts."""
+        self.answers: dict[str, tuple[int, int]] = {}
+        """First and last item of each message, without the results of its calls."""
+        self.blobs: dict[str, str] = {}
+        """Blobs of the items that are no parts, by the items' ids."""
+        self.marked: set[int] = set()
+        """Items whose own parts are pinned."""
+        self._places: dict[str, int] = {}
+        """Item of each part, and of each result as ``part/result``."""
+        self._first: dict[str, int] = {}
+        """First item of each message."""
+        self._infos: dict[str, MessageInfo] = {}
+        self._block = 0
+        self._sections: dict[str, int] = {}
+
+    def items_of(self, decision: Decision) -> list[int]:
+        """Return the items that a decision is about: a result (excluded with its call), a part, or a whole message."""
+        part_id = decision.part_id
+        if part_id is None:
+            return self.items_of_message(decision.message_id or "")
+        part_item, result = self._places.get(part_id), self._places.get(part_id + RESULT)
+        if decision.action in ("truncate", "clear"):
+            part_item = None if result is not None else part_item
+        media = (
+            self._media_of(part_id) if decision.action == "restore" or pictures_of(decision) else []
+        )
+        return [index for index in (part_item, result, *media) if index is not None]
+
+    def _media_of(self, part_id: str) -> list[int]:
+        """Return the items of the pictures and files of a result."""
+        items: list[int] = []
+        while (place := self._places.get(f"{part_id}{RESULT}/{len(items)}")) is not None:
+            items.append(place)
+        return items
+
+    def items_of_message(self, message_id: str) -> list[int]:
+        """Return the items of a message, its calls' results among them."""
+        first = self._first.get(message_id)
+        later_items = self.items[first:] if first is not None else ()
+        return [item.index for item in later_items if item.message == message_id]
+
+    def continuation_of(self, summary: int) -> list[int]:
+        """Return the items of a message that the engine wrote right after a summary; empty where there is none."""
+        message = next((item.message for item in self.items[summary + 1 :] if item.message), "")
+        following = self.items_of_message(message) if message else []
+        return following if any(self.items[index].continues for index in following) else []
+
+    def pin(self, item: int, *, pinned: bool) -> None:
+        """Update whether the user pinned an item."""
+        if self.items[item].pinned != pinned:
+            self.items[item] = replace(self.items[item], pinned=pinned)
+
+    def add_results(self) -> None:
+        """Make the items of results that have arrived for earlier calls."""
+        for part_id in [name for name, part in self.waiting.items() if result_of(part) is not None]:
+            self._result(self.waiting.pop(part_id))
+
+    def add_message(self, info: MessageInfo, parts: Iterable[Part]) -> None:
+        """Make the items of a message that is no summary."""
+        self._infos[info.id] = info
+        self._block += 1
+        if isinstance(info, UserMessage) and not info.by_engine and not info.joins:
+            self.turn += 1
+        self._first.setdefault(info.id, len(self.items))
+        calls: list[ToolPart] = []
+        for part in parts:
+            if isinstance(part, ToolPart):
+                calls.append(part)
+                self._call(part, info)
+            elif _is_sent(part):
+                self._item(part.id, info, _kind(part, info), part_text(part), part=part)
+        for part in calls:
+            if result_of(part) is None:
+                self.waiting[part.id] = part
+            else:
+                self._result(part)
+
+    def _call(self, part: ToolPart, info: MessageInfo) -> None:
+        tool_input = part.state.input
+        text = call_text(part.tool, tool_input)
+        trimmed = {
+            key: value.strip() if isinstance(value, str) else value
+            for key, value in tool_input.items()
+        }
+        digest = _digest(part.tool + json.dumps(trimmed, sort_keys=True, default=str))
+        self._item(
+            part.id,
+            info,
+            "call",
+            text,
+            label=subject(tool_input) or part.tool,
+            tool=part.tool,
+            group=part.call_id,
+            input_hash=digest,
+        )
+
+    def _result(self, part: ToolPart) -> None:
+        result = result_of(part)
+        info = self._infos.get(part.message_id)
+        if result is None or info is None:
+            return
+        text, blob, failed = result
+        self._block += 1
+        self._item(
+            part.id + RESULT,
+            info,
+            "output",
+            text,
+            chars=len(text) if blob is None else blob.chars or blob.bytes,
+            digest="" if blob is None else blob.sha256[:32],
+            label=subject(part.state.input) or part.tool,
+            tool=part.tool,
+            group=part.call_id,
+            is_error=failed,
+            pinned=part.pinned,
+            created=getattr(getattr(part.state, "time", None), "end", None),
+        )
+        attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
+        for number, file in enumerate(attached):
+            name = f"{part.id}{RESULT}/{number}"
+            label = file.filename or file.mime
+            self._item(name, info, "media", label, tool=part.tool, group=part.call_id)
+
+    def _item(
+        self,
+        name: str,
+        info: MessageInfo,
+        kind: str,
+        text: str,
+        *,
+        part: Part | None = None,
+        chars: int | None = None,
+        digest: str = "",
+        created: int | None = None,
+        label: str = "",
+        **more: Any,
+    ) -> None:
+        index = len(self.items)
+        encrypted = isinstance(part, ReasoningPart) and not part.text
+        self._places[name] = index
+        if more.get("pinned"):
+            self.marked.add(index)
+        if kind not in ("output", "summary"):
+            first, _ = self.answers.get(info.id, (index, 0))
+            self.answers[info.id] = (first, index + 1)
+        self.items.append(
+            TimelineItem(
+                index=index,
+                id=f"{info.id}/{name}",
+                kind=kind,
+                message=info.id,
+                turn=self.turn,
+                entered=self.entered,
+                chars=MEDIA_CHARS if kind == "media" else len(text) if chars is None else chars,
+                label=_label(label or text),
+                block=self._block,
+                hash=digest or _digest(text),
+                text="encrypted" if encrypted else "none" if kind == "media" else "kept",
+                by_program=isinstance(info, UserMessage)
+                and (info.by_engine or (isinstance(part, TextPart) and part.synthetic is True)),
+                continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
+                created=created if created is not None else info.time.created,
+                **more,
+            )
+        )
+
+    def add_summary(
+        self, info: AssistantMessage, parts: Iterable[Part], marker: CompactionPart | None
+    ) -> tuple[int, ...] | None:
+        """Make a summary's item in place of the items it replaced, which are returned; None where it is empty or failed."""
+        texts = [part for part in parts if isinstance(part, TextPart) and _is_final(part)]
+        # Remember failed summaries too: a later compaction may keep its tail from there.
+        self._first.setdefault(info.id, len(self.items))
+        if not texts or info.error is not None:
+            return None
+        covered = self.before_tail(marker)
+        self._block += 1
+        self._item(
+            texts[0].id,
+            info,
+            "summary",
+            COMPACTED + "\n".join(part.text for part in texts),
+            covers=covered,
+            before=covered[0] if covered else None,
+        )
+        return covered
+
+    def before_tail(self, marker: CompactionPart | None) -> tuple[int, ...]:
+        """Return the items that the summary of a marker replaces: all before its tail."""
+        tail = marker.tail_start_id if marker is not None else None
+        until = self._first.get(tail, len(self.items)) if tail is not None else len(self.items)
+        return tuple(item.index for item in self.items[:until] if item.kind not in _SECTION_KINDS)
+
+    def add_section(self, kind: str, sha256: str, tokens: int) -> int | None:
+        """Make the item of a system prompt or of the tools; returns the item that it replaces, if there is one."""
+        section_before = self._sections.get(kind)
+        if section_before is not None and self.blobs[self.items[section_before].id] == sha256:
+            return None
+        name = f"{kind}/{sha256[:16]}/{len(self.items)}"
+        self.blobs[name] = sha256
+        self._sections[kind] = len(self.items)
+        self._block += 1
+        self.items.append(
+            TimelineItem(
+                index=len(self.items),
+                id=name,
+                kind=kind,
+                message="",
+                turn=self.turn,
+                entered=self.entered,
+                chars=tokens * 4,
+                label="System prompt" if kind == "system" else "Tool definitions",
+                block=self._block,
+                hash=sha256[:32],
+                before=0,
+            )
+        )
+        self._block += 1
+        return section_before
+
+
+def part_of(item: TimelineItem) -> str:
+    """Return the id of the part in the log that an item was made of."""
+    return item.id.removeprefix(f"{item.message}/").split("/")[0]
+
+
+def _is_final(part: TextPart) -> bool:
+    """Return whether a text of a summary is final: neither a draft nor part of a failed attempt."""
+    is_draft = part.ignored or bool((part.metadata or {}).get(FAILED_ATTEMPT))
+    return bool(part.text) and not is_draft
+
+
+def _is_sent(part: Part) -> bool:
+    match part:
+        case TextPart():
+            return bool(part.text) and not part.ignored
+        case ReasoningPart():
+            return bool(part.text) or bool(part.metadata)
+        case FilePart() | NotebookPart():
+            return True
+        case CompactionPart():
+            return False
+        case _:
+            return bool(part.words_for_model("user"))
+
+
+def _kind(part: Part, info: MessageInfo) -> str:
+    match part:
+        case ReasoningPart():
+            return "reasoning"
+        case NotebookPart():
+            return "notebook"
+        case FilePart():
+            return "media"
+        case _:
+            return "assistant" if isinstance(info, AssistantMessage) else "user"
+
+
+def _label(text: str) -> str:
+    line = next((row.strip() for row in text[:2_000].splitlines() if row.strip()), "")
+    return line if len(line) <= LABEL_CHARS else f"{line[: LABEL_CHARS - 1]}…"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

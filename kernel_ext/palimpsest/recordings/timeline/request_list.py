@@ -1,0 +1,127 @@
+"""The requests of a timeline: begun when they are recorded, completed when their answers are known."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from palimpsest.recordings.import_journal.message_parts import UNKNOWN
+from palimpsest.recordings.timeline.message_items import ItemList
+from palimpsest.transcript.errors import ContextOverflowError
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
+from palimpsest.transcript.timeline import (
+    EventKind,
+    RequestStatus,
+    TimelineEvent,
+    TimelineRequest,
+)
+from palimpsest.transcript.values import ModelRef
+
+
+@dataclass(slots=True)
+class _BegunRequest:
+    """A request whose answer may still come."""
+
+    made: TimelineRequest
+    finished: TimelineRequest | None = None
+    """The request with the items of its answer, as last returned."""
+
+
+class RequestList:
+    """Collects requests in the order in which they were sent, with settings, usage and answers."""
+
+    def __init__(self) -> None:
+        self._requests: list[_BegunRequest] = []
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def remove_newest(self, message_id: str) -> None:
+        """Remove the newest request if its answer was this message, which is requested again."""
+        if self._requests and self._requests[-1].made.id == message_id:
+            self._requests.pop()
+
+    def begin(
+        self,
+        info: MessageInfo,
+        items: ItemList,
+        *,
+        started: int | None = None,
+        timed: bool = True,
+        **more: Any,
+    ) -> None:
+        """Begin a request that may show all items so far; ``more`` are fields of the request."""
+        index, count = len(self._requests), len(items.items)
+        request = TimelineRequest(
+            index=index,
+            id=info.id,
+            turn=items.turn,
+            items=count,
+            answer=(count, count),
+            started=(info.time.created if started is None else started) if timed else None,
+            model=_known_model(info.model),
+            effort=info.model.variant or "",
+            **more,
+        )
+        self._requests.append(_BegunRequest(request))
+
+    def set_answer(self, info: AssistantMessage) -> None:
+        """Add usage, cost, status and end of a request's answer."""
+        for entry in reversed(self._requests):
+            if entry.made.id == info.id:
+                break
+        else:
+            return
+        usage = None if info.tokens.estimated or not info.tokens.prompt else info.tokens
+        status: RequestStatus = "ok"
+        if info.error is not None:
+            status = "aborted" if info.error.type == "aborted" else "refused"
+        request = entry.made
+        cost = info.cost
+        if cost is None and usage is not None and request.price is not None:
+            cost = usage.cost(request.price)
+        ended = info.time.completed if request.started is not None else None
+        entry.finished = None
+        entry.made = replace(
+            request,
+            usage=usage,
+            cost=cost,
+            listed=cost is not None and (info.cost is None or request.listed),
+            status=status,
+            ended=ended,
+            assumed=info.tokens if info.tokens.estimated else None,
+            overflowed=isinstance(info.error, ContextOverflowError),
+        )
+
+    def finished_requests(self, items: ItemList) -> Iterable[TimelineRequest]:
+        """Yield the requests with the items of their answers."""
+        answers = items.answers
+        for entry in self._requests:
+            answer = answers.get(entry.made.id, (entry.made.items, entry.made.items))
+            if entry.finished is None or entry.finished.answer != answer:
+                entry.finished = replace(entry.made, answer=answer)
+            yield entry.finished
+
+
+def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
+    """Yield the changes of model and reasoning effort between requests."""
+    settings: tuple[EventKind, ...] = ("model", "effort")
+    for before, request in pairwise(requests):
+        changed = next(
+            (
+                setting
+                for setting in settings
+                if getattr(before, setting) != getattr(request, setting)
+            ),
+            None,
+        )
+        if changed is not None:
+            numbers = {"from": getattr(before, changed), "to": getattr(request, changed)}
+            yield TimelineEvent(request.index, changed, "", numbers)
+
+
+def _known_model(model: ModelRef) -> str:
+    """Return a model's id; empty for ``unknown``, which an importer writes for what is not recorded."""
+    if model.provider != UNKNOWN:
+        return model.id
+    return "" if model.name == UNKNOWN else model.name

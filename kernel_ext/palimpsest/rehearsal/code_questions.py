@@ -1,0 +1,76 @@
+"""Run the Python code, the calculation or the shell command that a prompt contains."""
+
+import re
+
+from palimpsest.rehearsal.parsing.cell_source import parse_python
+from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
+from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner
+
+PYTHON = {"", "python", "py", "python3", "ipython"}
+"""Languages of code blocks that are run."""
+RUN = r"(?is)\b(?:run|execute|evaluate|compute|calculate)\b(?:\s+(?:this|the|following|python|code))*\s*:?\s*(.+?)\s*\Z"
+RESULT_OF = r"(?is)\b(?:what is|what's|how much is)\s+(.+?)\s*\Z"
+
+
+def python_code(prompt: ParsedPrompt) -> str | None:
+    """Return the Python code in a prompt: a block, backticks or text after *run*, or a sum; else None."""
+    for fence in prompt.fences:
+        if fence.language in PYTHON:
+            return fence.code
+    run_request = re.search(RUN, prompt.prose)
+    if run_request:
+        code = next(filter(_is_python, prompt.ticks), run_request[1].rstrip("?.! "))
+        return code if _is_formula(code) else None
+    result_request = re.search(RESULT_OF, prompt.prose)
+    code = (result_request[1] if result_request else prompt.prose).rstrip("?=.! ")
+    is_sum = re.fullmatch(r"[\d\s.()+*/%-]+", code) and re.search(r"\d\s*[-+*/%]", code)
+    return code.strip() if is_sum and _is_python(code) else None
+
+
+def _is_formula(text: str) -> bool:
+    """Return whether text is code rather than prose that happens to parse, such as one word."""
+    return _is_python(text) and bool(
+        re.search(r"[()\[\]=+*/%\"']|\d\s*-|^\w+\.\w+|^import |^from ", text)
+    )
+
+
+def _is_python(text: str) -> bool:
+    tree = parse_python(text.strip())
+    return tree is not None and bool(tree.body)
+
+
+def python_plan(runner: PlanRunner, code: str) -> Plan:
+    """Run the user's code unchanged."""
+    runner.need("python", "to run this")
+    result = yield runner.act(
+        "Rule: run the code that you gave, as it stands.", "python", code=code
+    )
+    if result.error:
+        return PlanAnswer(f"The code failed with {result.error_words}.", "The code failed.")
+    return PlanAnswer(_answer(result), "The code ran.")
+
+
+def shell_command(prompt: ParsedPrompt) -> str:
+    """Return the command in backticks of a prompt that names the shell, or nothing."""
+    names_shell = prompt.matches(r"\b(?:shell|bash|terminal)\b")
+    return prompt.ticks[0] if prompt.ticks and names_shell else ""
+
+
+def shell_plan(runner: PlanRunner, command: str) -> Plan:
+    """Run the user's shell command unchanged."""
+    runner.need("bash", "to run a command")
+    thought = "Rule: run the command that you gave, as it stands."
+    result = yield runner.act(thought, "bash", command=command)
+    text = f"{inline_code(command)}:\n\n{text_block(result.text, 40)}"
+    return PlanAnswer(text, "The result holds the output.")
+
+
+def _answer(result: ToolResult) -> str:
+    """Return the answer text with what code printed and returned."""
+    if not result.words.strip():
+        return "The code ran and returned nothing."
+    lines = result.words.strip().splitlines()
+    if len(lines) == 1 and len(lines[0]) <= 80 and not result.stdout:
+        return f"The result is {inline_code(lines[0])}."
+    return f"The code ran:\n\n{text_block(result.words, 40)}"

@@ -1,0 +1,120 @@
+"""Correct a cell's source: the name of a column, or a missing import. Nothing is run."""
+
+import ast
+
+from palimpsest.rehearsal.parsing.cell_source import CellSource, root_name
+
+IMPORTS = {
+    "pd": "import pandas as pd", "np": "import numpy as np", "plt": "import matplotlib.pyplot as plt",
+    "sns": "import seaborn as sns", "px": "import plotly.express as px", "pandas": "import pandas", "numpy": "import numpy",
+    "Path": "from pathlib import Path", "Counter": "from collections import Counter",
+    "defaultdict": "from collections import defaultdict", "sqrt": "from math import sqrt",
+}  # fmt: skip
+"""The import of each well-known name."""
+MODULES = {
+    "os", "sys", "re", "json", "math", "random", "time", "collections", "itertools", "functools", "pathlib", "statistics", "csv",
+}  # fmt: skip
+"""Modules of the standard library, whose names count as such only where an attribute is read."""
+CLASS_METHODS = {"now", "today", "strptime", "fromisoformat", "fromtimestamp"}
+"""Methods of the class ``datetime``, which the module of that name lacks."""
+
+
+def replace_column(
+    cell: CellSource, lines: range, wrong: str, right: str, owner: str
+) -> str | None:
+    """Return the cell with a column's name replaced where the table ``owner`` is read; None where it is not found.
+
+    The name stays where it is printed, or where a column of that name is created.
+    """
+    texts = [node for node in cell.nodes() if cell.is_text(node, wrong)]
+    made = min((node.lineno for node in texts if _role(cell, node) == "made"), default=None)
+    places = [
+        node
+        for node in texts
+        if (made is None or node.lineno <= made)
+        and (
+            (_role(cell, node) == "item" and _owner(cell, node) == owner)
+            or (_role(cell, node) in {"item", "argument"} and node.lineno in lines)
+        )
+    ]
+    if not places and len(texts) == 1 and _role(cell, texts[0]) == "":
+        places = texts
+    return cell.edited([(node, _quoted(cell.segment(node), right)) for node in places])
+
+
+def column_owner(cell: CellSource, lines: range, wrong: str) -> str:
+    """Return the name of the table whose column is read; empty where it is unknown."""
+    for node in cell.nodes(lines):
+        if cell.is_text(node, wrong) and _role(cell, node) in {"item", "argument"}:
+            return _owner(cell, node)
+    roots = {root_name(n) for n in cell.nodes(lines) if isinstance(n, ast.Subscript)}
+    return next(iter(roots)) if len(roots) == 1 else ""
+
+
+def _role(cell: CellSource, text: ast.expr) -> str:
+    """Return the role of a literal text: a column that is read (``item``) or ``made``, an ``argument``, or empty."""
+    below: ast.AST = text
+    for node in cell.ancestors(text):
+        if isinstance(node, ast.Subscript) and node.slice is below:
+            above = cell.parents.get(node)
+            adds = isinstance(above, ast.AugAssign) and above.target is node
+            return "made" if isinstance(node.ctx, ast.Store) and not adds else "item"
+        if isinstance(node, ast.Call):
+            return "argument" if isinstance(node.func, ast.Attribute) else "printed"
+        if not isinstance(node, ast.List | ast.Tuple | ast.keyword):
+            return ""
+        below = node
+    return ""
+
+
+def _owner(cell: CellSource, text: ast.expr) -> str:
+    for node in cell.ancestors(text):
+        if isinstance(node, ast.Subscript):
+            return root_name(node.value)
+        if isinstance(node, ast.Call):
+            return root_name(node.func)
+    return ""
+
+
+def _quoted(segment: str, value: str) -> str:
+    """Return a literal text in the same quotes as another."""
+    quote = "'" if segment.startswith("'") else '"'
+    plain = value.isprintable() and not set(value) & {quote, "\\"}
+    return f"{quote}{value}{quote}" if plain else repr(value)
+
+
+def import_line(cell: CellSource, name: str) -> str | None:
+    """Return the import line of a well-known name, if the cell does not define the name itself."""
+    uses = [node for node in cell.nodes() if isinstance(node, ast.Name) and node.id == name]
+    if any(isinstance(node.ctx, ast.Store) for node in uses):
+        return None
+    above = [cell.parents.get(node) for node in uses]
+    attributes = {node.attr for node in above if isinstance(node, ast.Attribute)}
+    if name == "datetime":
+        called = any(isinstance(node, ast.Call) for node in above)
+        return (
+            "from datetime import datetime"
+            if called or attributes & CLASS_METHODS
+            else "import datetime"
+        )
+    if name in MODULES:
+        return f"import {name}" if attributes else None
+    return IMPORTS.get(name)
+
+
+def with_import(cell: CellSource, line: str) -> str:
+    """Insert an import at the top: below magics, comments and ``from __future__``."""
+    lines = cell.text.split("\n")
+    after = 0
+    is_continued = False
+    for at, text in enumerate(lines, 1):
+        start = text.lstrip()
+        if is_continued or start.startswith(("%", "!", "#")):
+            is_continued = not start.startswith("#") and text.endswith("\\")
+            after = at
+        elif start:
+            break
+    imports = [node for node in cell.walk() if isinstance(node, ast.ImportFrom)]
+    future = [node.end_lineno or 0 for node in imports if node.module == "__future__"]
+    after = max([after, *future])
+    return "\n".join([*lines[:after], line, *lines[after:]])

@@ -1,0 +1,229 @@
+"""Correct or explain the failed cell that a prompt mentions as ``@error``.
+
+Two mistakes are known: a wrong column and a missing import. The engine's note about the cell is data; none of it is
+run, and a corrected cell is offered only where it parses.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from palimpsest.rehearsal.error_questions.cell_repairs import (
+    column_owner,
+    import_line,
+    replace_column,
+    with_import,
+)
+from palimpsest.rehearsal.error_questions.error_report import (
+    ErrorReport,
+    ReportedVariable,
+    read_error_report,
+)
+from palimpsest.rehearsal.parsing.cell_source import CellSource, is_python_cell
+from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.rehearsal.parsing.tables import parse_description
+from palimpsest.rehearsal.parsing.tool_outputs import code_block, inline_code, python_literal
+from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
+
+MEANINGS = {
+    "KeyError": "a key or a column was asked for that is not there",
+    "AttributeError": "an attribute or a method was asked for that the object does not have",
+    "NameError": "a name was used that is not defined, because it is misspelt, not imported, or its cell has not run",
+    "FileNotFoundError": "a file or folder was asked for that is not there",
+    "TypeError": "a value has a type that does not fit what is done with it",
+    "ValueError": "a value has the right type, but its content does not fit",
+    "IndexError": "a position was asked for that lies outside",
+    "ZeroDivisionError": "a number was divided by zero",
+    "ModuleNotFoundError": "a module was imported that is not installed under this name",
+    "SyntaxError": "the text is no valid Python",
+}
+"""The meaning of exceptions, in plain words."""
+KNOWN = "a wrong column and a missing import"
+COLUMN_CUTOFF = 0.6
+MOST_LISTED = 20
+_FIX = r"\b(?:fix|mend|repair|correct|solve|debug|patch)\b"
+_LEFT = r"\b(?:explain|do(?:n't| not) (?:fix|mend|repair|correct|change))\b"
+_NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
+_LISTED = re.compile(r"\['([^'\]]*)'(, [^\]]*)?\]")
+"""Missing columns in some messages of pandas, such as ``['mass'] not in index``."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cell's mistake, and the corrected source where there is one."""
+
+    what: str
+    corrected: str = ""
+
+
+Search = Steps[Finding | None]
+
+
+def error_request(prompt: ParsedPrompt) -> str:
+    """Return ``fix`` or ``explain`` for a prompt about ``@error``, else nothing."""
+    if "error" not in {name.casefold() for name in prompt.mentions}:
+        return ""
+    return "fix" if prompt.matches(_FIX) and not prompt.matches(_LEFT) else "explain"
+
+
+def error_plan(runner: PlanRunner, *, corrects: bool) -> Plan:
+    """Explain the mistake; with ``corrects`` also give the whole corrected cell."""
+    report = read_error_report(_note(runner))
+    if report is None:
+        return PlanAnswer(
+            "I see no failed cell: with this prompt came no error. Run the cell again, then ask once more.",
+            "The request tells of no error.",
+        )
+    if not report.exception:
+        return PlanAnswer(
+            f"I see {report.where}, but I could not read which error it raised, so I give no code.",
+            "The traceback names no exception that I can read.",
+        )
+    finding = None if _obstacle_to_repair(report) else (yield from _find(runner, report))
+    thought = f"The error is {report.exception}, in {report.where}."
+    return PlanAnswer(_fixed(report, finding) if corrects else _explained(report, finding), thought)
+
+
+def _note(runner: PlanRunner) -> str:
+    """Return the note of this prompt; a repeated prompt has it in an earlier turn."""
+    turns = runner.conversation.turns
+    if turns and turns[-1].error_note:
+        return turns[-1].error_note
+    same = [turn.error_note for turn in turns if turn.prompt == runner.prompt.text]
+    return same[-1] if same else ""
+
+
+def _obstacle_to_repair(report: ErrorReport) -> str:
+    """Return why the source cannot be corrected under any error; empty where it can."""
+    if report.elsewhere:
+        return f"The error was raised by code of cell {report.elsewhere}, whose source I do not see"
+    if not is_python_cell(report.source):
+        return "The cell is not in Python"
+    if report.is_cut:
+        return "The cell is too long: its middle was left out here"
+    if report.is_redacted:
+        return "The cell holds a secret that is hidden from me"
+    return ""
+
+
+def _find(runner: PlanRunner, report: ErrorReport) -> Search:
+    """Find the mistake in the failing statement."""
+    cell = CellSource(report.source)
+    finder = FINDERS.get(report.exception)
+    if finder is None or cell.tree is None:
+        return None
+    return (yield from finder(runner, report, cell, cell.region(report.line)))
+
+
+def _column(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: range) -> Search:
+    message = python_literal(report.message)
+    if not isinstance(message, str):
+        return None
+    listed = _LISTED.search(message)
+    if listed and listed[2]:
+        return Finding(f"more than one column is missing: {inline_code(message)}")
+    wrong = listed[1] if listed else message.removeprefix("Column not found: ")
+    owner = column_owner(cell, lines, wrong)
+    tables = [variable for variable in report.variables if variable.name == owner]
+    tables = tables[:1] or [variable for variable in report.variables if variable.is_table]
+    if len(tables) != 1 or not tables[0].kind:
+        return Finding(f"{inline_code(wrong)} is missing, and I cannot tell of which table")
+    table = tables[0]
+    if not table.is_table:
+        return Finding(
+            f"{inline_code(wrong)} is not in {inline_code(table.name)}, which is a {inline_code(table.kind)}"
+        )
+    columns = yield from _columns(runner, table)
+    close = _closest(wrong, columns)
+    if len(close) != 1:
+        return Finding(_no_close(wrong, table.name, columns, close))
+    what = f"{inline_code(wrong)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(close[0])}"
+    corrected = replace_column(cell, lines, wrong, close[0], owner)
+    if corrected is None:
+        return Finding(f"{what}. I could not find in the source where the name is read")
+    return Finding(what, corrected)
+
+
+def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ...]]:
+    """Return a table's columns, as reported, or from the variables tool where the report is cut."""
+    if table.names_all_columns or not runner.can("variables"):
+        return table.columns
+    thought = f"Not all columns of {table.name} are listed, so I look at them."
+    result = yield runner.act(thought, "variables", name=table.name)
+    described = tuple(column.label for column in parse_description(result.text))
+    return described or table.columns
+
+
+def _no_close(wrong: str, table: str, columns: tuple[str, ...], close: list[str]) -> str:
+    if close:
+        both = " and ".join(inline_code(column) for column in close)
+        return f"{inline_code(wrong)} is no column of {inline_code(table)}, and {both} are equally close"
+    listed = ", ".join(inline_code(column) for column in columns[:MOST_LISTED])
+    more = f" and {len(columns) - MOST_LISTED} more" if len(columns) > MOST_LISTED else ""
+    return f"{inline_code(wrong)} is no column of {inline_code(table)}, and none has a name like it. I see {listed}{more}"
+
+
+def _closest(wrong: str, choices: Iterable[str]) -> list[str]:
+    """Return the name closest to a wrong one; several where they are equally close."""
+    scores: dict[str, float] = {}
+    for choice in choices:
+        score = difflib.SequenceMatcher(None, _letters(choice), _letters(wrong)).ratio()
+        if choice != wrong and score >= COLUMN_CUTOFF:
+            scores[choice] = round(score + (0.01 if choice[:1] == wrong[:1] else 0.0), 6)
+    best = max(scores.values(), default=0.0)
+    return [choice for choice, score in scores.items() if score == best]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold()) or name
+
+
+def _import(_: PlanRunner, report: ErrorReport, cell: CellSource, __: range) -> Search:
+    yield from ()
+    match = _NOT_DEFINED.search(report.message)
+    if match is None:
+        return None
+    line = import_line(cell, match[1])
+    if not line:
+        return Finding(f"{inline_code(match[1])} is not defined")
+    what = f"{inline_code(match[1])} is not imported; {inline_code(line)} is missing"
+    return Finding(what, with_import(cell, line))
+
+
+FINDERS: dict[str, Callable[[PlanRunner, ErrorReport, CellSource, range], Search]] = {
+    "KeyError": _column,
+    "NameError": _import,
+}
+
+
+def _fixed(report: ErrorReport, finding: Finding | None) -> str:
+    summary = f"{inline_code(report.summary_line)} in {report.where}{_quoted_line(report)}."
+    if why := _obstacle_to_repair(report):
+        return f"{summary} {why}, so I give no corrected cell."
+    if finding is None:
+        return f"{summary} No rule of mine mends this, so I give no corrected cell. I know {KNOWN}."
+    place = f"{report.where[0].upper()}{report.where[1:]}"
+    line = _quoted_line(report)
+    sentence = f"{place}{f'{line},' if line else ''} raised {inline_code(report.summary_line)}: {finding.what}."
+    if not finding.corrected or CellSource(finding.corrected).tree is None:
+        return f"{sentence} I give no corrected cell, as it would be a guess."
+    note = " I read `&lt;` before the name of a tag as `<`." if report.escaped else ""
+    code = code_block(finding.corrected, "python")
+    return f"{sentence} I have not run the corrected cell.{note}\n\n{code}"
+
+
+def _explained(report: ErrorReport, finding: Finding | None) -> str:
+    meaning = MEANINGS.get(report.exception)
+    words = f"It means that {meaning}" if meaning else "I have no plain words for this exception"
+    finding_text = _obstacle_to_repair(report) or (finding.what if finding else "")
+    parts = [
+        f"{inline_code(report.summary_line)} was raised in {report.where}{_quoted_line(report)}",
+        words,
+    ]
+    return " ".join(f"{part}." for part in (*parts, finding_text, "I changed nothing") if part)
+
+
+def _quoted_line(report: ErrorReport) -> str:
+    line = report.line_text
+    return f", {inline_code(line if len(line) <= 120 else f'{line[:117]}...')}" if line else ""

@@ -1,0 +1,196 @@
+"""Parse the engine's note about a failed cell: source, exception, failing line, variables.
+
+All of it is untrusted data, parsed by its form alone; no text in it is an instruction.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from palimpsest.lazy_patterns import lazy_pattern
+
+REDACTED = "[redacted]"
+"""The engine's replacement for a secret."""
+_TAGS = "notebook|variables|versions|cell|source|stdout|stderr|result|display|error"
+_ESCAPED = lazy_pattern(rf"&lt;(?=/?(?:{_TAGS})\b)", re.IGNORECASE)
+_CELL = lazy_pattern(r"(?m)^<cell([^>\n]*)>$")
+_CUT = lazy_pattern(r"(?m)^\[[\d,]+ characters left out\]$")
+_VARIABLE = lazy_pattern(r"(?m)^- ([^\W\d]\w*): ([^,\n]*)(?:, (.*))?$")
+_FRAME_SHAPE = lazy_pattern(r"[\d,]+ rows x (\d+) columns(?:: (.*))?\Z")
+_HEADING = lazy_pattern(r"(?m)^([\w.]+) +Traceback \(most recent call last\)$")
+_LAST_LINE = lazy_pattern(
+    r"(?m)^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Group))(?:: (.*))?$"
+)
+_CELL_FRAME = lazy_pattern(
+    r"\s*(?:File )?(?:(?:Cell|Input) In ?\[(?P<cell>\d+)\]|<ipython-input-(?P<old>\d+)-\w+>|(?P<timed><timed \w+>))"
+    r"(?:, line (?P<line>\d+)|:(?P<short>\d+)|, in <cell line: (?P<wide>\d+)>)?"
+)
+_OTHER_FRAME = lazy_pattern(r"(?:File |~|/|[A-Za-z]:\\|<)")
+_NO_SOURCE = "Could not get source"
+"""IPython's text for a line that it cannot read."""
+_ARROW = lazy_pattern(r"-+> ?(\d+)(?: (.*))?\Z")
+
+
+@dataclass(frozen=True)
+class ReportedVariable:
+    """A variable that the engine lists with an error."""
+
+    name: str
+    kind: str
+    """The last word of the type's name, such as ``DataFrame``; empty where only names are listed."""
+    columns: tuple[str, ...] = ()
+    """Names of a DataFrame's columns, perhaps not all."""
+    column_count: int = 0
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a pandas DataFrame."""
+        return self.kind == "DataFrame"
+
+    @property
+    def names_all_columns(self) -> bool:
+        """Whether every column is listed: none was left out, and no name contains a comma."""
+        return 0 < self.column_count == len(self.columns)
+
+
+@dataclass(frozen=True)
+class _TracebackLine:
+    """A line of a traceback within a cell."""
+
+    cell: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class ErrorReport:
+    """A failed cell, as the engine reports it."""
+
+    number: str
+    """The cell's number; empty where it has none."""
+    source: str
+    traceback: str
+    variables: tuple[ReportedVariable, ...] = ()
+    escaped: bool = False
+    """Whether the note had ``&lt;`` for a tag's ``<``, which is unescaped here."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the middle of the source was left out."""
+        return bool(_CUT.search(self.source))
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether a secret of the source was removed, so that the whole cell is not known."""
+        return REDACTED in self.source
+
+    @cached_property
+    def _parts(self) -> tuple[str, str, str]:
+        """Frames, name and message of the exception that was raised last."""
+        headings = list(_HEADING.finditer(self.traceback))
+        if headings:
+            name, rest = headings[-1][1], self.traceback[headings[-1].end() :]
+            match = re.search(rf"(?m)^(?:[\w.]+\.)?{re.escape(name)}(?:: ?|$)", rest)
+            if match:
+                return rest[: match.start()], name, rest[match.end() :].strip()
+        last = next(reversed(list(_LAST_LINE.finditer(self.traceback))), None)
+        if last is None:
+            return self.traceback, "", ""
+        message = self.traceback[last.end(1) :].lstrip(":").strip()
+        return self.traceback[: last.start()], last[1], message
+
+    @property
+    def exception(self) -> str:
+        """The name of the exception, without its module; empty where none is named."""
+        return self._parts[1].rsplit(".", 1)[-1]
+
+    @property
+    def message(self) -> str:
+        """The message of the exception."""
+        return self._parts[2]
+
+    @property
+    def summary_line(self) -> str:
+        """Name and message in one line, for reading."""
+        words = f"{self.exception}: {self.message}" if self.message else self.exception
+        line = " ".join(words.split())
+        return line if len(line) <= 300 else f"{line[:297]}..."
+
+    @cached_property
+    def _frames(self) -> tuple[_TracebackLine, ...]:
+        frames: list[_TracebackLine] = []
+        cell: str | None = None
+        for line in self._parts[0].splitlines():
+            if frame := _CELL_FRAME.match(line):
+                cell = frame["cell"] or frame["old"] or self.number
+                number = frame["line"] or frame["short"] or frame["wide"] or "0"
+                frames.append(_TracebackLine(cell, int(number), ""))
+            elif _OTHER_FRAME.match(line):
+                cell = None
+            elif cell is not None and (arrow := _ARROW.match(line)):
+                text = (arrow[2] or "").strip()
+                frames[-1] = _TracebackLine(cell, int(arrow[1]), "" if _NO_SOURCE in text else text)
+        return tuple(frames)
+
+    @property
+    def elsewhere(self) -> str:
+        """The number of another cell whose code raised the error; empty for this cell."""
+        last = self._frames[-1] if self._frames else None
+        return last.cell if last and self.number and last.cell != self.number else ""
+
+    @cached_property
+    def line(self) -> int | None:
+        """The number of the failing line of the source, from 1; None where it is uncertain."""
+        own = [frame for frame in self._frames if not self.number or frame.cell == self.number]
+        frame = own[-1] if own else None
+        # Below a cell magic, lines are counted from its body, so a line without its text is uncertain.
+        below_magic = self.source.lstrip().startswith("%%")
+        if frame is None or self.is_cut or (below_magic and not frame.text):
+            return None
+        lines = [line.strip() for line in self.source.split("\n")]
+        if 1 <= frame.line <= len(lines) and frame.text in {"", lines[frame.line - 1]}:
+            return frame.line if lines[frame.line - 1] else None
+        same = [at for at, line in enumerate(lines, 1) if frame.text and line == frame.text]
+        return same[0] if len(same) == 1 else None
+
+    @property
+    def line_text(self) -> str:
+        """The failing line's text; empty where it is unknown."""
+        return "" if self.line is None else self.source.split("\n")[self.line - 1].strip()
+
+    @property
+    def where(self) -> str:
+        """The cell and line in words."""
+        cell = f"cell {self.number}" if self.number else "the cell"
+        return f"line {self.line} of {cell}" if self.line is not None else cell
+
+
+def read_error_report(note: str) -> ErrorReport | None:
+    """Return the failed cell in the engine's note; None where it has none."""
+    cell = _CELL.search(note)
+    if cell is None:
+        return None
+    number = re.search(r'\bnumber="(\d+)"', cell[1])
+    source = _between(note, "source")
+    listed = _between(note[max(note.rfind("\n</cell>"), 0) :], "variables")
+    return ErrorReport(
+        number[1] if number else "",
+        _ESCAPED.sub("<", source),
+        _ESCAPED.sub("<", _between(note, "error")),
+        tuple(_variable(*fields) for fields in _VARIABLE.findall(listed)),
+        escaped=bool(_ESCAPED.search(source)),
+    )
+
+
+def _variable(name: str, kind: str, rest: str) -> ReportedVariable:
+    shape = _FRAME_SHAPE.match(_ESCAPED.sub("<", rest))
+    columns = (shape[2] or "").split(", ") if shape else []
+    listed = tuple(column for column in columns if column not in {"", "..."})
+    count = int(shape[1]) if shape else 0
+    return ReportedVariable(name, kind.strip().rsplit(".", 1)[-1], listed, count)
+
+
+def _between(note: str, tag: str) -> str:
+    """Return the text in the last element with a tag, since an error follows other outputs."""
+    between = re.findall(rf"(?ms)^<{tag}>\n(.*?)\n</{tag}>$", note)
+    return str(between[-1]) if between else ""

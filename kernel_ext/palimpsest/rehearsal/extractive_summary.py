@@ -1,0 +1,321 @@
+"""Answer requests for titles, turn summaries and compactions with extracted text only."""
+
+import ast
+import re
+
+from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.rehearsal.parsing.cell_source import parse_python
+from palimpsest.rehearsal.parsing.conversation import (
+    COMPACTED,
+    ENGINE_TAGS_PATTERN,
+    Conversation,
+    Exchange,
+    PastTurn,
+    ToolUse,
+    json_object,
+    without_engine_text,
+)
+from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.rehearsal.parsing.tables import parse_variables
+from palimpsest.rehearsal.parsing.tool_outputs import ToolResult
+from palimpsest.rehearsal.small_talk import NOTICE_MARK
+
+TITLE_CHARS = 50
+MOST_LINES = 25
+SESSION_CHARS = 1_500
+"""Most characters of the paragraph about a session; older text is left out."""
+_TITLE_PROMPT = lazy_pattern(
+    r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
+)
+_POLITE = lazy_pattern(
+    r"(?i)^(?:(?:please|can you|could you|would you|will you|i want you to|i would like to|i'd like to|let's|now)\b[\s,]*)+"
+)
+_MARK = lazy_pattern(
+    r"(?m)^\[(User|Assistant|Assistant reasoning|Assistant tool calls?|Tool calls?|Tool result|Tool error)\]:? ?"
+)
+
+_ASIDE_LINE = lazy_pattern(rf"\n+(?=<(?:{ENGINE_TAGS_PATTERN})>\n)", re.IGNORECASE)
+"""The beginning of an engine's note below a prompt in a serialised conversation."""
+
+
+def is_title(conversation: Conversation) -> bool:
+    """Return whether the request is for a title."""
+    return any(_TITLE_PROMPT.match(turn.prompt) for turn in conversation.turns[:1])
+
+
+def is_compaction(conversation: Conversation) -> bool:
+    """Return whether the request is for a summary of a quoted conversation."""
+    return (
+        "<conversation>" in conversation.current.prompt
+        and "</conversation>" in conversation.current.prompt
+    )
+
+
+def title_of(conversation: Conversation) -> str:
+    """Return a title of at most fifty characters: the first prompt, shortened."""
+    for turn in conversation.turns:
+        text = _TITLE_PROMPT.sub("", turn.prompt, count=1)
+        quoted = _MARK.split(text)
+        text = quoted[2] if len(quoted) > 2 else re.sub(r"</?conversation>", " ", text)
+        if text.strip():
+            return shortened_text(text)
+    return "Conversation"
+
+
+def shortened_text(text: str) -> str:
+    """Return the first sentence of a prompt as one line of at most fifty characters."""
+    prompt = ParsedPrompt(text)
+    prose = " ".join(
+        re.sub(r"[`*_#>|]+(?=\s)|(?<=\s)[`*_#>|]+|^[`*_#>|]+|`", "", prompt.prose).split()
+    )
+    if not prose and prompt.fences:
+        prose = f"Run {next(iter(prompt.fences[0].code.split(chr(10))), 'code')}"
+    prose = _POLITE.sub("", prose) or prose or "Conversation"
+    sentence = re.split(r"(?<=[.!?])\s+", prose)[0].rstrip(".!?:;, ") or prose
+    if len(sentence) > TITLE_CHARS:
+        cut = sentence[: TITLE_CHARS - 2]
+        cut = cut[: cut.rfind(" ")] if " " in cut[20:] else cut
+        sentence = cut.rstrip(" ,;:") + "..."
+    return (sentence[:1].upper() + sentence[1:])[:TITLE_CHARS] or "Conversation"
+
+
+def turn_summary_of(conversation: Conversation) -> str:
+    """Return the summary of a turn and of the session: prompts, calls and the ends of answers."""
+    prompt = conversation.current.prompt
+    before, missed, newest = (
+        tag[1].strip() if (tag := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt)) else ""
+        for name in ("before", "not-told-yet", "newest-turn")
+    )
+    turns = _serialised(newest)
+    title = shortened_text(next((turn.prompt for turn in turns if turn.prompt.strip()), ""))
+    done = _turn_sentences(turns)
+    session = " ".join(filter(None, (before, _turn_sentences(_serialised(missed)), done)))
+    return (
+        f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
+    )
+
+
+def _turn_sentences(turns: list[PastTurn]) -> str:
+    """Return sentences about the prompts, the called tools and the last answer."""
+    prompts = [shortened_text(turn.prompt) for turn in turns if turn.prompt.strip()]
+    tools = dict.fromkeys(exchange.call.tool for turn in turns for exchange in turn.exchanges)
+    answers = [
+        text for turn in turns for answer in turn.answers if (text := without_notice(answer))
+    ]
+    sentences = [f"Asked: {'; '.join(prompts)}."] if prompts else []
+    if tools:
+        sentences.append(f"Called {', '.join(tools)}.")
+    if answers:
+        sentences.append(f"Answered: {_one_line(answers[-1])}")
+    return " ".join(sentences)
+
+
+def without_notice(answer: str) -> str:
+    """Return an answer without the paragraph about the rehearsal model."""
+    return "\n\n".join(
+        paragraph for paragraph in answer.strip().split("\n\n") if NOTICE_MARK not in paragraph
+    )
+
+
+def _newest_part(text: str) -> str:
+    """Return the end of a session's paragraph, from the beginning of a sentence if possible."""
+    if len(text) <= SESSION_CHARS:
+        return text
+    cut = text[-SESSION_CHARS:]
+    sentence = cut.find("Asked: ")
+    return cut[sentence:] if sentence >= 0 else cut[cut.find(" ") + 1 :]
+
+
+Facts = dict[str, list[str]]
+"""Facts extracted from a conversation, by the names of ``TITLES``."""
+TITLES = {
+    "goal": "Goal",
+    "done": "Done",
+    "files": "Files",
+    "variables": "Variables",
+    "numbers": "Numbers",
+    "errors": "Errors",
+    "open": "Open questions",
+}
+KEYWORDS = (
+    ("goal", "goal objective purpose intent task instruction request"),
+    ("files", "file directories directory path"),
+    ("variables", "variable data kernel namespace"),
+    ("errors", "blocked error problem blocker failure"),
+    ("done", "completed done accomplished progress finished"),
+    ("open", "next open question active pending remaining todo"),
+    ("numbers", "detail number discover finding important fact result context"),
+)
+"""Words in a template's headings for each kind of facts, in order of precedence."""
+
+
+def summary_of(conversation: Conversation) -> str:
+    """Return a structured summary of a conversation."""
+    prompt = conversation.current.prompt
+    turns, before = _source(conversation)
+    facts = _with_earlier(facts_of(turns), before)
+    headings = _template(prompt)
+    if headings:
+        return _filled(headings, facts)
+    return "\n\n".join(_section(kind, facts) for kind in TITLES)
+
+
+def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
+    """Return the turns to summarise and the summary before them."""
+    prompt = conversation.current.prompt
+    before = re.search(
+        r"(?s)<(?:prior|previous)-summary>(.*?)</(?:prior|previous)-summary>", prompt
+    )
+    quoted = re.search(r"(?s)<conversation>(.*?)</conversation>", prompt)
+    text = quoted[1] if quoted else prompt
+    if quoted or len(_MARK.findall(text)) >= 2:
+        return _serialised(text), before[1] if before else ""
+    turns = [turn for turn in conversation.earlier if turn.prompt != COMPACTED]
+    return turns, before[1] if before else conversation.summary
+
+
+def _serialised(text: str) -> list[PastTurn]:
+    """Parse a conversation that was serialised as marked paragraphs."""
+    pieces = _MARK.split(text)
+    turns: list[PastTurn] = []
+    call = ToolUse("", {})
+    for kind, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        paragraph = body.strip()
+        last = turns[-1] if turns else PastTurn("")
+        if kind == "User":
+            turns.append(PastTurn(without_engine_text(_ASIDE_LINE.sub("\n\n", paragraph))))
+            continue
+        if not turns:
+            turns.append(last)
+        if kind == "Assistant":
+            turns[-1] = PastTurn(last.prompt, last.exchanges, (*last.answers, paragraph))
+        elif "call" in kind:
+            call = _call(paragraph)
+        elif kind.startswith("Tool"):
+            turns[-1] = PastTurn(
+                last.prompt, (*last.exchanges, Exchange(call, paragraph)), last.answers
+            )
+    return turns
+
+
+def _call(text: str) -> ToolUse:
+    match = re.match(r"(?s)([\w.-]+)\((.*)\)\s*\Z", text)
+    if not match:
+        return ToolUse(text.split("(")[0].strip(), {})
+    return ToolUse(match[1], json_object(match[2]))
+
+
+def facts_of(turns: list[PastTurn]) -> Facts:
+    """Extract the facts for a summary."""
+    facts: Facts = {name: [] for name in TITLES}
+    for turn in turns:
+        if turn.prompt.strip():
+            facts["goal"].append(_one_line(turn.prompt))
+            facts["files"] += ParsedPrompt(turn.prompt).paths
+        for exchange in turn.exchanges:
+            _of_exchange(facts, exchange)
+        for answer in turn.answers:
+            facts["numbers"] += [
+                _one_line(line)
+                for line in answer.splitlines()
+                if re.search(r"\d", line) and not line.startswith("```")
+            ]
+            if NOTICE_MARK in answer:
+                facts["done"].append(f'The user was told: "{NOTICE_MARK}".')
+    if turns and not turns[-1].answers and turns[-1].prompt.strip():
+        facts["open"].append(f"Answer the prompt: {_one_line(turns[-1].prompt)}")
+    return facts
+
+
+def _of_exchange(facts: Facts, exchange: Exchange) -> None:
+    call, result = exchange.call, ToolResult(exchange.output)
+    main = next((str(value) for value in call.input.values()), "")
+    facts["done"].append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
+    for key in ("path", "filePath", "file_path"):
+        if isinstance(call.input.get(key), str):
+            facts["files"].append(call.input[key])
+    if call.tool == "variables" and not call.input:
+        facts["variables"] += [variable.line for variable in parse_variables(exchange.output)]
+    if call.tool == "python":
+        code = str(call.input.get("code", ""))
+        facts["variables"] += assigned_names(code)
+        facts["files"] += [
+            text
+            for text in re.findall(r"[\"']([^\"'\n]+)[\"']", code)
+            if ParsedPrompt(f'"{text}"').paths
+        ]
+    if result.error:
+        facts["errors"].append(_one_line(f"{result.error[0]}: {result.error[1]}"))
+    elif result.failed:
+        facts["errors"].append(_one_line(exchange.output))
+
+
+def assigned_names(code: str) -> list[str]:
+    """Return the names that code assigns at its top level."""
+    tree = parse_python(code)
+    nodes = [node for node in (tree.body if tree else ()) if isinstance(node, ast.Assign)]
+    targets = [target for node in nodes for target in node.targets]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:197] + "..."
+
+
+def _with_earlier(facts: Facts, before: str) -> Facts:
+    """Put the lines of an earlier summary before the new ones, without its open questions, since answered."""
+    earlier: Facts = {name: [] for name in TITLES}
+    kind = "numbers"
+    for line in before.splitlines():
+        item = line.strip().lstrip("-*").strip()
+        if line.startswith("#"):
+            kind = _kind_of(line) or kind
+        elif kind != "open" and item not in {"", "(none)", "None"}:
+            earlier[kind].append(item)
+    return {name: earlier[name] + facts[name] for name in TITLES}
+
+
+def _template(prompt: str) -> list[str]:
+    """Return the headings of the prompt's template."""
+    block = re.search(r"(?s)<template>(.*?)</template>", prompt)
+    outside = re.sub(r"(?s)<(conversation|prior-summary|previous-summary)>.*?</\1>", "", prompt)
+    text = block[1] if block else outside
+    return [line.strip() for line in text.splitlines() if re.match(r"\s*#{2,3} \S", line)]
+
+
+def _kind_of(heading: str) -> str | None:
+    words = heading.casefold()
+    return next(
+        (kind for kind, keys in KEYWORDS if any(key in words for key in keys.split())), None
+    )
+
+
+def _filled(headings: list[str], facts: Facts) -> str:
+    parts: list[str] = []
+    used: set[str] = set()
+    kinds = [_kind_of(heading) for heading in headings]
+    for heading, kind, below in zip(headings, kinds, [*headings[1:], ""], strict=True):
+        parts.append(heading)
+        if heading.startswith("## ") and below.startswith("### "):
+            continue
+        items = facts[kind] if kind and kind not in used else []
+        if kind == "numbers" and "variables" not in kinds:
+            items = items + [f"Variable {name}" for name in facts["variables"]]
+        used |= {kind} if kind else set()
+        parts.append(_bullets(items))
+    left = [kind for kind in TITLES if kind not in {*used, "variables"} and facts[kind]]
+    return "\n".join(parts + [_section(kind, facts) for kind in left])
+
+
+def _section(kind: str, facts: Facts) -> str:
+    return f"## {TITLES[kind]}\n{_bullets(facts[kind])}"
+
+
+def _bullets(items: list[str]) -> str:
+    unique = list(dict.fromkeys(items))
+    if len(unique) > MOST_LINES:
+        # The first lines show the subject, the last lines the present state.
+        dropped = len(unique) - MOST_LINES
+        unique = [*unique[:5], f"({dropped} lines left out)", *unique[5 - MOST_LINES :]]
+    return "\n".join(f"- {item}" for item in unique) or "- (none)"

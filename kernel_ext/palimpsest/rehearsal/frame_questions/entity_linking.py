@@ -1,0 +1,204 @@
+"""Find which columns, values and variables a prompt mentions.
+
+Names match in other spellings, too: ``bill length`` and ``BillLength`` both mean ``bill_length_mm``.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.rehearsal.parsing.tables import Column, Variable
+from palimpsest.rehearsal.parsing.vocabulary import (
+    BOUNDARIES,
+    CHARTS,
+    DATA,
+    KNOWN,
+    PLOT,
+    word_set,
+)
+from palimpsest.rehearsal.parsing.word_matching import Word, joined_text, words_of
+
+SLIGHT = word_set(
+    """
+    mm cm m km g kg mg id no num nr usd eur gbp pct percent c f k s ms sec min hr avg in of the per
+    is has and l ml deg lb ft sqft n col val raw code name df data table
+    """
+)
+SLIGHT_WEIGHT = 0.25
+NAME_LEADS = word_set("of in is show describe print plot inspect variable s by display")
+NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
+ENOUGH = 0.3
+"""The share of a column's name that the prompt must contain, fillers weighing less."""
+
+
+@dataclass(frozen=True)
+class ColumnMention:
+    """A column that the prompt names, with the position of its words."""
+
+    column: Column
+    start: int
+    end: int
+    score: float
+    rivals: tuple[Column, ...] = ()
+    """Other columns that the same words match as well."""
+
+
+@dataclass(frozen=True)
+class ValueMention:
+    """A column's value that the prompt names."""
+
+    column: Column
+    value: Any
+    start: int
+    end: int
+
+
+def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[ColumnMention, ...]:
+    """Return the columns that the words name, in the order of the words."""
+    windows = list(_windows(words))
+    offers = [
+        ColumnMention(column, window[0], window[-1] + 1, score)
+        for column in columns
+        for window in windows
+        if (score := _fit([words[at] for at in window], column)) >= ENOUGH
+    ]
+    offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
+    chosen: list[ColumnMention] = []
+    for offer in offers:
+        if any(offer.start < other.end and other.start < offer.end for other in chosen):
+            continue
+        rivals = tuple(
+            other.column
+            for other in offers
+            if (other.start, other.end) == (offer.start, offer.end)
+            and other.column != offer.column
+            and abs(other.score - offer.score) < 0.1
+        )
+        chosen.append(ColumnMention(offer.column, offer.start, offer.end, offer.score, rivals))
+    return tuple(sorted(chosen, key=lambda mention: mention.start))
+
+
+def _windows(words: Sequence[Word]) -> Iterable[list[int]]:
+    """Yield the positions of runs of one to five words without a comma or a word such as *by*."""
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + 5, len(words)) + 1):
+            run = words[start:end]
+            if run[-1].text in {",", ";"} or (len(run) > 1 and run[-1].text in BOUNDARIES):
+                break
+            yield list(range(start, end))
+
+
+def _fit(prompt_words: list[Word], column: Column) -> float:
+    """Return a score of how well words match a column's name: over 1 for a full match, 0 for none."""
+    tokens = column.tokens
+    if not tokens or len(prompt_words) > len(tokens) + 2:
+        return 0.0
+    joined_prompt, joined_name = joined_text(tuple(prompt_words)), joined_text(tokens)
+    if joined_prompt == joined_name:
+        return 2.0 + 0.1 * len(tokens)
+    if len(prompt_words) == len(tokens) and all(
+        a.stem == b.stem for a, b in zip(prompt_words, tokens, strict=True)
+    ):
+        return 1.8 + 0.1 * len(tokens)
+    if len(prompt_words) > len(tokens) or all(map(_is_known, prompt_words)):
+        return 0.0
+    return _partial(prompt_words, tokens)
+
+
+def _is_known(word: Word) -> bool:
+    return word.text in KNOWN or word.stem in KNOWN
+
+
+def _partial(prompt_words: list[Word], tokens: tuple[Word, ...]) -> float:
+    unmatched = list(tokens)
+    matched = 0.0
+    for word in prompt_words:
+        best = max(unmatched, key=lambda token: _alike(word, token), default=None)
+        alike = _alike(word, best) if best else 0.0
+        if best is None or alike == 0.0:
+            return 0.0
+        unmatched.remove(best)
+        matched += alike * _weight(best)
+    return matched / sum(_weight(token) for token in tokens) + 0.02 * len(prompt_words)
+
+
+def _weight(token: Word) -> float:
+    return SLIGHT_WEIGHT if token.text in SLIGHT or len(token.text) == 1 else 1.0
+
+
+def _alike(word: Word, token: Word) -> float:
+    if word.text == token.text or word.stem == token.stem:
+        return 1.0
+    if _is_known(word):
+        return 0.0
+    shorter, longer = sorted((word.stem, token.stem), key=len)
+    return 0.6 if len(shorter) >= 3 and longer.startswith(shorter) else 0.0
+
+
+def link_values(
+    words: Sequence[Word],
+    free: set[int],
+    values: dict[Any, tuple[Any, ...]],
+    columns: Iterable[Column],
+) -> tuple[ValueMention, ...]:
+    """Return the values that words at the free positions name; longer values first."""
+    by_key = {column.key: column for column in columns}
+    offers: list[tuple[int, ValueMention]] = []
+    for key, choices in values.items():
+        for value in choices:
+            tokens = words_of(str(value))
+            for start in range(len(words) - len(tokens) + 1) if tokens and key in by_key else ():
+                end = start + len(tokens)
+                rank = _same(words[start:end], tokens) if {*range(start, end)} <= free else 0
+                if rank:
+                    mention = ValueMention(by_key[key], value, start, end)
+                    offers.append((rank + 10 * len(tokens), mention))
+    chosen: list[ValueMention] = []
+    for _, offer in sorted(offers, key=lambda pair: -pair[0]):
+        if not any(offer.start < other.end and other.start < offer.end for other in chosen):
+            chosen.append(offer)
+    return tuple(sorted(chosen, key=lambda mention: mention.start))
+
+
+def _same(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
+    """Return the rank of a match of words and a value: 2 equal, 1 except for the plural, 0 none."""
+    pairs = list(zip(prompt_words, tokens, strict=True))
+    if all(word.text == token.text for word, token in pairs):
+        return 2
+    return int(all(word.stem == token.stem for word, token in pairs))
+
+
+def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict[str, float]:
+    """Return a score for each variable that the words name."""
+    scores_by_name: dict[str, float] = {}
+    windows = list(_windows(words))
+    for variable in variables:
+        column = Column(variable.name)
+        # A name that is also an everyday word counts only in certain positions.
+        common = (variable.name in KNOWN or len(variable.name) == 1) and variable.name not in DATA
+        scores = [
+            _fit([words[at] for at in window], column)
+            for window in windows
+            if not common or _stands_out(words, window)
+        ]
+        best = max(scores, default=0.0)
+        if best >= ENOUGH:
+            scores_by_name[variable.name] = best
+    return scores_by_name
+
+
+def _stands_out(words: Sequence[Word], window: list[int]) -> bool:
+    """Return whether words are in the position of a name: after *of* or a verb, at the end."""
+    before = words[window[0] - 1].text if window[0] else ""
+    rest = {word.text for word in words[window[-1] + 1 :]}
+    return before in NAME_LEADS and rest <= NAME_TRAILS
+
+
+def unlinked_words(words: Sequence[Word], taken: Iterable[tuple[int, int]]) -> set[int]:
+    """Return the positions of meaningful words that are not linked yet."""
+    used = {at for start, end in taken for at in range(start, end)}
+    return {
+        at
+        for at, word in enumerate(words)
+        if at not in used and not _is_known(word) and len(word.text) > 1
+    }

@@ -1,0 +1,98 @@
+"""Parse filter conditions in a prompt: values of columns, and comparisons with numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.rehearsal.frame_questions.entity_linking import ColumnMention, ValueMention
+from palimpsest.rehearsal.parsing.tables import Column
+from palimpsest.rehearsal.parsing.vocabulary import ABOVE, BELOW
+from palimpsest.rehearsal.parsing.word_matching import Word, number_of
+
+EQUAL = {"=", "==", "equal", "equals", "is", "exactly"}
+FILLERS = {"than", "to", "a", "of", "or", "about", "the", "value"}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A condition on one column."""
+
+    column: Column
+    test: str
+    """``==``, ``>``, ``>=``, ``<``, ``<=`` or ``in``."""
+    value: Any
+
+
+def parse_filters(
+    words: Sequence[Word], columns: Sequence[ColumnMention], values: Sequence[ValueMention]
+) -> tuple[list[Filter], set[int]]:
+    """Return the conditions, and the start indices of column mentions that only belong to conditions."""
+    filters, used = _of_values(columns, values)
+    for at, word in enumerate(words):
+        number = number_of(word.text)
+        if number is None or _counts_rows(words, at):
+            continue
+        if any(mention.start <= at < mention.end for mention in columns):
+            continue
+        nearest = min(
+            (mention for mention in columns if mention.column.numeric),
+            key=lambda mention, at=at: (mention.start > at, abs(mention.start - at)),  # type: ignore[misc]
+            default=None,
+        )
+        if nearest and (test := _comparator(words, columns, at)):
+            filters.append(Filter(nearest.column, test, number))
+            used.add(nearest.start)
+    return filters, used
+
+
+def _of_values(
+    columns: Sequence[ColumnMention], values: Sequence[ValueMention]
+) -> tuple[list[Filter], set[int]]:
+    filters: list[Filter] = []
+    used: set[int] = set()
+    by_column: dict[Any, list[ValueMention]] = {}
+    for value in values:
+        by_column.setdefault(value.column.key, []).append(value)
+    for mentions in by_column.values():
+        column = mentions[0].column
+        if len(mentions) > 1:
+            filters.append(Filter(column, "in", [mention.value for mention in mentions]))
+        else:
+            filters.append(Filter(column, "==", mentions[0].value))
+            used |= {mention.start for mention in columns if mention.column == column}
+    return filters, used
+
+
+def _counts_rows(words: Sequence[Word], at: int) -> bool:
+    before = words[at - 1].text if at else ""
+    after = words[at + 1].stem if at + 1 < len(words) else ""
+    ranks = {"top", "first", "last", "bottom", "head", "tail"}
+    return before in ranks or after in {"row", "line", "bin"}
+
+
+def _comparator(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> str | None:
+    """Return the comparison operator in the words before a number, or None."""
+    before = _before(words, columns, at)
+    if before[-2:] == ["at", "least"] or before[-1:] in (["between"], [">="]):
+        return ">="
+    if before[-2:] == ["at", "most"] or before[-1:] == ["<="]:
+        return "<="
+    if before[-1:] == ["and"] and "between" in before and number_of(before[-2]) is not None:
+        return "<="
+    for text in reversed(before):
+        if text in ABOVE:
+            return ">"
+        if text in BELOW:
+            return "<"
+        if text in EQUAL:
+            return "=="
+        if text not in FILLERS:
+            return None
+    return None
+
+
+def _before(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> list[str]:
+    """Return the words before a number, without those of column names."""
+    start = max(0, at - 9)
+    column_places = {place for mention in columns for place in range(mention.start, mention.end)}
+    return [words[place].text for place in range(start, at) if place not in column_places][-6:]

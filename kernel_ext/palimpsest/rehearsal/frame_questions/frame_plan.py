@@ -1,0 +1,217 @@
+"""Answer a prompt about data: find the table, link words to columns, compute, and describe the result."""
+
+from dataclasses import replace
+
+from palimpsest.rehearsal.frame_questions import result_text
+from palimpsest.rehearsal.frame_questions.data_request import DataRequest
+from palimpsest.rehearsal.frame_questions.entity_linking import (
+    ColumnMention,
+    link_columns,
+    link_values,
+    unlinked_words,
+)
+from palimpsest.rehearsal.frame_questions.pandas_code import as_source
+from palimpsest.rehearsal.frame_questions.plot_code import chart_of, plot_lines, write_code
+from palimpsest.rehearsal.frame_questions.query_defaults import fill_defaults
+from palimpsest.rehearsal.frame_questions.query_spec import LinkedPrompt, QuerySpec, make_query_spec
+from palimpsest.rehearsal.frame_questions.table_search import FoundTable, find_data, show_variable
+from palimpsest.rehearsal.parsing.tables import Table, Variable, dict_in
+from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
+from palimpsest.rehearsal.parsing.vocabulary import QUALITIES
+from palimpsest.rehearsal.parsing.word_matching import words_of
+from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
+
+MOST_VALUES = 50
+"""Most values of a column that are searched for a word of the prompt."""
+SHOWN_AS_IT_IS = frozenset({"rows", "head"})
+"""Operations whose output is quoted and not parsed, so that pandas' omissions are visible."""
+
+
+def frame_plan(
+    runner: PlanRunner,
+    request: DataRequest,
+    listed: tuple[Variable, ...] | None = None,
+    table: Table | None = None,
+) -> Plan:
+    """Answer a prompt about a table, or show another variable.
+
+    ``listed`` are the variables, if they were listed already, ``table`` is a table that was described already.
+    """
+    found = FoundTable(table) if table else (yield from find_data(runner, listed))
+    if isinstance(found, Variable):
+        return (yield from show_variable(runner, found))
+    if request.op == "columns":
+        return _columns(found)
+    runner.need("python", "to compute this")
+    table = found.table
+    linked = yield from _link(runner, table)
+    spec = make_query_spec(request, linked, table)
+    spans = _taken(runner, linked.columns, table)
+    spans += [(value.start, value.end) for value in linked.values]
+    unused_words = [
+        linked.prompt.words[at].text for at in sorted(unlinked_words(linked.prompt.words, spans))
+    ]
+    unused_words += [
+        word.text for word in linked.prompt.words if word.text in QUALITIES and not spec.measures
+    ]
+    spec = fill_defaults(spec, runner.prompt.words)
+    spec, fit_note = fit_to_types(spec)
+    notes = [found.note, fit_note, *_rivals(linked, spec), _ignored(unused_words, spec)]
+    return (yield from compute_plan(runner, spec, [note for note in notes if note]))
+
+
+def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
+    """Link the words to columns, and to values where words are left over."""
+    words = runner.prompt.words
+    columns = link_columns(words, table.columns)
+    columns = tuple(m for m in columns if not _is_table_name(m, runner, table))
+    free = unlinked_words(words, _taken(runner, columns, table))
+    if not free or not table.categories:
+        return LinkedPrompt(runner.prompt, columns)
+    free_text = " ".join(words[at].text for at in sorted(free))
+    thought = f"{free_text!r} is no column, so I look whether it is a value of one."
+    result = yield runner.act(thought, "python", code=values_code(table))
+    keys, pairs = {column.key for column in table.columns}, dict_in(result.value).items()
+    values = {k: tuple(v) for k, v in pairs if k in keys and isinstance(v, list)}
+    mentioned = link_values(words, free, values, table.columns)
+    return LinkedPrompt(runner.prompt, columns, mentioned)
+
+
+def values_code(table: Table) -> str:
+    """Return code that lists the values of the text columns."""
+    lines = [
+        f"    {as_source(c.key)}: {table.name}[{as_source(c.key)}].unique()[:{MOST_VALUES}].tolist(),"
+        for c in table.categories[:8]
+    ]
+    return "\n".join(["{", *lines, "}"])
+
+
+def _taken(
+    runner: PlanRunner, columns: tuple[ColumnMention, ...], table: Table
+) -> list[tuple[int, int]]:
+    """Return the spans of linked words: columns, the table's name, numbers."""
+    spans = [(mention.start, mention.end) for mention in columns]
+    name = {word.stem for word in words_of(table.name)}
+    spans += [
+        (at, at + 1)
+        for at, word in enumerate(runner.prompt.words)
+        if word.stem in name or word.text[0].isdigit()
+    ]
+    return spans
+
+
+def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> bool:
+    """Return whether a mention is the table's name and no column: after *in*, *from*, *of*, *many*, or with @."""
+    name = "".join(word.stem for word in words_of(table.name))
+    stems = "".join(word.stem for word in runner.prompt.words[mention.start : mention.end])
+    before = runner.prompt.words[mention.start - 1].text if mention.start else ""
+    return stems == name and (
+        before in {"in", "from", "many", "of"} or f"@{table.name}" in runner.prompt.text
+    )
+
+
+def _ignored(unused_words: list[str], spec: QuerySpec) -> str:
+    if not unused_words or spec.op == "shape":
+        return ""
+    words = ", ".join(inline_code(word) for word in unused_words[:5])
+    return f"I could link {words} to no column and no value, so it is not part of this answer."
+
+
+def _rivals(linked: LinkedPrompt, spec: QuerySpec) -> list[str]:
+    """Return a note for each column whose words could also mean another column."""
+    used = set(spec.measures) | set(spec.groups)
+    notes = []
+    for mention in linked.columns:
+        others = [column for column in mention.rivals if column not in used]
+        if mention.column in used and others:
+            listed = " or ".join(inline_code(column.label) for column in others[:3])
+            notes.append(
+                f"I took {inline_code(mention.column.label)}; you may also have meant {listed}."
+            )
+    return notes
+
+
+def fit_to_types(spec: QuerySpec) -> tuple[QuerySpec, str]:
+    """Adapt a spec that the columns' types do not allow; returns it with a note."""
+    words = [column for column in spec.measures if not column.numeric and not column.temporal]
+    if spec.op == "statistic" and words and (spec.statistic or "mean") not in {"min", "max"}:
+        label = inline_code(words[0].label)
+        note = f"{label} holds no numbers, so it has no {spec.statistic or 'mean'}; I counted its values instead."
+        return replace(spec, op="count", groups=(*spec.groups, *words)[:2], measures=()), note
+    if spec.op == "count" and spec.groups and spec.measures:
+        return replace(spec, measures=()), ""
+    return spec, ""
+
+
+def _columns(chosen: FoundTable) -> PlanAnswer:
+    table = chosen.table
+    listed = "\n".join(
+        f"- {inline_code(column.label)} ({column.dtype})" for column in table.columns[:60]
+    )
+    more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
+    note = f"\n\n{chosen.note}" if chosen.note else ""
+    text = f"{inline_code(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}{note}"
+    return PlanAnswer(text, "The list of columns is in the result.")
+
+
+def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
+    """Run the code for a spec, without the plot where that is impossible, and describe the result."""
+    result = yield runner.act(rule_thought(spec), "python", code=write_code(spec))
+    if result.error and "ModuleNotFoundError" in result.error and spec.op == "plot":
+        notes = [
+            *notes,
+            f"I could draw nothing ({result.error[1]}); install matplotlib for figures.",
+        ]
+        thought = "Plotting is not possible here, so I compute the numbers only."
+        result = yield runner.act(thought, "python", code=plot_lines(spec)[1])
+        is_measured = any(column.numeric for column in spec.measures)
+        spec = replace(spec, op="statistic" if is_measured else "count")
+    if result.error:
+        answer = f"The code failed with {result.error_words}"
+        return PlanAnswer(answer, "The code failed and I know no repair.")
+    if result.lost or not result.words.strip():
+        return PlanAnswer(
+            "The code ran, but no result came back that I could read, so I state no numbers."
+        )
+    if result.shortened and not _is_quoted(spec):
+        thought = "The output was shortened, so I print it whole."
+        code = f"print({write_code(spec).splitlines()[-1]}.to_string())"
+        again = yield runner.act(thought, "python", code=code)
+        if again.cut or again.error or again.lost:
+            answer = "\n\n".join([_unseen_result_text(spec, result), *notes])
+            return PlanAnswer(answer, "I cannot see all of it, so I state no numbers.")
+        result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
+    if spec.op == "plot":
+        text = result_text.plot_text(spec, result, chart_of(spec))
+    else:
+        text = result_text.table_text(spec, result)
+    body = (
+        text or f"The result for {inline_code(spec.table.name)}:\n\n{text_block(result.words, 40)}"
+    )
+    answer = "\n\n".join([body, *notes])
+    return PlanAnswer(answer, "The result answers the question; I read the numbers from it.")
+
+
+def _is_quoted(spec: QuerySpec) -> bool:
+    """Return whether the answer quotes the output without parsing it."""
+    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    matrix = spec.op == "correlation" and len(numbers) != 2
+    return spec.op in SHOWN_AS_IT_IS or matrix
+
+
+def _unseen_result_text(spec: QuerySpec, result: ToolResult) -> str:
+    """Return the answer for a result that is too long to be seen whole."""
+    return (
+        f"The result for {inline_code(spec.table.name)} is longer than I can see whole, so I name no highest, no lowest and no number "
+        f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{text_block(result.words, 40)}"
+    )
+
+
+def rule_thought(spec: QuerySpec) -> str:
+    """Return the model's thinking: the rule, its columns and conditions."""
+    measures = ", ".join(column.label for column in spec.measures) or "none"
+    groups = ", ".join(column.label for column in spec.groups) or "none"
+    where = ", ".join(f"{f.column.label} {f.test} {f.value!r}" for f in spec.filters)
+    condition = f"; condition: {where}" if where else ""
+    chart = f" ({chart_of(spec)})" if spec.op == "plot" else ""
+    return f"Rule: {spec.op}{chart} on {spec.table.name}. Measured: {measures}; grouped by: {groups}{condition}."

@@ -1,0 +1,173 @@
+"""Write short pandas code for a spec.
+
+Names of columns and values are inserted by ``repr``. The code only reads; it never deletes or
+overwrites, and defines no name except an import.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.rehearsal.frame_questions.filters import Filter
+from palimpsest.rehearsal.frame_questions.query_spec import QuerySpec
+from palimpsest.rehearsal.parsing.tables import Column
+
+ROWS_SHOWN = 5
+RANKED_SHOWN = 10
+STATISTICS = ("count", "mean", "min", "max")
+"""The statistics of a measure where the prompt names none."""
+STATISTICS_LIST = str([*STATISTICS]).replace("'", '"')
+"""``STATISTICS`` as Python source."""
+WIDE = 6
+"""Tables with more columns do not fit a line; rankings then show only the relevant columns."""
+
+
+def as_source(value: Any) -> str:
+    """Return a value as Python source, text in double quotes where that needs no escaping."""
+    text = repr(value)
+    if text.startswith("'") and '"' not in text:
+        return f'"{text[1:-1]}"'
+    return text
+
+
+def rows_source(spec: QuerySpec) -> str:
+    """Return the expression for the rows that the spec selects."""
+    name = spec.table.name
+    if not spec.filters:
+        return name
+    tests = [_test(name, condition) for condition in spec.filters]
+    mask = tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
+    return f"{name}[{mask}]"
+
+
+def _test(name: str, condition: Filter) -> str:
+    column = f"{name}[{as_source(condition.column.key)}]"
+    if condition.test == "in":
+        return f"{column}.isin([{', '.join(as_source(value) for value in condition.value)}])"
+    return f"{column} {condition.test} {as_source(condition.value)}"
+
+
+def key_source(columns: tuple[Column, ...]) -> str:
+    """Return one key, or a list of keys, as source."""
+    return as_source(columns[0].key) if len(columns) == 1 else key_list_source(columns)
+
+
+def key_list_source(columns: tuple[Column, ...]) -> str:
+    """Return a list of keys as source, also for a single key."""
+    return f"[{', '.join(as_source(column.key) for column in columns)}]"
+
+
+def _statistic(spec: QuerySpec) -> str:
+    rows = rows_source(spec)
+    single = len(spec.measures) == 1
+    inner = f"[{key_source(spec.measures)}]" if spec.measures else ""
+    if not spec.groups:
+        return _plain_statistic(spec, rows)
+    grouped = f"{rows}.groupby({key_source(spec.groups)})"
+    if spec.statistic is None:
+        return f"{grouped}{inner}.agg({STATISTICS_LIST}).reset_index()"
+    if not spec.measures:
+        return f"{grouped}.{spec.statistic}(numeric_only=True).reset_index()"
+    rising, by = spec.order == "least", as_source(spec.measures[0].key)
+    tail = f".sort_values({by}, ascending={rising})" if single and spec.order else ""
+    return f"{grouped}{inner}.{spec.statistic}().reset_index(){tail}"
+
+
+def _plain_statistic(spec: QuerySpec, rows: str) -> str:
+    picked = f"[{key_source(spec.measures)}]" if spec.measures else '.select_dtypes("number")'
+    if not spec.measures:
+        return f"{rows}.{spec.statistic}(numeric_only=True)"
+    return f"{rows}{picked}.{spec.statistic}()"
+
+
+def _count(spec: QuerySpec) -> str:
+    rows = rows_source(spec)
+    if spec.groups:
+        single = len(spec.groups) == 1
+        rising = ", ascending=True" if spec.order == "least" and single else ""
+        counted = f"{rows}[{key_source(spec.groups)}].value_counts(dropna=False{rising})"
+        return counted if single else f"{counted}.reset_index()"
+    if spec.measures:
+        return f"{rows}[{key_source(spec.measures)}].count()"
+    return f"len({rows})"
+
+
+def _distinct(spec: QuerySpec) -> str:
+    columns = spec.groups + spec.measures
+    if not columns:
+        return f"{rows_source(spec)}.nunique()"
+    return f"{rows_source(spec)}[{key_source(columns[:1])}].value_counts(dropna=False)"
+
+
+def _missing(spec: QuerySpec) -> str:
+    columns = spec.measures + spec.groups
+    picked = f"[{key_source(columns)}]" if columns else ""
+    return f"{rows_source(spec)}{picked}.isna().sum()"
+
+
+def _correlation(spec: QuerySpec) -> str:
+    rows, numbers = rows_source(spec), tuple(c for c in spec.measures + spec.groups if c.numeric)
+    if len(numbers) == 2:
+        return f"{rows}[{as_source(numbers[0].key)}].corr({rows}[{as_source(numbers[1].key)}])"
+    return f"{rows}.corr(numeric_only=True)"
+
+
+def _top(spec: QuerySpec) -> str:
+    rows, measure = rows_source(spec), spec.measures[0]
+    number = spec.number or RANKED_SHOWN
+    down = spec.order == "least"
+    columns = shown_columns(spec)
+    picked = f"[{key_list_source(columns)}]" if columns else ""
+    if measure.numeric:
+        return f"{rows}.{'nsmallest' if down else 'nlargest'}({number}, {as_source(measure.key)}){picked}"
+    return f"{rows}.sort_values({as_source(measure.key)}, ascending={down}).head({number}){picked}"
+
+
+def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
+    """Return the columns of a ranking: text columns and the measures, where not all columns fit."""
+    if len(spec.table.columns) <= WIDE:
+        return ()
+    words = [column for column in spec.table.categories if column not in spec.measures][:4]
+    return (*words, *spec.measures)
+
+
+def _head(spec: QuerySpec) -> str:
+    columns = spec.measures + spec.groups
+    picked = f"[{key_list_source(columns)}]" if columns else ""
+    return f"{rows_source(spec)}{picked}.{'tail' if spec.tail else 'head'}({spec.number or ROWS_SHOWN})"
+
+
+def _describe(spec: QuerySpec) -> str:
+    rows = rows_source(spec)
+    columns = spec.measures + spec.groups
+    if len(columns) == 1:
+        column = f"{rows}[{as_source(columns[0].key)}]"
+        return (
+            f"{column}.describe()" if columns[0].numeric else f"{column}.value_counts(dropna=False)"
+        )
+    table = f"{rows}[{key_list_source(columns)}]" if columns else rows
+    lines = [f'print(len({rows}), "rows,", {table}.isna().sum().sum(), "missing values")']
+    chosen = columns or spec.table.columns
+    if any(not c.numeric and not c.temporal for c in chosen):
+        lines.append(f'print({table}.select_dtypes(exclude="number").nunique().to_string())')
+    if any(column.numeric for column in chosen):
+        lines.append(f'{table}.select_dtypes("number").agg({STATISTICS_LIST}).T')
+    return "\n".join(lines)
+
+
+WRITERS: dict[str, Callable[[QuerySpec], str]] = {
+    "statistic": _statistic,
+    "count": _count,
+    "distinct": _distinct,
+    "nunique": lambda spec: (
+        f"{rows_source(spec)}[{key_source((spec.measures + spec.groups)[:1])}].nunique()"
+    ),
+    "missing": _missing,
+    "correlation": _correlation,
+    "top": _top,
+    "head": _head,
+    "rows": lambda spec: f'print(len({rows_source(spec)}), "rows")\n{rows_source(spec)}',
+    "describe": _describe,
+    "shape": lambda spec: f"{rows_source(spec)}.shape",
+}
+
+"""Functions that write the code of a query, by operation; plots are in ``plot_code``."""

@@ -1,0 +1,131 @@
+"""Generate short matplotlib code for a query spec: a plot, and an expression for its numbers."""
+
+from palimpsest.rehearsal.frame_questions.pandas_code import (
+    STATISTICS_LIST,
+    WRITERS,
+    as_source,
+    key_source,
+    rows_source,
+)
+from palimpsest.rehearsal.frame_questions.query_spec import QuerySpec
+from palimpsest.rehearsal.parsing.tables import Column
+
+
+def write_code(spec: QuerySpec) -> str:
+    """Return the code for a spec."""
+    return write_plot(spec) if spec.op == "plot" else WRITERS[spec.op](spec)
+
+
+def chart_of(spec: QuerySpec) -> str:
+    """Return the kind of chart for a spec: the requested one if the columns allow it."""
+    numbers = [column for column in spec.measures if column.numeric]
+    if not numbers:
+        columns = spec.groups or spec.measures
+        counted = spec.chart if spec.chart in {"pie", "line"} and len(columns) == 1 else "bar"
+        return counted if columns else "hist"
+    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        return "line" if spec.chart == "line" else "scatter"
+    if not spec.groups:
+        return spec.chart if spec.chart in {"line", "box", "bar"} else "hist"
+    chart = spec.chart or _usual_chart(spec)
+    if chart == "scatter" and (len(spec.groups) > 1 or not spec.groups[0].numeric):
+        return "box"
+    return chart
+
+
+def write_plot(spec: QuerySpec) -> str:
+    """Return code that draws a plot and ends with an expression for its numbers."""
+    drawing, numbers = plot_lines(spec)
+    start = "import matplotlib.pyplot as plt"
+    return "\n".join([start, "", *drawing, "plt.show()", numbers])
+
+
+def plot_lines(spec: QuerySpec) -> tuple[list[str], str]:
+    """Return the lines that draw the plot, and the expression for its numbers."""
+    numbers = tuple(c for c in spec.measures if c.numeric)
+    if not numbers and (spec.groups or spec.measures):
+        return _plot_counts(spec, spec.groups or spec.measures)
+    if not numbers:
+        numbers_shown = f'select_dtypes("number").agg({STATISTICS_LIST}).T'
+        return [
+            f"{rows_source(spec)}.hist(figsize=(10, 6))"
+        ], f"{rows_source(spec)}.{numbers_shown}"
+    if len(numbers) >= 2 and not (spec.groups and spec.chart in {"bar", "line"}):
+        return _plot_scatter(spec, numbers)
+    if not spec.groups:
+        return _plot_one(spec, numbers[0])
+    return _plot_grouped(spec, numbers)
+
+
+def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...]) -> tuple[list[str], str]:
+    counted = f"{rows_source(spec)}[{key_source(columns)}].value_counts()"
+    if len(columns) > 1:
+        drawing = [f'{counted}.unstack().plot.bar(ylabel="rows")']
+        return drawing, f"{counted}.reset_index()"
+    kind = chart_of(spec)
+    label = "" if kind == "pie" else 'ylabel="rows"'
+    return ["plt.figure()", f"{counted}.plot.{kind}({label})"], counted
+
+
+def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
+    x, y = (numbers[1], numbers[0]) if spec.against else (numbers[0], numbers[1])
+    rows = rows_source(spec)
+    colour = ""
+    kind = chart_of(spec)
+    drawn = rows
+    if spec.groups and kind == "scatter":
+        name = as_source(
+            spec.groups[0].key
+        )  # as a category, so that the colour bar shows its names
+        drawn = f'{rows}.astype({{{name}: "category"}})'
+        colour = f', c={name}, colormap="viridis"'
+    drawing = [f"{drawn}.plot.{kind}(x={as_source(x.key)}, y={as_source(y.key)}{colour})"]
+    return drawing, f"{rows}[{as_source(x.key)}].corr({rows}[{as_source(y.key)}])"
+
+
+def _plot_one(spec: QuerySpec, measure: Column) -> tuple[list[str], str]:
+    column = f"{rows_source(spec)}[{as_source(measure.key)}]"
+    label = as_source(measure.label)
+    call = {
+        "line": f"plot.line(ylabel={label})",
+        "box": f"plot.box(title={label})",
+        "bar": f"plot.bar(ylabel={label})",
+    }
+    drawn = call.get(spec.chart or "", f"plot.hist(bins=20, title={label})")
+    drawing = ["plt.figure()", f"{column}.{drawn}"]
+    return drawing, f"{column}.agg({STATISTICS_LIST})"
+
+
+def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
+    rows, measure = rows_source(spec), numbers[0]
+    grouped = f"{rows}.groupby({key_source(spec.groups)})"
+    chart = chart_of(spec)
+    method = spec.statistic or "mean"
+    if chart == "scatter":
+        drawing = [
+            f"{rows}.plot.scatter(x={as_source(spec.groups[0].key)}, y={as_source(measure.key)})"
+        ]
+    elif chart in {"box", "hist"}:
+        call = "boxplot" if chart == "box" else "hist"
+        drawing = [f"{rows}.{call}(column={as_source(measure.key)}, by={key_source(spec.groups)})"]
+    else:
+        picked = f"[{key_source(numbers)}]"
+        spread = ".unstack()" if len(spec.groups) > 1 else ""
+        kind = {"line": "line", "pie": "pie"}.get(chart, "bar")
+        label = (
+            as_source(f"{method} of {measure.label}") if len(numbers) == 1 else as_source(method)
+        )
+        drawing = ["plt.figure()"] if len(numbers) == 1 and not spread else []
+        drawing.append(f"{grouped}{picked}.{method}(){spread}.plot.{kind}(ylabel={label})")
+    if len(numbers) > 1 or spec.statistic or chart in {"line", "bar", "pie"}:
+        return drawing, f"{grouped}[{key_source(numbers)}].{method}().reset_index()"
+    return drawing, f"{grouped}[{as_source(measure.key)}].agg({STATISTICS_LIST}).reset_index()"
+
+
+def _usual_chart(spec: QuerySpec) -> str:
+    group = spec.groups[0]
+    if len(spec.groups) > 1 or spec.statistic:
+        return "line" if group.temporal and len(spec.groups) == 1 else "bar"
+    if group.temporal or group.dtype.lower().startswith(("int", "uint")):
+        return "line"
+    return "scatter" if group.numeric else "box"

@@ -1,0 +1,110 @@
+"""The query for a prompt's request about data: the table, and its columns in their roles.
+
+Roles follow from a column's position (after *by*, *per*, *each* it groups) and from its type
+(numeric columns are measured, text columns group).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from palimpsest.rehearsal.frame_questions.data_request import DataRequest, RequestOptions
+from palimpsest.rehearsal.frame_questions.entity_linking import ColumnMention, ValueMention
+from palimpsest.rehearsal.frame_questions.filters import Filter, parse_filters
+from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.rehearsal.parsing.tables import Column, Table
+from palimpsest.rehearsal.parsing.vocabulary import BY, JOINERS, QUALITIES
+from palimpsest.rehearsal.parsing.word_matching import Word
+
+
+@dataclass(frozen=True)
+class QuerySpec(RequestOptions):
+    """A query on a table."""
+
+    table: Table
+    op: str
+    measures: tuple[Column, ...] = ()
+    groups: tuple[Column, ...] = ()
+    filters: tuple[Filter, ...] = ()
+    against: bool = False
+    """The prompt sets one measure against the other, so that the first one is on the y axis."""
+
+
+@dataclass(frozen=True)
+class LinkedPrompt:
+    """A prompt with the columns and values that it mentions."""
+
+    prompt: ParsedPrompt
+    columns: tuple[ColumnMention, ...]
+    values: tuple[ValueMention, ...] = ()
+
+
+def make_query_spec(request: DataRequest, linked: LinkedPrompt, table: Table) -> QuerySpec:
+    """Return the query of a request, from the words alone."""
+    filters, used = parse_filters(linked.prompt.words, linked.columns, linked.values)
+    groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
+    # Two or more compared values of a column are separated by grouping.
+    split = [condition.column for condition in filters if condition.test == "in"][:1]
+    groups += tuple(column for column in split if column not in groups)
+    statistic = request.statistic
+    if not any(column.numeric or column.temporal for column in (*measures, *groups)):
+        meant = _by_quality(linked.prompt.words, table)
+        if meant and (measures or groups):
+            # "The heaviest species" means the species with the highest mean.
+            statistic = statistic or "mean"
+        measures = (*measures, *meant)
+    against = linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
+    options = {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
+    return QuerySpec(
+        table,
+        request.op or "",
+        measures,
+        groups,
+        tuple(filters),
+        against=bool(against),
+        **{**options, "statistic": statistic},
+    )
+
+
+def _roles(
+    linked: LinkedPrompt, mentions: list[ColumnMention]
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    groups: list[Column] = []
+    measures: list[Column] = []
+    previous: ColumnMention | None = None
+    for mention in mentions:
+        if mention.column in (*groups, *measures):
+            continue
+        opener = _opener(linked.prompt.words, mention, previous)
+        column = mention.column
+        joined_on = opener == "and" and previous is not None and previous.column in groups
+        by_word = opener in BY and not (
+            opener in {"against", "versus", "vs", "between", "over"} and column.numeric
+        )
+        if by_word or (joined_on and not column.dtype.lower().startswith("float")):
+            groups.append(column)
+        else:
+            measures.append(column)
+        previous = mention
+    return tuple(groups), tuple(measures)
+
+
+def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None) -> str:
+    """Return the word that determines the column's role: the last word before it that is no filler."""
+    joiner = ""
+    for word in reversed(words[previous.end if previous else 0 : mention.start]):
+        if word.text in BY:
+            return word.text
+        if word.text not in JOINERS:
+            return ""
+        joiner = "and" if word.text in {"and", ",", "or", "&"} else joiner
+    return joiner
+
+
+def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
+    """Return the column that an adjective means: *heaviest* is about a mass or a weight."""
+    for word in words:
+        for meant in QUALITIES.get(word.text, "").split():
+            for column in table.numeric:
+                if any(token.text.startswith(meant) for token in column.tokens):
+                    return (column,)
+    return ()

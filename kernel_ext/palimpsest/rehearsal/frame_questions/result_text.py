@@ -1,0 +1,361 @@
+"""Describe the result of generated code in text.
+
+An answer states only numbers that the output shows; output that cannot be parsed with certainty is quoted.
+"""
+
+from collections.abc import Callable, Sequence
+
+from palimpsest.rehearsal.frame_questions.filters import Filter
+from palimpsest.rehearsal.frame_questions.pandas_code import (
+    STATISTICS,
+    shown_columns,
+)
+from palimpsest.rehearsal.frame_questions.query_spec import QuerySpec
+from palimpsest.rehearsal.parsing import tool_outputs
+from palimpsest.rehearsal.parsing.tables import Column
+from palimpsest.rehearsal.parsing.tool_outputs import (
+    ToolResult,
+    frame_rows,
+    inline_code,
+    series_items,
+    shortened_number,
+    single_value,
+    text_block,
+)
+
+ROWS_IN_TABLE = 15
+NAMES = {"mean": "mean", "median": "median", "sum": "sum", "min": "smallest value", "max": "largest value", "std": "standard deviation", "var": "variance"}  # fmt: skip
+CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
+TESTS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
+Cells = list[tuple[str, ...]]
+NOTHING = ("Empty DataFrame", "Series([]")
+"""How pandas prints a result without rows."""
+
+
+def table_text(spec: QuerySpec, result: ToolResult) -> str | None:
+    """Return the answer, or None when the output's numbers cannot be read."""
+    if spec.op not in {"rows", "describe"} and result.value.startswith(NOTHING):
+        return f"Nothing fits{condition_text(spec)}."
+    return _WRITERS[spec.op](spec, result)
+
+
+def condition_text(spec: QuerySpec) -> str:
+    """Return the table and the filters as text, such as `` in `penguins` where `species` is `Adelie` ``."""
+    text = f" in {inline_code(spec.table.name)}"
+    tests = " and ".join(_condition(condition) for condition in spec.filters)
+    return f"{text} where {tests}" if tests else text
+
+
+def _condition(condition: Filter) -> str:
+    values = condition.value if isinstance(condition.value, list) else [condition.value]
+    values_text = ", ".join(inline_code(value) for value in values)
+    return f"{inline_code(condition.column.label)} {TESTS[condition.test]} {values_text}"
+
+
+def column_names(columns: Sequence[Column]) -> str:
+    """Return the columns' names as code, joined by commas and *and*."""
+    labels = [inline_code(column.label) for column in columns]
+    return " and ".join(filter(None, [", ".join(labels[:-1]), labels[-1]])) if labels else ""
+
+
+def markdown_table(headers: Sequence[str], rows: Cells, labels: int = 1) -> str:
+    """Return a Markdown table of at most fifteen rows; the numbers after the labels are shortened."""
+    lines = [_row(headers), _row(["---"] * len(headers))]
+    lines += [
+        _row((*row[:labels], *map(shortened_number, row[labels:]))) for row in rows[:ROWS_IN_TABLE]
+    ]
+    if len(rows) > ROWS_IN_TABLE:
+        lines.append("")
+        lines.append(f"The output above holds {len(rows) - ROWS_IN_TABLE} rows more.")
+    return "\n".join(lines)
+
+
+def titled_table(
+    title: str, headers: Sequence[str], rows: Cells, labels: int = 1, below: str = ""
+) -> str | None:
+    """Return a table with a title above it and a text below it; None without rows."""
+    parts = (title, markdown_table(headers, rows, labels), below)
+    return "\n\n".join(part for part in parts if part) if rows else None
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    for char in "\\`*_<>[]|$~":
+        text = text.replace(char, "\\" + char)
+    return " ".join(text.split())
+
+
+def extremes_text(rows: Cells, at: int, what: str) -> str:
+    """Return a sentence that names the rows with the highest and the lowest number of a column."""
+    numbers = [(float(row[at].replace(",", "")), row) for row in rows if _is_number(row[at])]
+    if len(numbers) < 2:
+        return ""
+    low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
+    if low == high:
+        return f"All have the same {what}, as it is printed: {shortened_number(numbers[0][1][at])}."
+    highest, lowest = ([row for number, row in numbers if number == end] for end in (high, low))
+    return f"Highest {what}: {_named(highest, at)}; lowest: {_named(lowest, at)}."
+
+
+def _named(rows: Cells, at: int) -> str:
+    """Name the first of the rows that share a number, and say how many more there are."""
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{inline_code(rows[0][0])}{more} ({shortened_number(rows[0][at])})"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text.replace(",", "")) == float(text.replace(",", ""))
+    except ValueError:
+        return False
+
+
+def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
+    if spec.groups:
+        return _grouped(spec, result)
+    name = NAMES.get(spec.statistic or "", spec.statistic or "value")
+    value = single_value(result.value)
+    if len(spec.measures) == 1 and value is not None:
+        return f"The {name} of {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(value)}**."
+    rows: Cells = [*series_items(result.value)]
+    return titled_table(f"The {name} of each column{condition_text(spec)}:", ["column", name], rows)
+
+
+def _of_one(spec: QuerySpec, columns: Sequence[Column], rows: Cells) -> str | None:
+    headers = ["statistic", columns[0].label]
+    return titled_table(f"{column_names(columns)}{condition_text(spec)}:", headers, rows)
+
+
+def group_headers(spec: QuerySpec) -> list[str] | None:
+    """Return the headers after the group columns in the output of a grouped statistic."""
+    if not spec.measures:
+        return None
+    if spec.statistic is None and len(spec.measures) == 1:
+        return list(STATISTICS)
+    return [column.label for column in spec.measures]
+
+
+def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
+    headers = group_headers(spec)
+    if headers is None:
+        return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{condition_text(spec)}:\n\n{text_block(result.value)}"
+    rows = grouped_rows(spec, result.value, headers)
+    what, column = _compared(spec, headers)
+    kind = NAMES.get(spec.statistic, spec.statistic) if spec.statistic else "summary"
+    title = f"{kind.capitalize()} of {column_names(spec.measures)} by {column_names(spec.groups)}{condition_text(spec)}:"
+    titles = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
+    return grouped_table(
+        spec, title, titles, rows, extremes_text(joined_groups(spec, rows), column + 1, what)
+    )
+
+
+def grouped_table(
+    spec: QuerySpec, title: str, headers: Sequence[str], rows: Cells, below: str = ""
+) -> str | None:
+    """Return a Markdown table whose first columns are the groups; None without rows."""
+    labels = [column.label for column in spec.groups]
+    return titled_table(title, [*labels, *headers], rows, len(labels), below)
+
+
+def _compared(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
+    """Return the name of the statistic by which groups are compared, and its column's index in the headers."""
+    if spec.statistic:
+        of = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
+        return f"{NAMES.get(spec.statistic, spec.statistic)}{of}", 0
+    return "mean", headers.index("mean")
+
+
+def joined_groups(spec: QuerySpec, rows: Cells) -> Cells:
+    """Join the groups of each row into its first cell."""
+    labels = len(spec.groups)
+    return [(", ".join(row[:labels]), *row[labels:]) for row in rows]
+
+
+def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> Cells:
+    """Parse the rows of a grouped result, numbers as printed; an empty list when that is not certain."""
+    labels = [column.label for column in spec.groups]
+    names = [*labels, *headers]
+    rows = frame_rows(text, names) if len(set(names)) == len(names) else None
+    if not rows:
+        return []
+    return [(*(row[label] for label in labels), *(row[h] for h in headers)) for row in rows]
+
+
+def _count(spec: QuerySpec, result: ToolResult) -> str | None:
+    if len(spec.groups) > 1:
+        rows = grouped_rows(spec, result.value, ["count"])
+        title = f"Rows by {column_names(spec.groups)}{condition_text(spec)}:"
+        return grouped_table(spec, title, ["rows"], rows)
+    if spec.groups:
+        return counts_text(spec, result.value)
+    value = single_value(result.value)
+    if value is None:
+        return None
+    if spec.measures:
+        return f"There are **{value}** values of {column_names(spec.measures)}{condition_text(spec)} (missing ones are not counted)."
+    tests = condition_text(spec).removeprefix(f" in {inline_code(spec.table.name)}")
+    return f"{inline_code(spec.table.name)} has **{value}** rows{tests}."
+
+
+def counts_text(spec: QuerySpec, text: str, column: Column | None = None) -> str | None:
+    """Describe the output of a count of values."""
+    column = column or (spec.groups or spec.measures)[0]
+    rows: Cells = [
+        (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)
+        for label, value in series_items(text)
+    ]
+    title = f"Rows by {inline_code(column.label)}{condition_text(spec)}:"
+    most = extremes_text([row for row in rows if row[0] != "(missing)"], 1, "count")
+    return titled_table(title, [column.label, "rows"], rows, below=most)
+
+
+def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:
+    if spec.groups + spec.measures:
+        return counts_text(spec, result.value, column=(spec.groups + spec.measures)[0])
+    title = f"Different values of each column{condition_text(spec)}:"
+    return titled_table(title, ["column", "different values"], [*series_items(result.value)])
+
+
+def _nunique(spec: QuerySpec, result: ToolResult) -> str | None:
+    value, name = single_value(result.value), column_names((spec.measures + spec.groups)[:1])
+    return f"{name} has **{value}** different values{condition_text(spec)}." if value else None
+
+
+def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
+    value = single_value(result.value)
+    columns = spec.measures + spec.groups
+    if value is not None and len(columns) == 1:
+        return f"{column_names(columns)} has **{value}** missing values{condition_text(spec)}."
+    title = f"Missing values of each column{condition_text(spec)}:"
+    return titled_table(title, ["column", "missing"], [*series_items(result.value)])
+
+
+def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
+    numbers = [column for column in spec.measures + spec.groups if column.numeric]
+    value, of = single_value(result.value), f"(Pearson) of {column_names(numbers)}"
+    if len(numbers) == 2:
+        return (
+            f"The correlation {of}{condition_text(spec)} is **{shortened_number(value)}**."
+            if value
+            else None
+        )
+    return f"Correlations (Pearson) of all columns of numbers{condition_text(spec)}:\n\n{text_block(result.value)}"
+
+
+def _top(spec: QuerySpec, result: ToolResult) -> str | None:
+    measure = spec.measures[0]
+    side = "smallest" if spec.order == "least" else "largest"
+    labels = [column.label for column in (shown_columns(spec) or spec.table.columns)]
+    rows = frame_rows(result.value, labels) if len(set(labels)) == len(labels) else None
+    text = f"Rows{condition_text(spec)} with the {side} {column_names(spec.measures)}:\n\n"
+    if not rows:
+        return text + text_block(result.value)
+    best = rows[0][measure.label]
+    return (
+        f"The {side} {column_names(spec.measures)}{condition_text(spec)} is **{shortened_number(best)}**.\n\n{text}"
+        + markdown_table(labels, [tuple(row[h] for h in labels) for row in rows], 0)
+    )
+
+
+def _rows(spec: QuerySpec, result: ToolResult) -> str | None:
+    count, name = result.stdout.strip(), inline_code(spec.table.name)
+    count_text = (
+        f"**{count}** fit{condition_text(spec)}" if spec.filters else f"{name} has **{count}**"
+    )
+    return f"{count_text}:\n\n{text_block(result.value, 14)}"
+
+
+def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
+    columns = spec.measures + spec.groups
+    if len(columns) == 1:
+        if not columns[0].numeric:
+            return counts_text(spec, result.value, column=columns[0])
+        return _of_one(spec, columns, [*series_items(result.value)])
+    first, _, rest = result.stdout.partition("\n")
+    parts = [
+        f"{inline_code(spec.table.name)} has **{first.strip()}** and {len(columns or spec.table.columns)} columns."
+    ]
+    different = series_items(rest)[:ROWS_IN_TABLE]
+    if different:
+        listed = (f"- {inline_code(label)}: {count} different values" for label, count in different)
+        parts.append("\n".join(listed))
+    if result.value.strip():
+        parts.append(numbers_text(result))
+    return "\n\n".join(parts)
+
+
+def numbers_text(result: ToolResult) -> str:
+    """Return the statistics of several columns as a table, or as they were printed."""
+    rows = frame_rows(result.value, STATISTICS, labelled=True) or []
+    cells = [(row[tool_outputs.INDEX], *(row[name] for name in STATISTICS)) for row in rows]
+    return markdown_table(["column", *STATISTICS], cells) if cells else text_block(result.value)
+
+
+def _shape(spec: QuerySpec, result: ToolResult) -> str | None:
+    sizes = tool_outputs.number_pair(result.value)
+    if len(sizes) != 2:
+        return None
+    return f"{inline_code(spec.table.name)} has **{sizes[0]}** rows and **{sizes[1]}** columns."
+
+
+_WRITERS: dict[str, Callable[[QuerySpec, ToolResult], str | None]] = {
+    "statistic": _statistic,
+    "count": _count,
+    "distinct": _distinct,
+    "nunique": _nunique,
+    "missing": _missing,
+    "correlation": _correlation,
+    "top": _top,
+    "head": lambda spec, result: (
+        f"{'Last' if spec.tail else 'First'} rows{condition_text(spec)}:\n\n{text_block(result.value)}"
+    ),
+    "rows": _rows,
+    "describe": _describe,
+    "shape": _shape,
+}
+
+
+def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
+    """Return the answer, or None when the output's numbers cannot be read."""
+    kind = CHART_NAMES.get(chart, "plot")
+    numbers = tuple(column for column in spec.measures if column.numeric)
+    subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
+    by = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
+    body = _behind(spec, result, numbers, chart)
+    if body is None:
+        return None
+    return (
+        f"I drew a {kind} of {subject}{by}{condition_text(spec)}. The numbers behind it:\n\n{body}"
+    )
+
+
+def _behind(
+    spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str
+) -> str | None:
+    """Return a text with the numbers that the plotting code returned."""
+    if not numbers:
+        columns = spec.groups or spec.measures
+        if not columns:
+            return numbers_text(result)
+        if len(columns) > 1:
+            headers = [*(column.label for column in columns), "rows"]
+            return titled_table(
+                "", headers, grouped_rows(spec, result.value, ["count"]), len(columns)
+            )
+        return counts_text(spec, result.value, column=columns[0])
+    value = single_value(result.value)
+    if value is not None:
+        return f"The correlation (Pearson) of {column_names(numbers[:2])} is **{shortened_number(value)}**."
+    if not spec.groups:
+        return titled_table("", ["statistic", numbers[0].label], [*series_items(result.value)])
+    plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
+    headers = [c.label for c in numbers] if plain else [*STATISTICS]
+    rows = grouped_rows(spec, result.value, headers)
+    what = spec.statistic or "mean"
+    titles = [f"{what} of {header}" for header in headers] if plain else headers
+    at = 1 if plain else 1 + STATISTICS.index("mean")
+    below = extremes_text(joined_groups(spec, rows), at, NAMES.get(what, what))
+    return grouped_table(spec, "", titles, rows, below)

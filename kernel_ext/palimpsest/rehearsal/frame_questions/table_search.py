@@ -1,0 +1,130 @@
+"""Find the DataFrame or other variable that a prompt is about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from palimpsest.rehearsal.frame_questions.entity_linking import link_columns, link_variables
+from palimpsest.rehearsal.frame_questions.pandas_code import as_source
+from palimpsest.rehearsal.parsing.tables import (
+    Table,
+    Variable,
+    parse_description,
+    parse_tables,
+    parse_variables,
+)
+from palimpsest.rehearsal.parsing.tool_outputs import inline_code, text_block
+from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanEnded, PlanRunner, Steps
+
+MOST_TABLES = 6
+NAMED = 1.5
+"""The lowest score of a variable whose whole name is in the prompt."""
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """The table chosen for a prompt, and a note about the choice."""
+
+    table: Table
+    note: str = ""
+    """A remark for the user, such as which other table would fit; empty without one."""
+
+
+def find_data(
+    runner: PlanRunner, listed: tuple[Variable, ...] | None = None
+) -> Steps[FoundTable | Variable]:
+    """Return the table or variable that the prompt is about; raise ``PlanEnded`` where there is none.
+
+    ``listed`` are the variables, if the plan listed them already.
+    """
+    variables = listed if listed is not None else (yield from list_variables(runner))
+    name_scores = link_variables(runner.prompt.words, variables)
+    name_scores |= dict.fromkeys((*runner.prompt.mentions, *runner.prompt.ticks), 3.0)
+    other = _named_other(variables, name_scores)
+    tables = [variable for variable in variables if variable.is_table]
+    tables.sort(key=lambda variable: -name_scores.get(variable.name, 0.0))
+    scores = [name_scores.get(variable.name, 0.0) for variable in tables]
+    if other and name_scores[other.name] > max(scores, default=0.0):
+        return other
+    if not tables:
+        names = ", ".join(inline_code(variable.name) for variable in variables[:15])
+        variables_text = f"The variables I see: {names}" if names else "There are no variables yet"
+        raise PlanEnded(
+            f"I found no table to work on: there is no DataFrame among the variables. {variables_text}. "
+            "Load a file in a cell first, for example with `pandas.read_csv`, or let me run that code."
+        )
+    is_named = scores[0] >= NAMED and scores[0] > max(scores[1:], default=0.0)
+    candidates = tables[:1] if is_named else tables[:MOST_TABLES]
+    known = yield from describe_tables(runner, [variable.name for variable in candidates])
+    return _best_table(runner, known, name_scores, variables)
+
+
+def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
+    """Call the ``variables`` tool and return the variables that it lists."""
+    runner.need("variables", "for this")
+    return parse_variables(
+        (yield runner.act("I look at which variables there are.", "variables")).text
+    )
+
+
+def _named_other(
+    variables: Sequence[Variable], name_scores: Mapping[str, float]
+) -> Variable | None:
+    """Return the variable, neither table nor code, with the highest score; None where no score is high enough."""
+    code = {"DataFrame", "module", "function", "type"}
+    others = [variable for variable in variables if variable.kind not in code]
+    best = max(others, key=lambda v: name_scores.get(v.name, 0.0), default=None)
+    return best if best and name_scores.get(best.name, 0.0) >= NAMED else None
+
+
+def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:
+    """Call a tool for the columns of these tables, and return the tables with them."""
+    if len(names) == 1 and runner.can("variables"):
+        thought = f"I look at the columns of {names[0]}."
+        result = yield runner.act(thought, "variables", name=names[0])
+        columns = parse_description(result.text)
+        if columns:
+            return [Table(names[0], columns)]
+    if not runner.can("python"):
+        return []
+    inner = ",\n".join(
+        f"    {as_source(name)}: {name}.dtypes.astype(str).to_dict()" for name in names
+    )
+    thought = "I ask for the columns of the tables that could be meant, and their types."
+    result = yield runner.act(thought, "python", code=f"{{\n{inner},\n}}")
+    return parse_tables(result.value)
+
+
+def _best_table(
+    runner: PlanRunner,
+    tables: list[Table],
+    name_scores: Mapping[str, float],
+    variables: tuple[Variable, ...],
+) -> FoundTable:
+    """Return the table that the prompt fits best, or the only one; raise ``PlanEnded`` where several fit equally."""
+    scores: dict[str, float] = {}
+    for table in tables:
+        column_score = sum(link.score for link in link_columns(runner.prompt.words, table.columns))
+        scores[table.name] = column_score + 2 * name_scores.get(table.name, 0.0)
+    best = max(tables, key=lambda table: scores[table.name], default=None)
+    if best and (scores[best.name] > 0 or len(tables) == 1):
+        ties = [n for n in scores if abs(scores[n] - scores[best.name]) < 0.01 and n != best.name]
+        note = (
+            f"{inline_code(ties[0])} would fit as well; I took {inline_code(best.name)}."
+            if ties
+            else ""
+        )
+        return FoundTable(best, note)
+    listed = ", ".join(inline_code(variable.name) for variable in variables if variable.is_table)
+    if best is None:
+        raise PlanEnded(f"I found these tables but could not read their columns: {listed}.")
+    raise PlanEnded(
+        f"Which table do you mean? I see {listed}. Name one, for example with {inline_code('@' + best.name)}."
+    )
+
+
+def show_variable(runner: PlanRunner, variable: Variable) -> Plan:
+    """Return the plan that shows the value of a variable that is not a table."""
+    thought = f"{variable.name} is a {variable.kind}, so I look at what it holds."
+    output = (yield runner.act(thought, "variables", name=variable.name)).text
+    text = f"{inline_code(variable.name)} is a {inline_code(variable.kind)}:\n\n{text_block(output, 30)}"
+    return PlanAnswer(text, "The result shows it.")

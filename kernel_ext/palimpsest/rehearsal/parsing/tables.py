@@ -1,0 +1,140 @@
+"""Tables, columns and variables, and functions that parse them from a tool's output."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from palimpsest.lazy_patterns import lazy_pattern
+from palimpsest.rehearsal.parsing.tool_outputs import python_literal
+from palimpsest.rehearsal.parsing.word_matching import Word, words_of
+
+NUMERIC = lazy_pattern(r"u?int|float|decimal|complex|double|bigint", re.IGNORECASE)
+TEMPORAL = lazy_pattern(r"datetime|period|timestamp|date\d*\b", re.IGNORECASE)
+DTYPE = (
+    r"u?int(?:8|16|32|64)|float(?:16|32|64)|bool(?:ean)?|object|str(?:ing)?|category|complex\d+"
+    r"|datetime64\[[^\]]*\]|timedelta64\[[^\]]*\]|period\[[^\]]*\]|U?Int(?:8|16|32|64)|Float(?:32|64)"
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    key: Any
+    """The key as used in square brackets: usually text, sometimes a number."""
+    dtype: str = "object"
+
+    @property
+    def label(self) -> str:
+        """The column's name as text."""
+        return str(self.key)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers."""
+        return bool(NUMERIC.match(self.dtype))
+
+    @property
+    def temporal(self) -> bool:
+        """Whether the column holds dates."""
+        return bool(TEMPORAL.match(self.dtype))
+
+    @cached_property
+    def tokens(self) -> tuple[Word, ...]:
+        """The words of the column's name."""
+        return words_of(self.label)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A DataFrame variable, with its columns."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def numeric(self) -> tuple[Column, ...]:
+        """The columns that hold numbers."""
+        return tuple(column for column in self.columns if column.numeric)
+
+    @property
+    def categories(self) -> tuple[Column, ...]:
+        """The columns that hold neither numbers nor dates."""
+        return tuple(c for c in self.columns if not c.numeric and not c.temporal)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable, from one line of the ``variables`` tool's output."""
+
+    name: str
+    kind: str
+    """The last part of the type's dotted name, such as ``DataFrame`` or ``list``."""
+    line: str
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the variable is a pandas DataFrame."""
+        return self.kind == "DataFrame"
+
+
+_LINE = lazy_pattern(r"^[\s*\-\u2022|]*[`']?([^\W\d]\w*)[`']?\s*[:|(=]\s*[`']?([\w.]+)")
+
+
+def parse_variables(text: str) -> tuple[Variable, ...]:
+    """Parse a list of variables, one a line as ``name: type - summary``."""
+    variables = []
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match:
+            kind = match[2].rstrip(".").rsplit(".", 1)[-1]
+            variables.append(Variable(match[1], kind, line.strip(" -*\t")))
+    return tuple(variables)
+
+
+def parse_tables(text: str) -> list[Table]:
+    """Parse ``{'table': {'column': 'dtype', ...}, ...}``."""
+    tables = dict_in(text).items()
+    return [Table(str(name), _columns(each)) for name, each in tables if isinstance(each, dict)]
+
+
+def _columns(pairs: dict[Any, Any]) -> tuple[Column, ...]:
+    return tuple(Column(key, str(dtype)) for key, dtype in pairs.items())
+
+
+_COUNTED = lazy_pattern(
+    r"(?:\d[\d,]*)\s*(?:rows\s*)?(?:x|\u00d7|by|and|,)\s*(\d+)\s*columns|\(\d+, (\d+)\)|(\d+) columns",
+    re.IGNORECASE,
+)
+_MISSING = lazy_pattern(r"(?<=[\[ ,:(])(?:nan|NaT|<NA>)(?=[\],)}])")
+_COLUMN = lazy_pattern(rf"^[\s*\-\u2022|]*(.+?)(?:\s*[:|(]\s*|\s{{2,}}|\t)({DTYPE})(?![\w.])")
+
+
+def parse_description(text: str) -> tuple[Column, ...]:
+    """Parse column names and types from a description; empty when a column may be missing."""
+    dtypes: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _COLUMN.match(line)
+        if match:
+            name = match[1].strip()
+            name = (
+                name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "`'\"" else name
+            )
+            if name not in {"dtype", "dtypes", "Name", "type"}:
+                dtypes.setdefault(name, match[2])
+    sizes = _COUNTED.search(text)
+    count = next((int(group) for group in sizes.groups() if group), None) if sizes else None
+    # A key that looks like a number may be text or a number; only a Python literal would show which.
+    has_unclear_key = any(re.match(r"-?\d|\(|True$|False$|None$|nan$", name) for name in dtypes)
+    return (
+        tuple(Column(*item) for item in dtypes.items())
+        if count == len(dtypes) and not has_unclear_key
+        else ()
+    )
+
+
+def dict_in(text: str) -> dict[Any, Any]:
+    """Parse an output that is a dict, missing values as None; return an empty dict for other outputs."""
+    value = python_literal(_MISSING.sub("None", text))
+    return value if isinstance(value, dict) else {}

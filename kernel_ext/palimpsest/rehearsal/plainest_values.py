@@ -1,0 +1,102 @@
+"""Numbers and texts that fit a field of a JSON schema: taken from an answer, or default values."""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+FORMATS = {
+    "date": "2000-01-01", "date-time": "2000-01-01T00:00:00Z", "time": "00:00:00Z", "duration": "PT0S",
+    "uuid": "00000000-0000-0000-0000-000000000000", "uuid4": "00000000-0000-4000-8000-000000000000",
+    "email": "nobody@example.org", "uri": "https://example.org/", "hostname": "example.org", "ipv4": "127.0.0.1",
+    "ipv6": "::1", "ipvanyaddress": "127.0.0.1", "json-string": "{}", "regex": ".*", "path": ".", "file-path": ".",
+    "directory-path": ".",
+}  # fmt: skip
+"""A default text for each string format of JSON Schema and pydantic; other formats take the answer's text."""
+WORDS = frozenset({"path", "password", "binary", "byte", "base64url"})
+"""Formats that any text fits."""
+CANDIDATES = ("0", "a", "A", "00", "aa", "AA", "000", "aaa", "AAA", "0000", "a0", "A0", "A-0", "AA-00", "AB-1234", "0.0", "0.0.0", "a@b.c")  # fmt: skip
+"""Texts that are tried where nothing in the answer fits the pattern."""
+DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?")
+
+
+def fitting_text(schema: Mapping[str, Any], answer: str) -> str | None:
+    """Return the text of an answer that fits a field: the whole answer or the first word that fits; else None."""
+    form = schema.get("format")
+    if form in {"date", "date-time"}:
+        return next(filter(None, (_moment(text, form) for text in DATE.findall(answer))), None)
+    if form in FORMATS and form not in WORDS:
+        return None
+    shortest, longest = int(schema.get("minLength") or 0), schema.get("maxLength")
+    whole = answer[: int(longest)] if longest is not None else answer
+    candidates = [whole, *answer.split()] if "pattern" in schema else [whole]
+    for text in candidates:
+        fits = shortest <= len(text) and (longest is None or len(text) <= int(longest))
+        if text and fits and _matches(schema, text):
+            return text
+    return None
+
+
+def plain_text(schema: Mapping[str, Any], answer: str) -> str | None:
+    """Return a simple text for a field that the answer does not fill; None where none of the candidates fits."""
+    form = schema.get("format")
+    if form in FORMATS:
+        return FORMATS[form]
+    shortest = int(schema.get("minLength") or 0)
+    longest = int(schema.get("maxLength", max(shortest, 1_000)))
+    texts = (
+        text.ljust(shortest, text[-1:] or ".")[:longest] for text in (answer or "", *CANDIDATES)
+    )
+    return next((text for text in texts if len(text) >= shortest and _matches(schema, text)), None)
+
+
+def fitting_number(schema: Mapping[str, Any], number: float) -> bool:
+    """Return whether a number is within the bounds of a field."""
+    least, most = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    above = schema.get("exclusiveMinimum", -math.inf)
+    below = schema.get("exclusiveMaximum", math.inf)
+    step = schema.get("multipleOf")
+    within = least <= number <= most and above < number < below
+    return within and (not step or math.isclose(number / step, round(number / step), abs_tol=1e-9))
+
+
+def plain_number(schema: Mapping[str, Any], *, whole: bool) -> float | int | None:
+    """Return a simple number within the bounds of a field, such as 0 or a bound; None where there is none."""
+    names = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    bounds = [schema[name] for name in names if name in schema]
+    step = schema.get("multipleOf") or (1 if whole else None)
+    candidates: list[float] = [0, *bounds]
+    for bound in bounds:
+        low, high = math.floor(bound), math.ceil(bound)
+        candidates += [bound + 1, bound - 1, low, high, low + 1]
+        if step:
+            low, high = math.floor(bound / step), math.ceil(bound / step)
+            candidates += [step * low, step * high, step * (low + 1), step * (high - 1)]
+    if len(bounds) > 1:
+        candidates.append((min(bounds) + max(bounds)) / 2)
+    for candidate in candidates:
+        if fitting_number(schema, candidate) and not (whole and candidate % 1):
+            return int(candidate) if whole else candidate
+    return None
+
+
+def _moment(text: str, form: str) -> str | None:
+    """Return a date of an answer in the field's format, ``date`` or ``date-time``; None where it is invalid."""
+    try:
+        if form == "date":
+            return date.fromisoformat(text[:10]).isoformat()
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.isoformat() + ("" if moment.tzinfo else "Z")
+
+
+def _matches(schema: Mapping[str, Any], text: str) -> bool:
+    pattern = schema.get("pattern")
+    if pattern is None:
+        return True
+    try:
+        return re.search(pattern, text) is not None
+    except re.error:
+        return False

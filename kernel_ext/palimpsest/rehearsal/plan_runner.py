@@ -1,0 +1,124 @@
+"""Run plans: generators that choose the tool calls of a turn and its final answer.
+
+A plan yields a ``PlannedCall``, is sent the ``ToolResult``, and returns a ``PlanAnswer``.
+No state is kept between requests: at every step the plan is replayed from the start with the results that
+are already in this turn, and the first call without a result is the next one.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from palimpsest.rehearsal.parsing.conversation import Conversation, Exchange, ToolUse
+from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
+from palimpsest.transcript.values import ToolSpec
+
+MOST_CALLS = 12
+"""The limit of calls in a turn: a plan needs at most eight, so more mean that a result was not recognised."""
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A tool call of a plan, with the reason for it."""
+
+    thought: str
+    call: ToolUse
+
+
+@dataclass(frozen=True)
+class PlanAnswer:
+    """The final answer of a plan, which ends the turn."""
+
+    text: str
+    thought: str = ""
+
+
+class PlanEnded(Exception):
+    """Ends a plan from inside one of its steps, with ``answer`` as the final answer."""
+
+    def __init__(self, text: str) -> None:
+        self.answer = PlanAnswer(text)
+
+
+Result = TypeVar("Result")
+Steps = Generator[PlannedCall, ToolResult, Result]
+"""A part of a plan: a generator that yields calls, is sent their results, and returns a value."""
+Plan = Steps[PlanAnswer]
+
+
+@dataclass(frozen=True)
+class PlanRunner:
+    """The inputs of a plan: prompt, conversation and tools."""
+
+    prompt: ParsedPrompt
+    conversation: Conversation
+    tools: Mapping[str, ToolSpec]
+
+    def can(self, tool: str) -> bool:
+        """Return whether a tool is offered."""
+        return tool in self.tools
+
+    def need(self, tool: str, purpose: str) -> None:
+        """Raise ``PlanEnded`` with an explanation where a tool is not offered."""
+        if tool not in self.tools:
+            raise PlanEnded(
+                f"I would need the `{tool}` tool {purpose}, and it is not offered in this step."
+            )
+
+    def act(self, thought: str, tool: str, **inputs: Any) -> PlannedCall:
+        """Return a planned call."""
+        return PlannedCall(thought, ToolUse(tool, inputs))
+
+
+def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAnswer:
+    """Replay a plan with the results so far, and return its next call or its answer."""
+    unused = list(exchanges)
+    try:
+        act = next(plan)
+        while True:
+            output = _next_output(unused, act.call.tool)
+            if output is None:
+                return act
+            result = ToolResult(output)
+            if result.refused:
+                return refused_answer(act, result)
+            act = plan.send(result)
+    except StopIteration as end:
+        answer: PlanAnswer = end.value
+        return answer
+    except PlanEnded as end:
+        return end.answer
+    finally:
+        plan.close()
+
+
+def _next_output(unused: list[Exchange], tool: str) -> str | None:
+    """Remove and return the next output of this tool; outputs of other tools before it are dropped."""
+    for at, exchange in enumerate(unused):
+        if exchange.call.tool == tool:
+            del unused[: at + 1]
+            return exchange.output
+    return None
+
+
+def refused_answer(act: PlannedCall, result: ToolResult) -> PlanAnswer:
+    """Return the answer after a refused call, with the input that it would have had."""
+    refusal = result.text.strip().splitlines()[0][:300]
+    return PlanAnswer(
+        f"I stopped, because {inline_code(act.call.tool)} was not permitted: {refusal}\n\n"
+        f"This is what I would have done:\n\n{shown_input(act.call)}",
+        "The call was refused, so I stop here and try no other way.",
+    )
+
+
+def shown_input(call: ToolUse) -> str:
+    """Return a call's input as Markdown."""
+    for key in ("code", "command", "content"):
+        if isinstance(call.input.get(key), str):
+            others = ", ".join(f"{k}={v!r}" for k, v in call.input.items() if k != key)
+            return (f"{inline_code(others)}\n\n" if others else "") + text_block(
+                call.input[key], 40
+            )
+    inputs = ", ".join(f"{key}={value!r}" for key, value in call.input.items())
+    return inline_code(f"{call.tool}({inputs})")

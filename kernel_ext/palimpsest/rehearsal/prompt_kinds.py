@@ -1,0 +1,125 @@
+"""Decide which rule a prompt fires, and return the plan that answers it.
+
+Rules are tried in order, and the first that fits is used. The rule for DataFrames comes last, since its words
+(*show*, *count*, *find*) occur in every other kind of prompt too.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from palimpsest.rehearsal.code_questions import (
+    python_code,
+    python_plan,
+    shell_command,
+    shell_plan,
+)
+from palimpsest.rehearsal.error_questions.error_plan import error_plan, error_request
+from palimpsest.rehearsal.file_questions import (
+    file_request,
+    list_plan,
+    read_plan,
+    search_plan,
+    write_plan,
+)
+from palimpsest.rehearsal.frame_questions.data_request import (
+    NO_REQUEST,
+    DataRequest,
+    mentions_data,
+    read_data_request,
+)
+from palimpsest.rehearsal.frame_questions.frame_plan import frame_plan
+from palimpsest.rehearsal.frame_questions.variable_questions import (
+    asks_for_variables,
+    name_plan,
+    variables_plan,
+)
+from palimpsest.rehearsal.parsing.conversation import COMPACTED
+from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.rehearsal.plan_runner import Plan, PlanRunner
+from palimpsest.rehearsal.small_talk import GREETINGS, HELLO, THANKFUL, THANKS, spoken_answer
+
+MOST_NAMING_WORDS = 8
+"""A prompt of at most so many words, without a known verb, may name a variable or columns."""
+_TALK = (
+    ("recap", r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bwhat happened\b"),
+    ("continue", r"^(?:please )?(?:continue|go on|keep going|proceed|carry on|next step)\b"),
+    ("identity", r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:real|ai|llm|chatgpt|gpt|claude|human|bot)|\b(?:which|what) model\b"),
+    ("help", r"^(?:help|\?|commands?|usage)\b[.!?]*$|\bwhat (?:can|could|do) (?:you|i|we) (?:do|ask|offer|help|know|understand)\b|\bhow (?:can|do|does|could) (?:you help|i use|this work|you work|i start|i ask)|\bhelp me\b[.!?]*$"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PromptKind:
+    """The rule that a prompt fires."""
+
+    name: str
+    code: str = ""
+    """The code or the command in the prompt."""
+    request: DataRequest = NO_REQUEST
+    """The question about a DataFrame in the prompt."""
+
+
+def prompt_kind(prompt: ParsedPrompt) -> PromptKind:
+    """Return which rule a prompt fires."""
+    if name := error_request(prompt) or _talk_kind(prompt):
+        return PromptKind(name)
+    file_kind = file_request(prompt)
+    if file_kind != "write" and (command := shell_command(prompt)):
+        return PromptKind("shell", command)
+    if file_kind != "write" and (code := python_code(prompt)):
+        return PromptKind("python", code)
+    return PromptKind(file_kind) if file_kind else _data_kind(prompt)
+
+
+def _talk_kind(prompt: ParsedPrompt) -> str:
+    words = frozenset(word.text for word in prompt.words)
+    if not words and not prompt.fences and not re.match(r"\s*\w|\s*\?\s*$", prompt.text):
+        return "unknown"
+    if prompt.text.strip() == COMPACTED:
+        return "recap"
+    for name, pattern in _TALK:
+        if prompt.matches(pattern) and (name != "continue" or len(prompt.words) <= 25):
+            return name
+    if words & GREETINGS and words <= HELLO:
+        return "greeting"
+    return "thanks" if words & THANKS and words <= THANKFUL else ""
+
+
+def _data_kind(prompt: ParsedPrompt) -> PromptKind:
+    if asks_for_variables(prompt):
+        return PromptKind("variables")
+    request = read_data_request(prompt)
+    if request.op:
+        return PromptKind("data", request=request)
+    if prompt.mentions or mentions_data(prompt) or prompt.matches(r"\b(?:by|per|for each)\b"):
+        return PromptKind("data", request=DataRequest(None, "the words name data"))
+    return PromptKind("name" if len(prompt.words) <= MOST_NAMING_WORDS else "unknown")
+
+
+PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {
+    "python": lambda runner, kind: python_plan(runner, kind.code),
+    "shell": lambda runner, kind: shell_plan(runner, kind.code),
+    "list": lambda runner, _: list_plan(runner),
+    "read": lambda runner, _: read_plan(runner),
+    "search": lambda runner, _: search_plan(runner),
+    "write": lambda runner, _: write_plan(runner),
+    "fix": lambda runner, _: error_plan(runner, corrects=True),
+    "explain": lambda runner, _: error_plan(runner, corrects=False),
+    "variables": lambda runner, _: variables_plan(runner),
+    "data": lambda runner, kind: frame_plan(runner, kind.request),
+    "name": lambda runner, _: name_plan(runner),
+}
+"""The plans of the rules that call tools; all other rules answer with a fixed text."""
+
+
+def plan_for(runner: PlanRunner, kind: PromptKind) -> Plan:
+    """Return the plan of a rule."""
+    plan = PLANS.get(kind.name)
+    return _spoken(runner, kind.name) if plan is None else plan(runner, kind)
+
+
+def _spoken(runner: PlanRunner, name: str) -> Plan:
+    """Return an answer as a plan without tool calls."""
+    yield from ()
+    return spoken_answer(runner, name)

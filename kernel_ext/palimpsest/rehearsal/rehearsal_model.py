@@ -1,0 +1,175 @@
+"""Stream the rehearsal model's answers word by word, as deltas like those of a provider's stream.
+
+The same code as for a provider joins, counts and classifies them, so that overflow, cost, cache and failures
+behave as with a real model; litellm is not imported.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from types import SimpleNamespace
+from typing import Any
+
+from palimpsest.model.adapter.answer_events import answer_events
+from palimpsest.model.adapter.raw_stream import StreamTap
+from palimpsest.model.adapter.usage import openai_report
+from palimpsest.model.interface import ModelRequest, StreamEvent
+from palimpsest.model.script import (
+    Disconnect,
+    EndEarly,
+    Failure,
+    Malformed,
+    ModelAnswer,
+    Pause,
+    ProviderRun,
+    Say,
+    ScriptedCall,
+    StreamError,
+    Think,
+)
+from palimpsest.model.tokenizer import counter
+from palimpsest.model.wire.provider_messages import sendable_messages
+from palimpsest.rehearsal.parsing.conversation import Messages
+from palimpsest.rehearsal.reply_rules import RehearsalReply, reply
+from palimpsest.rehearsal.scenario import ScenarioPlayer, scenario_steps
+from palimpsest.rehearsal.simulated_usage import UsageMeter
+from palimpsest.transcript.errors import ModelFailed, UnknownError, UserError
+from palimpsest.transcript.values import Usage
+
+PROVIDER = "rehearsal"
+DELAY_VARIABLE = "PALIMPSEST_REHEARSAL_DELAY"
+WORD_SECONDS = 0.005
+"""The default wait after each word: about 200 words a second, so that streaming is visible but short."""
+ESTIMATOR = "tiktoken/o200k_base"
+
+
+class ScriptedFailure(Exception):
+    """The failure of a provider that a scenario simulates; it is classified like a real one."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.status = failure.status
+        self.message = failure.message
+        self.headers = failure.headers
+
+
+class Rehearsal:
+    """The rehearsal model as a ``model.interface.Model``.
+
+    Its speed is ``words_per_second`` in the request's parameters, else the seconds for each word in the
+    environment variable ``PALIMPSEST_REHEARSAL_DELAY``, else about 200 words a second.
+    """
+
+    def __init__(self) -> None:
+        self._player = ScenarioPlayer()
+        self._meter: UsageMeter | None = None
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Answer by the rules, or by the scenario that the model's name names."""
+        return answer_events(request, self._deltas)
+
+    async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
+        """Yield None, then the deltas of the answer; a stream that a scenario breaks off ends without a finish."""
+        name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
+        messages = sendable_messages(request.messages, request.model)
+        tools, session_id, purpose = request.tools, request.session_id, request.purpose
+        try:
+            steps = scenario_steps(name)
+        except UserError as error:
+            raise ModelFailed(UnknownError(message=str(error), explained=True)) from error
+        if steps is None or purpose in {"title", "turn-summary", "compaction"}:
+            answer = _scripted(reply(messages, tools, purpose, request.parameters))
+        else:
+            answer = self._player.next(name, steps, session_id, messages)
+        metered = self._metered(request, messages, answer)
+        wait = answer.drip_seconds or word_seconds(request.parameters)
+        started = False
+        async with aclosing(_played(answer, wait, call_key(messages), tap)) as deltas:
+            async for delta in deltas:
+                if not started:
+                    started = True
+                    yield None
+                yield delta
+        if answer.usage != "none":
+            usage = answer.usage if isinstance(answer.usage, Usage) else metered
+            tap.usage = openai_report(usage) | {"cache_creation_input_tokens": usage.cache_write}
+
+    def _metered(self, request: ModelRequest, messages: Messages, answer: ModelAnswer) -> Usage:
+        if self._meter is None:
+            self._meter = UsageMeter(counter(ESTIMATOR))
+        texts = [action.text for action in answer.actions if isinstance(action, Say)]
+        texts += [
+            action.tool + action.raw
+            for action in answer.actions
+            if isinstance(action, ScriptedCall)
+        ]
+        return self._meter.usage(
+            messages,
+            request.tools,
+            request.session_id,
+            request.purpose,
+            text="".join(texts),
+            thoughts="".join(action.text for action in answer.actions if isinstance(action, Think)),
+        )
+
+
+def word_seconds(parameters: dict[str, Any]) -> float:
+    """Return the seconds to wait after each word."""
+    pace = parameters.get("words_per_second")
+    if isinstance(pace, int | float) and pace > 0:
+        return 1.0 / pace
+    try:
+        return max(0.0, float(os.environ.get(DELAY_VARIABLE, WORD_SECONDS)))
+    except ValueError:
+        return WORD_SECONDS
+
+
+def call_key(messages: Messages) -> str:
+    """Return a hash of a request's messages, from which call ids are made."""
+    text = json.dumps(messages, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _scripted(replied: RehearsalReply) -> ModelAnswer:
+    calls = [
+        ScriptedCall(call.tool, json.dumps(call.input, ensure_ascii=False))
+        for call in replied.calls
+    ]
+    return ModelAnswer((Think(replied.thoughts), Say(replied.text), *calls))
+
+
+async def _played(
+    answer: ModelAnswer, wait: float, key: str, tap: StreamTap
+) -> AsyncGenerator[SimpleNamespace, None]:
+    """Yield the deltas of a scripted answer; a broken stream ends without a finish."""
+    if answer.failure is not None:
+        raise ScriptedFailure(answer.failure)
+    calls = 0
+    for action in answer.actions:
+        match action:
+            case Say() | Think():
+                field = "content" if isinstance(action, Say) else "reasoning_content"
+                for piece in answer.pieces(action.text):
+                    yield SimpleNamespace(**{field: piece})
+                    # Even a sleep of zero lets other tasks run, and a cancelled turn stops here.
+                    await asyncio.sleep(wait)
+            case ScriptedCall(tool=tool, raw=raw, id=call_id):
+                calls += 1
+                function = SimpleNamespace(name=tool, arguments=raw)
+                name = call_id or f"call_{key}_{calls}"
+                yield SimpleNamespace(
+                    tool_calls=[SimpleNamespace(index=calls, id=name, function=function)]
+                )
+            case ProviderRun():
+                pass  # the rehearsal model has no provider tools
+            case Pause(seconds=seconds):
+                await asyncio.sleep(3600.0 if seconds is None else seconds)
+            case StreamError(message=message):
+                raise ScriptedFailure(Failure(500, message))
+            case Disconnect() | EndEarly() | Malformed():
+                return
+    tap.finish = answer.finish or ("tool_calls" if calls else "stop")
+    yield SimpleNamespace()

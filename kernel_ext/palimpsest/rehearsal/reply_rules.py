@@ -1,0 +1,138 @@
+"""The rules of the rehearsal model as one pure function from a request to a reply.
+
+The same request always gives the same reply, since nothing but the messages is remembered.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palimpsest.rehearsal.extractive_summary import (
+    is_compaction,
+    is_title,
+    summary_of,
+    title_of,
+    turn_summary_of,
+    without_notice,
+)
+from palimpsest.rehearsal.parsing.conversation import (
+    COMPACTED,
+    Conversation,
+    Exchange,
+    Messages,
+    ToolUse,
+    read_conversation,
+)
+from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
+from palimpsest.rehearsal.parsing.tool_outputs import inline_code
+from palimpsest.rehearsal.plan_runner import (
+    MOST_CALLS,
+    PlanAnswer,
+    PlannedCall,
+    PlanRunner,
+    next_step,
+    shown_input,
+)
+from palimpsest.rehearsal.prompt_kinds import PromptKind, plan_for, prompt_kind
+from palimpsest.rehearsal.small_talk import NOTICE, NOTICE_MARK, open_question
+from palimpsest.rehearsal.structured_answer import filled_schema
+from palimpsest.transcript.values import ToolSpec
+
+ANSWER_TOOL = "StructuredOutput"
+"""The tool whose input is a structured answer."""
+TOOLS = ("python", "variables", "read", "write", "list", "glob", "grep", "bash")
+
+
+@dataclass(frozen=True)
+class RehearsalReply:
+    """The model's reply: thoughts first, then text, then calls."""
+
+    thoughts: str = ""
+    text: str = ""
+    calls: tuple[ToolUse, ...] = ()
+
+
+def reply(
+    messages: Messages,
+    tools: Sequence[ToolSpec] = (),
+    purpose: str = "step",
+    parameters: Mapping[str, Any] | None = None,
+) -> RehearsalReply:
+    """Return the reply to a request."""
+    conversation = read_conversation(messages)
+    if purpose == "title" or is_title(conversation):
+        return RehearsalReply(text=title_of(conversation))
+    if purpose == "turn-summary":
+        return RehearsalReply(text=turn_summary_of(conversation))
+    if purpose == "compaction" or is_compaction(conversation):
+        return RehearsalReply(text=summary_of(conversation))
+    offered = {tool.name: tool for tool in tools}
+    if (parameters or {}).get("tool_choice") == "none":
+        offered = {}
+    answer = _next_reply(conversation, offered)
+    tool = offered.get(ANSWER_TOOL)
+    return answer if tool is None or answer.calls else _with_structured_answer(answer, tool)
+
+
+def _with_structured_answer(answer: RehearsalReply, tool: ToolSpec) -> RehearsalReply:
+    """Add a call of ``StructuredOutput`` to an answer, where the answer's text can fill the schema."""
+    values = filled_schema(tool.parameters, without_notice(answer.text))
+    if values is None:
+        return answer
+    return replace(answer, calls=(ToolUse(ANSWER_TOOL, values),))
+
+
+def _next_reply(conversation: Conversation, offered: dict[str, ToolSpec]) -> RehearsalReply:
+    turn = conversation.current
+    tools = (
+        _with_used(offered, turn.exchanges)
+        if offered
+        else {name: _bare_spec(name) for name in TOOLS}
+    )
+    prompt = ParsedPrompt(turn.prompt)
+    kind = prompt_kind(prompt)
+    if kind.name == "continue" and (unanswered := _unanswered_prompt(conversation)):
+        prompt = ParsedPrompt(unanswered)
+        kind = prompt_kind(prompt)
+    move = next_step(plan_for(PlanRunner(prompt, conversation, tools), kind), turn.exchanges)
+    if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MOST_CALLS):
+        move = PlanAnswer(
+            f"No more tools may be called in this turn, so I stop here. Next I would have called {inline_code(move.call.tool)}:\n\n{shown_input(move.call)}",
+            "A tool is needed, and none is offered in this step.",
+        )
+    thoughts = move.thought
+    if not turn.exchanges and isinstance(move, PlannedCall):
+        thoughts = f"{_reason(kind)} {thoughts}"
+    has_notice = any(NOTICE_MARK in text for past in conversation.turns for text in past.answers)
+    notice = "" if has_notice else NOTICE
+    if isinstance(move, PlannedCall):
+        return RehearsalReply(thoughts, notice, (move.call,))
+    return RehearsalReply(thoughts, "\n\n".join(part for part in (notice, move.text) if part))
+
+
+def _bare_spec(name: str) -> ToolSpec:
+    return ToolSpec(name=name, description="", parameters={})
+
+
+def _with_used(
+    offered: Mapping[str, ToolSpec], exchanges: Sequence[Exchange]
+) -> dict[str, ToolSpec]:
+    """Add the tools that this turn used, so that a replay of the plan takes the same branches."""
+    used = {exchange.call.tool: _bare_spec(exchange.call.tool) for exchange in exchanges}
+    return {**used, **offered}
+
+
+def _reason(kind: PromptKind) -> str:
+    if kind.request.op:
+        return f"The words {kind.request.why!r} fire the rule {kind.request.op}."
+    return f"The prompt fires the rule {kind.name}."
+
+
+def _unanswered_prompt(conversation: Conversation) -> str | None:
+    """Return the earlier prompt that has no answer, because of a compaction or a stop."""
+    if conversation.summary and (unanswered := open_question(conversation.summary)):
+        return unanswered
+    earlier = [turn for turn in conversation.earlier if turn.prompt != COMPACTED]
+    if earlier and not earlier[-1].answers and not conversation.current.exchanges:
+        return earlier[-1].prompt
+    return None

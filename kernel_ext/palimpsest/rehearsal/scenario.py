@@ -1,0 +1,186 @@
+"""Play a scripted scenario instead of following rules, for lessons and tests.
+
+A scenario is a list of answers, one for each model request of a session; ``model.script`` defines what an
+answer may contain. The model ``rehearsal/<name>`` plays the scenario registered under that name.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest.model.script import ModelAnswer, Say, ScriptedCall, says
+from palimpsest.model.script_file import parse_answer
+from palimpsest.rehearsal.parsing.conversation import COMPACTED, text_of
+from palimpsest.transcript.errors import UserError
+
+RULES = ("", "rules", "rehearsal", "default")
+"""Model names that stand for the rules, not for a scenario."""
+
+_scenarios: dict[str, tuple[ModelAnswer, ...]] = {}
+
+
+def register_scenario(name: str, steps: Sequence[Any]) -> None:
+    """Make ``rehearsal/<name>`` play these steps.
+
+    A step is a ``ModelAnswer``, or JSON: a list of small objects as in ``model.script_file``, or one
+    object with several of ``delay``, ``thinks``, ``says``, ``calls`` and ``fails``, played in this
+    order. ``calls`` may be a list of ``{"tool": ..., "input": {...}}``.
+    """
+    if name in RULES:
+        raise UserError(f"The name {name!r} is taken by the rules; give the scenario another one.")
+    if isinstance(steps, str | Mapping):
+        raise UserError("A scenario is a list of steps.")
+    _scenarios[name] = tuple(_answer(step) for step in steps)
+
+
+def scenario_steps(name: str) -> tuple[ModelAnswer, ...] | None:
+    """Return a scenario's steps, or None when the name stands for the rules."""
+    if name in RULES:
+        return None
+    if name not in _scenarios:
+        known = ", ".join(sorted(_scenarios)) or "none"
+        raise UserError(
+            f"There is no rehearsal scenario {name!r}. Registered: {known}. For the rules, use rehearsal/rules."
+        )
+    return _scenarios[name]
+
+
+def _answer(step: Any) -> ModelAnswer:
+    if isinstance(step, ModelAnswer):
+        return step
+    if isinstance(step, Mapping) and (
+        len(step) > 1 or "delay" in step or isinstance(step.get("calls"), list)
+    ):
+        return parse_answer(_split_step(step))
+    return parse_answer([_with_pauses(part) for part in step] if isinstance(step, list) else step)
+
+
+def _with_pauses(part: Any) -> Any:
+    return {"pauses": part["delay"]} if isinstance(part, Mapping) and "delay" in part else part
+
+
+def _split_step(step: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Split a step with several keys into objects with one action each, in the order in which they are played."""
+    parts: list[dict[str, Any]] = []
+    if "fails" in step:
+        return [{key: value for key, value in step.items() if key != "delay"}]
+    if "delay" in step:
+        parts.append({"pauses": step["delay"]})
+    parts += [{key: step[key]} for key in ("thinks", "says") if key in step]
+    calls = step.get("calls", [])
+    if isinstance(calls, str):
+        call_keys = ("calls", "input", "raw", "id")
+        parts.append({key: step[key] for key in call_keys if key in step})
+    else:
+        parts += [{"calls": call["tool"], **call} for call in calls]
+    done = {"delay", "thinks", "says", "calls", "input", "raw", "id"}
+    return parts + [{key: value} for key, value in step.items() if key not in done]
+
+
+def _after_compaction(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
+    """Return the answers after the newest summary; None without a compaction."""
+    compactions = [
+        at
+        for at, message in enumerate(messages)
+        if message.get("role") == "user"
+        and text_of(message.get("content")).lstrip().startswith(COMPACTED)
+    ]
+    if not compactions:
+        return None
+    answers = [
+        message for message in messages[compactions[-1] + 1 :] if message.get("role") == "assistant"
+    ]
+    return answers[1:]
+
+
+def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
+    """Return whether a message has the text and the calls of a step."""
+    text = "".join(action.text for action in step.actions if isinstance(action, Say)).strip()
+    tools = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
+    called = [(call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()]
+    return (
+        bool(text or tools) and text_of(message.get("content")).strip() == text and called == tools
+    )
+
+
+class ScenarioPlayer:
+    """Finds the step of its scenario that each session plays next.
+
+    The position is derived from the messages, so that a reverted prompt is played again and a new kernel
+    continues where the previous one stopped; after a compaction, from the remaining answers. Steps that are
+    not in the messages, as they failed or a compaction removed them, are remembered here.
+    """
+
+    def __init__(self) -> None:
+        self._failed: dict[tuple[str, str], int] = {}
+        self._played: dict[tuple[str, str], int] = {}
+
+    def next(
+        self,
+        name: str,
+        steps: Sequence[ModelAnswer],
+        session_id: str | None,
+        messages: Sequence[Mapping[str, Any]],
+    ) -> ModelAnswer:
+        """Return the step to play now."""
+        key = (name, session_id or "")
+        at = self._position(key, steps, messages)
+        if at >= len(steps):
+            return says(
+                f"The scenario {name!r} is over: this session has {len(steps)} answers or more already. "
+                f"`%%agent --new -m rehearsal/{name}` plays it from its beginning."
+            )
+        self._played[key] = at + 1
+        step = steps[at]
+        if leaves_nothing(step):
+            self._failed[key] = max(self._failed.get(key, 0), at + 1)
+        return step
+
+    def _position(
+        self,
+        key: tuple[str, str],
+        steps: Sequence[ModelAnswer],
+        messages: Sequence[Mapping[str, Any]],
+    ) -> int:
+        remaining = _after_compaction(messages)
+        if remaining is not None:
+            return self._position_after_compaction(key, steps, remaining)
+        answers = sum(message.get("role") == "assistant" for message in messages)
+        failed = self._failed.get(key, 0)
+        for at, step in enumerate(steps):
+            if answers == 0 and not (at < failed and leaves_nothing(step)):
+                return at
+            answers -= not leaves_nothing(step)
+        return len(steps)
+
+    def _position_after_compaction(
+        self, key: tuple[str, str], steps: Sequence[ModelAnswer], remaining: list[Mapping[str, Any]]
+    ) -> int:
+        """Return the position by the answers that a compaction left, else by the steps that this player played."""
+        played = self._played.get(key)
+        lasting = [at for at, step in enumerate(steps) if not leaves_nothing(step)]
+        ends = [
+            end
+            for end in range(len(remaining), len(lasting) + 1)
+            if all(
+                _is_answer(message, steps[at])
+                for message, at in zip(remaining, lasting[end - len(remaining) : end], strict=True)
+            )
+        ]
+        positions = [lasting[end - 1] + 1 for end in ends] if remaining else []
+        if not positions:
+            return played if played is not None else min(len(remaining), len(steps))
+        reached = [position for position in positions if played is None or position <= played]
+        position = max(reached, default=positions[0])
+        while position < min(len(steps), self._failed.get(key, 0)) and leaves_nothing(
+            steps[position]
+        ):
+            position += 1
+        return position
+
+
+def leaves_nothing(step: ModelAnswer) -> bool:
+    """Return whether a step fails, so that it leaves no answer in the messages."""
+    broken = {"Disconnect", "EndEarly", "Malformed", "StreamError"}
+    return step.failure is not None or any(
+        type(action).__name__ in broken for action in step.actions
+    )

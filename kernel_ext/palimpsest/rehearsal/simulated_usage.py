@@ -1,0 +1,95 @@
+"""Count the tokens of a request and its answer, with a simulated prompt cache.
+
+The prefix that a request shares with the previous request of the same session and purpose counts as cached, so
+that the cost of a changed system prompt or a cleared output is visible.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from palimpsest.rehearsal.parsing.word_matching import shared_length
+from palimpsest.transcript.values import ToolSpec, Usage
+
+SESSIONS_REMEMBERED = 64
+MESSAGE_TOKENS = 4
+"""The tokens that providers add to each message for its role and delimiters."""
+
+
+class UsageMeter:
+    """Counts the usage of requests, separately for each session."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+        self._previous: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+
+    def usage(
+        self,
+        messages: Sequence[dict[str, Any]],
+        tools: Sequence[ToolSpec],
+        session_id: str | None,
+        purpose: str,
+        *,
+        text: str,
+        thoughts: str,
+    ) -> Usage:
+        """Return the tokens of a request and its answer, and remember the request."""
+        pieces = request_pieces(messages, tools)
+        key = (session_id or "", purpose)
+        previous = self._previous.get(key, ()) if session_id else ()
+        cached = self._shared_tokens(previous, pieces)
+        prompt = sum(self._tokens(piece) for piece in pieces)
+        if session_id:
+            self._previous[key] = pieces
+            self._previous.move_to_end(key)
+            while len(self._previous) > SESSIONS_REMEMBERED:
+                self._previous.popitem(last=False)
+        output, reasoning = self._count(text), self._count(thoughts)
+        total = prompt + output + reasoning
+        return Usage(
+            input=prompt - cached,
+            output=output,
+            reasoning=reasoning,
+            cache_read=cached,
+            total=total,
+        )
+
+    def _tokens(self, piece: str) -> int:
+        return self._count(piece) + MESSAGE_TOKENS
+
+    def _shared_tokens(self, previous: tuple[str, ...], pieces: tuple[str, ...]) -> int:
+        """Return how many tokens of a common prefix two requests have."""
+        shared = 0
+        for earlier, piece in zip(previous, pieces, strict=False):
+            if earlier == piece:
+                shared += self._tokens(piece)
+                continue
+            return shared + self._count(piece[: shared_length(earlier, piece)])
+        return shared
+
+
+def request_pieces(
+    messages: Sequence[dict[str, Any]], tools: Sequence[ToolSpec]
+) -> tuple[str, ...]:
+    """Return the request as texts, without cache marks: one for the tools, and one for each message."""
+    pieces = (
+        [json.dumps([tool.model_dump() for tool in tools], ensure_ascii=False, sort_keys=True)]
+        if tools
+        else []
+    )
+    return (*pieces, *(json.dumps(_unmarked(message), ensure_ascii=False) for message in messages))
+
+
+def _unmarked(value: Any) -> Any:
+    """Return a value without cache marks, which move at every request, and without the bytes of images."""
+    if isinstance(value, dict):
+        return {k: _unmarked(v) for k, v in value.items() if k != "cache_control"}
+    if isinstance(value, list):
+        blocks = [_unmarked(item) for item in value]
+        # A message with a cache mark has its plain text as a single text block.
+        is_text = len(blocks) == 1 and isinstance(blocks[0], dict)
+        return blocks[0]["text"] if is_text and set(blocks[0]) == {"type", "text"} else blocks
+    if isinstance(value, str) and value.startswith("data:") and len(value) > 1000:
+        return value[:100]
+    return value

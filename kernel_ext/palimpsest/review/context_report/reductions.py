@@ -1,0 +1,270 @@
+"""List the reductions of a request: the parts that are summarised, cleared, cut or left out, and the rule of each.
+
+Only current reductions: a decision that the user reversed is not listed, and messages that a summary covers are listed
+as that summary. Texts are the session's own; the caller passes a function that scrubs secrets.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from palimpsest.context.budget.request_tokens import message_tokens
+from palimpsest.context.compaction.summary_request import RULE as COMPACT
+from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
+from palimpsest.context.request_kinds.request_inputs import RequestInputs
+from palimpsest.context.visible_messages import good_summaries, marker, without_undone
+from palimpsest.render.content.decision_reasons import reason
+from palimpsest.render.content.phrases import count, some
+from palimpsest.request_items import Scrub, name_and_first_line, state_of
+from palimpsest.review.context_report.window_contents import WAYS, DecisionTime, Reduction
+from palimpsest.transcript.context_values.decisions import (
+    REDUCTIONS,
+    Decision,
+    EffectiveDecisions,
+)
+from palimpsest.transcript.errors import AbortedError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    Part,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
+from palimpsest.transcript.provider_calls import (
+    DIALECT,
+    RESPONSES,
+    TOLD_CHARS,
+    is_left_out,
+    is_provider_call,
+    sent_result,
+)
+from palimpsest.transcript.user_notices import COMMAND, user_notice_text
+
+LIMIT = "history limit"
+EXCLUDED = "by hand"
+FAILED = "failed answers"
+REPEATED = "failed attempts"
+PROVIDER_CALL = "ran at a provider"
+OTHERS_TEXT = (
+    "It ran at {ran_at}, whose own form {model} does not know, so that call and result are told as text, at most {most} "
+    "characters of the result."
+)
+OWN_TEXT = (
+    "{ran_at} takes such an item back only beside the reasoning before it, and while its server keeps both, so that call "
+    "and result are told as text, at most {most} characters of the result."
+)
+LEFT_OUT = "{ran_at} has no form in which it takes such a call back; the words of the answer tell what it found."
+
+
+def reductions(
+    inputs: RequestInputs, times: Mapping[str, DecisionTime], scrub: Scrub
+) -> tuple[Reduction, ...]:
+    """Return the reductions of a request: of messages first, then of parts in order."""
+    visible_messages = inputs.view.folded_messages(inputs.policy.compact)
+    builder = _ReductionBuilder(inputs, times, scrub)
+    rows = [
+        *builder.newest_summary(visible_messages),
+        *builder.turns_left_out(visible_messages),
+        *builder.failed_answers(visible_messages),
+        *builder.repeated_answers(visible_messages),
+        *builder.of_parts(visible_messages),
+    ]
+    return tuple(rows)
+
+
+def decisions_to_date(inputs: RequestInputs) -> frozenset[str]:
+    """Return the ids of the decisions whose time the report shows."""
+    return frozenset(
+        decision.id
+        for decision in inputs.view.decisions
+        if decision.action in REDUCTIONS or decision.rule == COMPACT
+    )
+
+
+class _ReductionBuilder:
+    def __init__(
+        self, inputs: RequestInputs, times: Mapping[str, DecisionTime], scrub: Scrub
+    ) -> None:
+        self._inputs = inputs
+        self._times = times
+        self._scrub = scrub
+
+    def newest_summary(self, visible_messages: Messages) -> Iterator[Reduction]:
+        """Yield the newest summary, which includes the older ones."""
+        summaries = good_summaries(visible_messages)
+        marked = next(
+            (m for m in reversed(visible_messages) if marker(m) and m.id in summaries), None
+        )
+        number = self._hidden_count(visible_messages)
+        if marked is None:
+            if number:  # as under the presets of some other agents
+                yield Reduction(
+                    way="summarise",
+                    name="summary",
+                    words=f"{some(number, 'message')} hidden by a summary that failed",
+                    rule=COMPACT,
+                    reason="Under this policy a summary that failed hides what came before, too.",
+                    numbers={"messages": number},
+                )
+            return
+        part = marker(marked)
+        summary = visible_messages[summaries[marked.id]]
+        summary_decision = self._decision_of(summary.id)
+        why = "as asked" if part is None or not part.auto else "since the window was nearly full"
+        yield Reduction(
+            way="summarise",
+            name="summary",
+            words=f"{some(number, 'message')} told in a summary, {why}",
+            rule=COMPACT,
+            message_id=summary.id,
+            **({"reason": ""} if summary_decision is None else self._fields_of(summary_decision)),
+        )
+
+    def _fields_of(self, decision: Decision) -> dict[str, Any]:
+        """Return the fields of a reduction that a decision gives."""
+        return {
+            "reason": self._scrub(reason(decision)),
+            "numbers": dict(decision.numbers),
+            "tokens_before": decision.tokens_before,
+            "tokens_after": decision.tokens_after,
+            "since": self._times.get(decision.id),
+        }
+
+    def _hidden_count(self, visible_messages: Messages) -> int:
+        """Return how many messages the fold hides, not counting those of undone compactions."""
+        view = self._inputs.view
+        shown = {message.id for message in visible_messages}
+        valid_messages = without_undone(view.messages, view.decisions)
+        return self._inputs.older + sum(message.id not in shown for message in valid_messages)
+
+    def _decision_of(self, summary_id: str) -> Decision | None:
+        decided = (
+            decision
+            for decision in reversed(self._inputs.view.decisions)
+            if decision.rule == COMPACT and decision.message_id == summary_id
+        )
+        return next(decided, None)
+
+    def turns_left_out(self, visible_messages: Messages) -> Iterator[Reduction]:
+        """Yield the turns that a history limit leaves out of every request."""
+        inputs = self._inputs
+        turns = inputs.policy.history_limit
+        flat = neutral_messages(visible_messages, inputs.model.ref, inputs.policy.convert)
+        message_ids_kept = {id(kept) for kept in with_turn_limit(flat, turns, inputs.policy.limit)}
+        dropped = [message for message in flat if id(message) not in message_ids_kept]
+        if not dropped:
+            return
+        users = sum(message.role == "user" for message in dropped)
+        yield Reduction(
+            way="limit",
+            name="earlier turns",
+            words=f"{some(users, 'turn')} not sent",
+            rule=LIMIT,
+            reason=f"The history limit of this session is {count(turns or 0)} turns.",
+            numbers={"turns": turns},
+            tokens_before=sum(message_tokens(message, inputs.count) for message in dropped),
+            tokens_after=0,
+        )
+
+    def failed_answers(self, visible_messages: Messages) -> Iterator[Reduction]:
+        """Yield the reduction for answers that ended in an error, which are stored and not sent again."""
+        number = sum(map(_is_unsent, visible_messages))
+        if number:
+            yield Reduction(
+                way="fail",
+                name="failed answers",
+                words=f"{count(number)} not sent again",
+                rule=FAILED,
+                reason="What ended in an error is kept in the session, and not sent to the model again.",
+                numbers={"answers": number},
+            )
+
+    def repeated_answers(self, visible_messages: Messages) -> Iterator[Reduction]:
+        """Yield the partial answers of requests that failed and were sent again."""
+        partial_answers = [
+            message
+            for message in visible_messages
+            if not _is_unsent(message) and any(map(is_from_failed_attempt, message.parts))
+        ]
+        if partial_answers:
+            yield Reduction(
+                way="fail",
+                name=REPEATED,
+                words=f"what came of {some(len(partial_answers), 'answer')} before the connection broke",
+                rule=REPEATED,
+                reason="A request that failed half-way was sent again. What had come of its answer is "
+                "kept in the session, and not sent to the model.",
+                numbers={"answers": len(partial_answers)},
+            )
+
+    def of_parts(self, visible_messages: Messages) -> Iterator[Reduction]:
+        """Yield the single parts that are cleared, cut or left out."""
+        effective = EffectiveDecisions(self._inputs.view.decisions)
+        for message in visible_messages:
+            for part in message.parts:
+                decision = effective.reduction(part.id, message.id)
+                if decision is None and isinstance(part, ToolPart) and is_provider_call(part):
+                    yield from self._provider_calls(message, part)
+                if isinstance(part, CompactionPart | StepStartPart | StepFinishPart):
+                    continue
+                if decision is not None:
+                    yield self._reduction(
+                        part,
+                        way=WAYS[state_of(decision)],
+                        rule=decision.rule,
+                        **self._fields_of(decision),
+                    )
+                elif isinstance(part, TextPart) and part.ignored and not _is_for_people(part):
+                    yield self._exclusion(part)
+
+    def _reduction(self, part: Part, **more: Any) -> Reduction:
+        """Return a reduction of a part, under the part's name."""
+        name, words = name_and_first_line(part, self._scrub)
+        return Reduction(
+            name=name, words=words, message_id=part.message_id, part_id=part.id, **more
+        )
+
+    def _provider_calls(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
+        """Yield the reduction of a provider's call that is sent as text, or left out since its provider does not accept it."""
+        model, ran_at = self._inputs.model.ref, message.info.model.provider
+        is_same_provider = ran_at == model.provider
+        is_dropped = is_left_out(part, same_provider=is_same_provider)
+        dialect = (part.metadata or {}).get(DIALECT)
+        if is_same_provider and not is_dropped and dialect != RESPONSES:
+            return
+        result = str(getattr(part.state, "output", "") or getattr(part.state, "error", ""))
+        native = sent_result(part, result, same_provider=True)
+        form = "" if is_dropped else sent_result(part, result, same_provider=False)
+        why = LEFT_OUT if is_dropped else OWN_TEXT if is_same_provider else OTHERS_TEXT
+        yield self._reduction(
+            part,
+            way="drop" if is_dropped else "tell",
+            rule=PROVIDER_CALL,
+            reason=why.format(ran_at=ran_at, model=model.id, most=count(TOLD_CHARS)),
+            tokens_before=self._inputs.count(result if is_dropped or is_same_provider else native),
+            tokens_after=self._inputs.count(form),
+        )
+
+    def _exclusion(self, part: TextPart) -> Reduction:
+        return self._reduction(
+            part,
+            way="exclude",
+            rule=EXCLUDED,
+            reason="Somebody left this out of what the model sees.",
+            tokens_before=self._inputs.count(part.text),
+            tokens_after=0,
+        )
+
+
+def _is_for_people(part: TextPart) -> bool:
+    """Return whether a text was never for the model: a notice, or a command that was sent expanded."""
+    return user_notice_text(part) is not None or COMMAND in (part.metadata or {})
+
+
+def _is_unsent(message: Message) -> bool:
+    info = message.info
+    if not isinstance(info, AssistantMessage) or info.error is None:
+        return False
+    return not isinstance(info.error, AbortedError)

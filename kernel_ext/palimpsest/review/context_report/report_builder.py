@@ -1,0 +1,112 @@
+"""Build the report of a context window, item by item: the request is projected as the live loop does it.
+
+Nothing is sent and nothing is written. The items add up exactly to the request's calibrated estimate:
+rounding differences are assigned to the items where they arise.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from palimpsest.context.budget.request_tokens import Count
+from palimpsest.context.policy_overrides import policy_differences
+from palimpsest.context.request_kinds.request_inputs import (
+    RequestInputs,
+    project_inputs,
+    recorded_inputs,
+)
+from palimpsest.context.visible_messages import View
+from palimpsest.render.content.phrases import some
+from palimpsest.request_items import Scrub, request_items
+from palimpsest.review.context_report.context_report import ContextReport
+from palimpsest.review.context_report.decision_times import TYPES, decision_times
+from palimpsest.review.context_report.hook_requests import hook_request_report
+from palimpsest.review.context_report.reductions import decisions_to_date, reductions
+from palimpsest.review.context_report.window_contents import DecisionTime, whole_tokens
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import ConfigError, NotFound
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import NotebookPart
+from palimpsest.transcript.session_record.events import Record, StepRequested
+
+
+def build_context_report(
+    inputs: RequestInputs,
+    records: Callable[[Sequence[str]], Iterable[Record]],
+    scrub: Scrub = str,
+    hidden_variables: int = 0,
+) -> ContextReport:
+    """Return the report of a request; ``records`` of some types are read where it has decisions to date."""
+    decision_ids = decisions_to_date(inputs)
+    times: dict[str, DecisionTime] = (
+        decision_times(records(TYPES), decision_ids) if decision_ids else {}
+    )
+    request = project_inputs(inputs)
+    items = request_items(request, inputs.view, inputs.tools, inputs.count, scrub)
+    return ContextReport(
+        session_id=inputs.session_id,
+        request_id=inputs.request_id,
+        model=inputs.model.ref.id,
+        policy=_policy_text(inputs.policy),
+        window=inputs.facts.window,
+        window_assumed=inputs.model.window_assumed,
+        reserve=inputs.facts.reserve,
+        estimator=inputs.facts.estimator,
+        calibration=inputs.facts.calibration,
+        reported=_reported_tokens(inputs),
+        items=whole_tokens(items, inputs.facts.calibration),
+        gone=() if inputs.marker_id else reductions(inputs, times, scrub),
+        hidden_cells=sum(part.hidden for part in _notes(inputs)),
+        omitted_cells=sum(len(part.omitted) for part in _notes(inputs)),
+        hidden_variables=hidden_variables,
+        tools_left_out=tuple(scrub(name) for name in inputs.tools_left_out),
+    )
+
+
+def build_recorded_report(
+    store: Store,
+    session_id: str,
+    request_id: str,
+    counter: Callable[[str], Count],
+    scrub: Scrub = str,
+) -> ContextReport:
+    """Return the report of a recorded request; raises NotFound."""
+    state = State()
+    records: list[Record] = []
+    for record in store.read(session_id):
+        state.apply(record)
+        records.append(record)
+        if isinstance(record.event, StepRequested) and record.event.request.id == request_id:
+            request, read = record.event.request, store.get_blob
+            view = View.of(state.messages(), state.decisions, read)
+            inputs = recorded_inputs(request, view, read, counter, session_id, state.session)
+            report = build_context_report(inputs, lambda _types: records, scrub)
+            return hook_request_report(report, request, read, scrub)
+    raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
+
+
+def _notes(inputs: RequestInputs) -> list[NotebookPart]:
+    """Return the notes about the user's cells that the request may show."""
+    messages = inputs.view.folded_messages(inputs.policy.compact)
+    return [
+        part for message in messages for part in message.parts if isinstance(part, NotebookPart)
+    ]
+
+
+def _policy_text(policy: Policy) -> str:
+    """Return a policy's name, and how many of its numbers were changed."""
+    try:
+        number = len(policy_differences(policy))
+    except ConfigError:  # a preset of another version
+        return policy.name
+    return f"{policy.name}, {some(number, 'number')} changed" if number else policy.name
+
+
+def _reported_tokens(inputs: RequestInputs) -> int | None:
+    """Return the prompt tokens that the provider reported for the newest answered request."""
+    for message in reversed(inputs.view.messages):
+        if isinstance(message.info, AssistantMessage) and not message.info.summary:
+            usage = message.info.tokens
+            if usage.prompt and not usage.estimated:
+                return usage.prompt
+    return None

@@ -1,0 +1,275 @@
+"""Turn the contents of a context window into text: titles, rows, reductions, the same for each renderer.
+
+Texts of the session are scrubbed already; each renderer escapes them.
+"""
+
+import datetime
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from palimpsest.render.content.phrases import count, share_text, some
+from palimpsest.render.reports.context_window import (
+    KINDS,
+    ContextReportView,
+    KindShare,
+    ReductionRow,
+)
+from palimpsest.transcript.context_values.request_items import RequestItem, ShownAs
+
+if TYPE_CHECKING:
+    from palimpsest.review.context_report.window_contents import (
+        DecisionTime,
+        Reduction,
+        WindowContents,
+    )
+
+NAMES: Mapping[str, str] = {
+    "system": "System prompt",
+    "tools": "Tool descriptions",
+    "instructions": "Instructions",
+    "summary": "Summary of older turns",
+    "user": "You",
+    "notebook": "Notebook cells",
+    "assistant": "Agent",
+    "reasoning": "Agent's thoughts",
+    "output": "Tool outputs",
+    "used": "Used",
+}
+"""Names of the kinds, as the panel shows them."""
+MOST_ENTRIES = 40
+MOST_MARKS = 12
+"""Most entries in a cell; ``ContextReport.items`` and ``ContextReport.gone`` have everything."""
+_DONE = {
+    "truncate": "truncated",
+    "clear": "cleared",
+    "drop": "left out",
+    "summarise": "",
+    "limit": "left out",
+    "exclude": "excluded",
+    "fail": "left out",
+    "shrink": "pictures smaller",
+    "omit": "pictures left out",
+    "tell": "told as text",
+}
+
+STATES = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
+MOST_NAMED = 60
+"""Most tools that are listed; a provider takes 128 at most."""
+
+
+def report_view(contents: "WindowContents") -> ContextReportView:
+    """Return the contents of a window as titles and rows of text."""
+    entries = sorted(contents.items, key=lambda item: -item.tokens)
+    marked, others = _split_off_largest(contents.gone)
+    return ContextReportView(
+        title=f"Context window of {contents.model}",
+        head=_head(contents),
+        window=contents.window,
+        fills=_fills(contents),
+        warning=_warning(contents),
+        remarks=_remarks(contents),
+        entries_title=f"Everything in it, largest first ({some(len(entries), 'item')})",
+        entries=tuple(entries[:MOST_ENTRIES]),
+        more_entries=_more_words(entries[MOST_ENTRIES:]),
+        marks_title=_marks_title(contents),
+        marks=tuple(map(_mark, marked)),
+        more_marks=_more_marks(others),
+    )
+
+
+def _head(contents: "WindowContents") -> tuple[str, ...]:
+    if contents.recorded_by:
+        description = (
+            f"request {contents.request_id}, the last one that {contents.recorded_by} recorded"
+        )
+    elif contents.request_id:
+        description = f"request {contents.request_id}, as it was sent"
+    else:
+        description = "as the next request would begin"
+    fill_level = _fill_level(contents)
+    assumed = (
+        "this window is assumed, since nobody knows the model" if contents.window_assumed else ""
+    )
+    return tuple(filter(None, (fill_level, description, assumed)))
+
+
+def _fill_level(contents: "WindowContents") -> str:
+    if not contents.window:
+        return f"{count(contents.used)} tokens, no limit"
+    percent = share_text(contents.used, contents.window).partition(" of ")[0]
+    return f"{count(contents.used)} of {count(contents.window)} tokens ({percent})"
+
+
+def _fills(contents: "WindowContents") -> tuple[KindShare, ...]:
+    filled = [
+        KindShare(kind, NAMES[kind], contents.kinds[kind], _remark(contents, kind))
+        for kind in KINDS
+        if contents.kinds.get(kind)
+    ]
+    if not contents.window:
+        return tuple(filled)
+    reserve = max(contents.reserve - contents.over, 0)
+    return (
+        *filled,
+        KindShare("free", "Free", contents.free),
+        KindShare("reserve", "Kept for the answer", reserve),
+    )
+
+
+def _remark(contents: "WindowContents", kind: str) -> str:
+    items = [item for item in contents.items if item.kind == kind]
+    if kind == "instructions":
+        return ", ".join(item.name for item in items)
+    if kind == "output":
+        return _outputs(items)
+    if kind == "user":
+        return _prompts_and_notes(items)
+    return _tool_names(items) if kind == "tools" else ""
+
+
+def _tool_names(items: Sequence[RequestItem]) -> str:
+    """Return the names of the tools that the request offers."""
+    names = [item.name for item in items]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
+    others = f" and {len(changed) - MOST_MARKS} more" if len(changed) > MOST_MARKS else ""
+    changed_words = f" ({'; '.join(changed[:MOST_MARKS])}{others})" if changed else ""
+    return f"{some(len(names), 'tool')}: {', '.join(names[:MOST_NAMED])}{more}{changed_words}"
+
+
+def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
+    """Count the user's prompts, and separately the notes by the engine."""
+    prompts = {item.message_id for item in items if item.name != "note"}
+    notes_by_engine = {item.message_id for item in items} - prompts
+    words = [some(len(prompts), "prompt")] if prompts else []
+    notes = [f"{some(len(notes_by_engine), 'note')} by the engine"] if notes_by_engine else []
+    return ", ".join([*words, *notes])
+
+
+def _outputs(items: Sequence[RequestItem]) -> str:
+    tools = Counter(item.name for item in items).most_common(3)
+    common_tools = ", ".join(f"{number} {name}" for name, number in tools)
+    more = ", …" if len({item.name for item in items}) > len(tools) else ""
+    state_counts = Counter(item.state for item in items if item.state != "whole")
+    states = [
+        f"{count(state_counts[word])} {word}" for word in sorted(state_counts, key=STATES.index)
+    ]
+    return "; ".join([f"{common_tools}{more}", *states])
+
+
+def _warning(contents: "WindowContents") -> str:
+    if not contents.over:
+        return ""
+    return (
+        f"It does not fit: {count(contents.over)} tokens are more than the window leaves beside the "
+        "answer, so that room is made before the next request."
+    )
+
+
+def _remarks(contents: "WindowContents") -> tuple[str, ...]:
+    counted = f"Estimated with {contents.estimator}"
+    if contents.calibration == 1.0:
+        counted += "."
+    else:
+        counted += f", times {contents.calibration:.2f}, as the provider's own counts say."
+    reported = (
+        f"The provider counted {count(contents.reported)} tokens in the newest request that was answered."
+        if contents.reported is not None
+        else ""
+    )
+    opaque = (
+        f"{contents.opaque_by} wrote this request: it is stored whole, and what follows is what was sent."
+        if contents.opaque_by
+        else ""
+    )
+    notices = (_cells(contents), _variables(contents), *contents.tools_left_out)
+    return tuple(filter(None, (opaque, counted, reported, *notices, f"Policy: {contents.policy}.")))
+
+
+def _cells(contents: "WindowContents") -> str:
+    """Return how many runs of the user's cells are not in the window; empty where all are."""
+    facts = [
+        f"{count(number)} {words}"
+        for number, words in (
+            (contents.hidden_cells, "kept from the agent (tag agent-hidden, or %agent private)"),
+            (contents.omitted_cells, "only named, for want of tokens (notebook_tokens)"),
+        )
+        if number
+    ]
+    return f"Runs of your cells that are not in it: {', '.join(facts)}." if facts else ""
+
+
+def _variables(contents: "WindowContents") -> str:
+    """Return how many variables were kept from the agent by their names; empty where none was."""
+    number = contents.hidden_variables
+    return (
+        f"Kept from the agent by the setting hidden_variables: {some(number, 'variable')}."
+        if number
+        else ""
+    )
+
+
+def _more_words(items: Sequence[RequestItem]) -> str:
+    if not items:
+        return ""
+    tokens = count(sum(item.tokens for item in items))
+    return f"and {some(len(items), 'smaller item')}, {tokens} tokens together"
+
+
+def _marks_title(contents: "WindowContents") -> str:
+    if not contents.gone:
+        return "Nothing was taken out: the model sees everything that was said and done."
+    saved = sum(row.saved for row in contents.gone)
+    spared = f", {count(saved)} tokens saved" if saved > 0 else ""
+    return f"What the model no longer sees whole{spared}; the session keeps all of it"
+
+
+def _split_off_largest(
+    reductions: "Sequence[Reduction]",
+) -> "tuple[list[Reduction], list[Reduction]]":
+    """Split off the reductions that saved most, in their order; those of whole messages come first."""
+    places = sorted(
+        range(len(reductions)),
+        key=lambda row: (reductions[row].part_id is not None, -reductions[row].saved),
+    )
+    state_counts = frozenset(places[:MOST_MARKS])
+    return (
+        [row for index, row in enumerate(reductions) if index in state_counts],
+        [row for index, row in enumerate(reductions) if index not in state_counts],
+    )
+
+
+def _mark(reduction: "Reduction") -> ReductionRow:
+    is_counted = reduction.tokens_before is not None and reduction.tokens_after is not None
+    sizes = f"{count(reduction.tokens_before or 0)} → {count(reduction.tokens_after or 0)} tokens"
+    if reduction.way == "summarise":  # the sizes include the messages that were kept as they are
+        sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
+    facts = (
+        _DONE[reduction.way],
+        sizes if is_counted else "",
+        _since_text(reduction.since),
+        f"rule {reduction.rule}",
+    )
+    return ReductionRow(
+        reduction.name, reduction.words, facts, reduction.reason, code=reduction.part_id is not None
+    )
+
+
+def _since_text(moment: "DecisionTime | None") -> str:
+    if moment is None:
+        return ""
+    day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()
+    where = (
+        f"since turn {moment.turn}, step {moment.step}"
+        if moment.step
+        else f"after turn {moment.turn}"
+    )
+    return f"{where} ({day:%Y-%m-%d %H:%M})"
+
+
+def _more_marks(reductions: "Sequence[Reduction]") -> str:
+    if not reductions:
+        return ""
+    saved = sum(row.saved for row in reductions)
+    return f"and {count(len(reductions))} more, {count(saved)} tokens saved by them"

@@ -1,1 +1,0 @@
-"""Read recordings of other agents, one file a format."""

@@ -1,0 +1,199 @@
+"""Prices that the user gave, in words: ``MODEL=in/out/read/write[/write1h]``, another model, or units.
+
+One grammar for the command line, for Python, for an inspector's questions, and for the entries of a price file.
+Amounts are US dollars per million tokens. Pure: ``price_file`` reads files.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from palimpsest.model.catalog.retired_prices import dateless_name
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import SERVICE_TIERS, Price, PriceTier, ServicePrice
+
+UNIT_WORD = "units"
+LIFETIME_WORD = "lifetime"
+"""The word before ``=`` that sets the lifetime of the cache, among words about models."""
+FORM = "MODEL=in/out/read/write or MODEL=in/out/read/write/write1h, US dollars per million tokens"
+EXAMPLE = "claude-opus-4-8=5/25/0.5/6.25/10"
+RATES = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
+"""Meaning of the numbers between the slashes, in their order; the last three are optional."""
+MOST_USD = 1_000_000.0
+"""US dollars per million tokens; a larger number is treated as a mistake."""
+MOST_LIFETIME = 30 * 86_400.0
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+class PriceKey(NamedTuple):
+    """What a price applies to: a model, in a service tier, for prompts above a number of tokens."""
+
+    model: str
+    service_tier: str = ""
+    above: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPrices:
+    """The prices that the user gave; none by default."""
+
+    of_models: tuple[tuple[str, Price], ...] = ()
+    """By the model's name, with or without its provider and its date."""
+    for_all: str = ""
+    """The model whose price holds for all requests, or ``units``; empty for each request's own."""
+    lifetime: float | None = None
+    """Seconds for which the cache keeps a prefix."""
+
+    def price_of(self, model: str) -> Price | None:
+        """Return the given price of a model; None where none was given."""
+        for normalise in (str, lambda name: name.rpartition("/")[2], dateless_name):
+            prices = [
+                price for name, price in self.of_models if normalise(name) == normalise(model)
+            ]
+            if prices:
+                return prices[-1]
+        return None
+
+
+def given_prices(words: str) -> GivenPrices:
+    """Parse words separated by blanks; a later word about the same model wins. Raises UserError with one sentence."""
+    prices: dict[PriceKey, Price] = {}
+    for_all, lifetime = "", None
+    for word in words.split():
+        name, sign, value = word.partition("=")
+        if not sign:
+            for_all = word
+        elif name == LIFETIME_WORD:
+            lifetime = lifetime_seconds(value)
+        else:
+            prices[_key(name, word)] = _rates(value, word)
+    return GivenPrices(tuple(_by_model(prices)), for_all, lifetime)
+
+
+def price_word(key: str, value: object) -> str:
+    """Return an entry of a price file as a word: ``value`` is the numbers between slashes, or a table of ``RATES``.
+
+    Raises UserError with one sentence.
+    """
+    numbers = value
+    if isinstance(value, Mapping):
+        unknown = sorted(str(name) for name in value if name not in RATES)
+        if unknown:
+            raise UserError(
+                f"The price of {key!r:.80} has {unknown[0]!r:.40}; known are {', '.join(RATES)}."
+            )
+        numbers = "/".join(_number_word(value.get(rate), key) for rate in RATES).rstrip("/")
+    elif isinstance(value, int | float):
+        numbers = _number_word(value, key)
+    if (
+        not isinstance(numbers, str)
+        or not key
+        or any(char.isspace() or char == "=" for char in key)
+    ):
+        raise UserError(
+            f"{key!r:.80} has no price: write {EXAMPLE.partition('=')[2]!r}, or a table of {', '.join(RATES)}."
+        )
+    return f"{key}={''.join(numbers.split())}"
+
+
+def lifetime_seconds(lifetime: str | float) -> float:
+    """Return a cache's lifetime in seconds, from a number or words such as ``5m`` and ``1h``; raises UserError."""
+    words = str(lifetime).strip().lower()
+    unit = SECONDS.get(words[-1:])
+    number = _number(words if unit is None else words[:-1])
+    seconds = math.nan if number is None else number * (unit or 1.0)
+    if not 0 < seconds <= MOST_LIFETIME:
+        raise UserError(
+            f"{str(lifetime)!r:.40} is no lifetime of the cache: give seconds, or 5m, 1h, 1d; at most 30 days."
+        )
+    return seconds
+
+
+def _key(name: str, word: str) -> PriceKey:
+    """Return the model, tier and prompt length of a word: ``MODEL``, ``MODEL+batch``, ``MODEL+200000`` or both."""
+    model, *more = name.split("+")
+    tier, above = "", 0
+    for addition in more:
+        if addition in SERVICE_TIERS:
+            tier = addition
+        elif addition.isascii() and addition.isdecimal() and int(addition[:12]) > 0:
+            above = int(addition[:12])
+        else:
+            raise UserError(
+                f"{word!r:.80} is no price: behind + stands {', '.join(SERVICE_TIERS)}, or the tokens "
+                f"above which it holds, as in claude-sonnet-4-5+200000=6/22.5/0.6/7.5."
+            )
+    if not model:
+        raise UserError(_no_price(word))
+    return PriceKey(model, tier, above)
+
+
+def _rates(value: str, word: str) -> Price:
+    fields = value.split("/")
+    rates = [None if part == "" else _number(part) for part in fields]
+    has_wrong_rate = any(
+        part and (number is None or not 0 <= number <= MOST_USD)
+        for part, number in zip(fields, rates, strict=True)
+    )
+    if has_wrong_rate or not 2 <= len(rates) <= len(RATES) or None in rates[:2]:
+        raise UserError(_no_price(word))
+    return Price(**dict(zip(RATES, rates, strict=False)))
+
+
+def _no_price(word: str) -> str:
+    return f"{word!r:.80} is no price: write {FORM}, as in {EXAMPLE}."
+
+
+def _number(words: str) -> float | None:
+    """Return a number that is written in ASCII digits; None for anything else."""
+    if not words.isascii() or not words or "_" in words:
+        return None
+    try:
+        number = float(words)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _number_word(value: object, key: str) -> str:
+    if value is None:
+        return ""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return f"{value:.12g}"
+    except OverflowError:
+        pass
+    raise UserError(f"The price of {key!r:.80} has {str(value)[:40]!r}, which is no such number.")
+
+
+def _by_model(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
+    """Yield each model's price with those of its service tiers and long prompts."""
+    for model in dict.fromkeys(key.model for key in prices):
+        prices_by_key = {key: price for key, price in prices.items() if key.model == model}
+        base = prices_by_key.get(PriceKey(model))
+        if base is None:
+            model_name = "+".join(str(field) for field in next(iter(prices_by_key)) if field)
+            raise UserError(
+                f"{model_name!r:.80} has a price, and {model!r:.80} has none; give that of the model as well."
+            )
+        services = tuple(
+            ServicePrice(service_tier=tier, price=_with_tiers(prices_by_key, PriceKey(model, tier)))
+            for tier in SERVICE_TIERS
+            if PriceKey(model, tier) in prices_by_key
+        )
+        yield (
+            model,
+            _with_tiers(prices_by_key, PriceKey(model)).model_copy(update={"services": services}),
+        )
+
+
+def _with_tiers(prices_by_key: Mapping[PriceKey, Price], key: PriceKey) -> Price:
+    tiers = [
+        PriceTier(above=other.above, price=price)
+        for other, price in prices_by_key.items()
+        if other.above and other.service_tier == key.service_tier
+    ]
+    return prices_by_key[key].model_copy(
+        update={"tiers": tuple(sorted(tiers, key=lambda tier: tier.above))}
+    )

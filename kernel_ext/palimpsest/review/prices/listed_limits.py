@@ -1,0 +1,47 @@
+"""Context limits of models that a recording does not state, from litellm's list of models on the disk."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from palimpsest.model.catalog import litellm_table
+from palimpsest.review.prices.offline_prices import offline_name, offline_window
+from palimpsest.transcript.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLimits:
+    """The most tokens that models take in a request, by a list."""
+
+    by_model: Mapping[str, int] = field(default_factory=dict)
+    words: str = ""
+    """The source of these limits, in one sentence; empty where there are none."""
+
+
+def listed_limits(timeline: Timeline) -> ListedLimits:
+    """Return the limits of those models whose limit no request recorded.
+
+    A model that read more than its listed limit was called with another limit, so it is left out.
+    """
+    most: dict[str, int] = {}
+    recorded: set[str] = set()
+    for request in timeline.requests:
+        if request.window:
+            recorded.add(request.model)
+        else:
+            most[request.model] = max(most.get(request.model, 0), request.reported or 0)
+    windows = {model: offline_window(model) for model in most if model and model not in recorded}
+    limits = {model: limit for model, limit in windows.items() if limit >= max(most[model], 1)}
+    return ListedLimits(limits, _limits_text(limits)) if limits else ListedLimits()
+
+
+def _limits_text(limits: Mapping[str, int]) -> str:
+    named = ", ".join(
+        f"{size:,} tokens of {model}{_by_name(model)}" for model, size in limits.items()
+    )
+    word = "limit is" if len(limits) == 1 else "limits are"
+    return f"The {word} not in the recording, but from {litellm_table.list_words()}: {named}."
+
+
+def _by_name(model: str) -> str:
+    name = offline_name(model)
+    return f" (by the name {name})" if name is not None else ""

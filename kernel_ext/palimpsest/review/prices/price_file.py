@@ -1,0 +1,84 @@
+"""Price files: JSON or TOML whose entries are the words of ``given_prices``, read where the user names a file.
+
+"claude-opus-4-8" = "5/25/0.5/6.25/10"
+"claude-sonnet-4-5+200000" = { input = 6, output = 22.5, cache_read = 0.6, cache_write = 7.5 }
+lifetime = "1h"
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.home_paths import home_path
+from palimpsest.review.prices.given_prices import LIFETIME_WORD, given_prices, price_word
+from palimpsest.transcript.errors import UserError
+
+SUFFIXES = (".json", ".toml")
+MOST_BYTES = 1_000_000
+PriceWords = str | Path | Sequence[str | Path]
+"""Words as ``given_prices`` reads them, the name of a price file, or several of these."""
+
+
+def price_words(
+    price_argument: PriceWords | None, lifetime: str | float | None = None
+) -> str | None:
+    """Return the user's prices as the words of ``given_prices``, with the entries of price files in their place.
+
+    ``lifetime`` is that of the cache: seconds, or words such as ``1h``. None where nothing was given. Raises UserError
+    with one sentence.
+    """
+    price_sources = (
+        [price_argument] if isinstance(price_argument, str | Path) else list(price_argument or ())
+    )
+    words = " ".join(word for given_word in price_sources for word in _words_of(given_word))
+    if lifetime is not None:
+        words = f"{words} {LIFETIME_WORD}={str(lifetime).strip()}"
+    given_prices(words)
+    return words.strip() or None
+
+
+def without_files(words: str | None) -> str | None:
+    """Return the prices that a page sent, as words; raises UserError for a file's name, since pages read no files."""
+    for word in (words or "").split():
+        if "=" not in word and word.lower().endswith(SUFFIXES):
+            raise UserError(
+                f"The price file {word!r:.80} is read where the inspector is opened: give it to inspect(price=...)."
+            )
+    return words
+
+
+def _words_of(price_argument: str | Path) -> Iterator[str]:
+    text = str(price_argument).strip()
+    path = home_path(text)
+    if path.suffix.lower() not in SUFFIXES or ("=" in text and not path.is_file()):
+        yield from text.split()
+        return
+    value = _document(path)
+    if not isinstance(value, dict):
+        raise UserError(f"{str(path)!r} is no price file: it holds no table of models.")
+    try:
+        price_entries = [price_word(str(key), entry) for key, entry in value.items()]
+        given_prices(" ".join(price_entries))
+    except UserError as error:
+        raise UserError(f"{str(path)!r} cannot be used: {error}") from None
+    yield from price_entries
+
+
+def _document(path: Path) -> Any:
+    """Return a file's parsed content; raises UserError."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise UserError(f"{str(path)!r} is no price file: it is larger than 1 MB.")
+        text = content.decode("utf-8-sig")
+        return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise UserError(
+            f"The price file {str(path)!r} cannot be read: {error.strerror or error}."
+        ) from None
+    except (ValueError, RecursionError) as error:
+        kind = path.suffix[1:].upper()
+        raise UserError(f"{str(path)!r} is no {kind}: {str(error).splitlines()[0]:.120}.") from None

@@ -1,0 +1,226 @@
+"""Prices of a session's tokens: the recorded model's price, another model's, or units.
+
+Tokens are facts where they were reported; their cost is a fact only where the recording states it, or states costs at
+the same prices.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from palimpsest.context_policies.prompt_cache.cache_lifetime import keeps_an_hour
+from palimpsest.context_policies.prompt_cache.ruler import GIVEN, UNITS, PriceProfile, rates_of
+from palimpsest.review.prices.given_prices import UNIT_WORD, GivenPrices, given_prices
+from palimpsest.review.prices.offline_prices import offline_price, offline_source
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+from palimpsest.transcript.values import Price
+
+PriceOf = Callable[[str], Price | None]
+COMPARED_COSTS = 20
+"""How many recorded costs are compared with the prices; a growing session has that many soon."""
+MOST_APART = 0.01
+"""Share by which recorded costs may differ from the prices and still match: programs round."""
+OWN_PRICES = "the settings"
+NAMELESS = "a model without a name"
+BY_COSTS = (
+    "the recorded costs (a read at a tenth, a write at 1.25 times and output at 5 times the input)"
+)
+
+
+def profile_of(
+    timeline: Timeline, price: str | PriceProfile | None, price_of: PriceOf
+) -> PriceProfile:
+    """Return the prices for a session: as given, else each model's own, else units.
+
+    ``price`` is a profile, or words as ``given_prices`` reads them. Raises UserError for words that give no price,
+    and for a model without a known price.
+    """
+    if isinstance(price, PriceProfile):
+        return price
+    given = given_prices(price or "")
+    if given.for_all == UNIT_WORD:
+        return UNITS
+    if given.for_all:
+        return _for_all(given, price_of, writes_hour=keeps_an_hour(timeline.requests))
+    priced, unknown = _by_model(timeline, timeline.requests, price_of, given)
+    if not priced:
+        return replace(UNITS)
+    return replace(
+        priced[0],
+        others=tuple(priced[1:]),
+        unknown=tuple(unknown),
+        recorded=not unknown
+        and any(profile.recorded for profile in priced)
+        and all(_is_at(profile, timeline.requests) for profile in priced),
+        of_session=True,
+        unused=bool(given.of_models) and not any(profile.given for profile in priced),
+    )
+
+
+def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:
+    """Return the price of one model, given or of a list, for all requests; raises UserError where it is not known."""
+    given_price = given.price_of(given.for_all)
+    price_found = price_of(given.for_all) if given_price is None else given_price
+    profile = None
+    if price_found is not None:
+        source = GIVEN if given_price is not None else None
+        profile = _listed_profile(
+            price_found, given.for_all, writes_hour=writes_hour, source=source
+        )
+    if profile is None:
+        raise UserError(
+            f"The price of {given.for_all!r} is not known; give 'units', another model, or its prices, as in "
+            f"'{given.for_all}=5/25/0.5/6.25' (in/out/read/write, US dollars per million tokens)."
+        )
+    return profile
+
+
+def with_models_of(
+    profile: PriceProfile, timeline: Timeline, price_of: PriceOf, given: GivenPrices
+) -> PriceProfile:
+    """Return a session's prices with those of models that only its subagent used."""
+    if profile.unit != "USD" or not profile.of_session:
+        return profile
+    known_models = {priced.name for priced in (profile, *profile.others)}
+    newly_priced, unknown = _by_model(
+        timeline,
+        [request for request in timeline.requests if request.model not in known_models],
+        price_of,
+        given,
+    )
+    return replace(
+        profile,
+        others=(*profile.others, *newly_priced),
+        unknown=(
+            *profile.unknown,
+            *(request for request in unknown if request not in profile.unknown),
+        ),
+        recorded=profile.recorded
+        and not unknown
+        and all(_is_at(price, timeline.requests) for price in newly_priced),
+    )
+
+
+def _by_model(
+    timeline: Timeline,
+    requests: Sequence[TimelineRequest],
+    price_of: PriceOf,
+    given: GivenPrices,
+) -> tuple[list[PriceProfile], list[str]]:
+    """Return the prices of the models of requests, the most used model first, and the models without a price."""
+    by_model: dict[str, list[TimelineRequest]] = {}
+    for request in requests:
+        by_model.setdefault(request.model, []).append(request)
+    profiles: list[PriceProfile] = []
+    unknown: list[str] = []
+    for model, model_requests in sorted(by_model.items(), key=lambda entry: -len(entry[1])):
+        profile = _of_model(timeline, model, model_requests, price_of, given)
+        if profile is not None:
+            profiles.append(profile)
+        else:
+            unknown.append(model or NAMELESS)
+    return profiles, unknown
+
+
+def _of_model(
+    timeline: Timeline,
+    model: str,
+    requests: Sequence[TimelineRequest],
+    price_of: PriceOf,
+    given: GivenPrices,
+) -> PriceProfile | None:
+    """Return the prices of one model: as given, as recorded, of a list, or derived from its recorded costs."""
+    writes_hour = keeps_an_hour(requests)
+    given_price = given.price_of(model)
+    if given_price is not None:
+        profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN)
+        if profile is not None:
+            return replace(profile, given=True, recorded=_is_recorded(requests, profile))
+    recorded_price = next((request.price for request in requests if request.price), None)
+    for price in (recorded_price, price_of(model)):
+        profile = (
+            _listed_profile(price, model, writes_hour=writes_hour) if price is not None else None
+        )
+        if profile is not None and profile.input > 0:
+            return replace(profile, recorded=_is_recorded(requests, profile))
+    return _by_costs(timeline, model, requests)
+
+
+def _by_costs(
+    timeline: Timeline, model: str, requests: Sequence[TimelineRequest]
+) -> PriceProfile | None:
+    """Return prices in the proportions of ``UNITS`` that give the recorded costs; None without such costs."""
+    costs = [
+        (
+            request.cost,
+            UNITS.cost_of(request) if request.usage is not None else _by_items(timeline, request),
+        )
+        for request in requests
+        if request.cost and not request.listed
+    ]
+    # The first costs, as many as a power of two, so that the prices of a growing session change seldom.
+    costs = costs[: 1 << len(costs).bit_length() - 1] if costs else []
+    units = sum(cost_in_units for _, cost_in_units in costs)
+    if not units:
+        return None
+    factor = sum(cost for cost, _ in costs if cost) / units
+    return PriceProfile(
+        factor * UNITS.input,
+        factor * UNITS.output,
+        factor * UNITS.read,
+        factor * UNITS.write,
+        name=model,
+        source=BY_COSTS,
+    )
+
+
+def _by_items(timeline: Timeline, request: TimelineRequest) -> float:
+    """Return an estimate of a request's cost in units: its new items written, the older ones read."""
+    weights = timeline.weights()
+    first, end = request.answer
+    before = timeline.requests[request.index - 1].items if request.index else 0
+    read, written, output = (
+        sum(weights[:before]),
+        sum(weights[before : request.items]),
+        sum(weights[first:end]),
+    )
+    return UNITS.cost(0, read, written, output, terms=request.terms)
+
+
+def _listed_profile(
+    price: Price, model: str, *, writes_hour: bool = False, source: str | None = None
+) -> PriceProfile | None:
+    """Return a model's price as a profile with the list it comes from; None where it is not known."""
+    rates = rates_of(price, writes_hour=writes_hour)
+    if rates is None:
+        return None
+    if source is None:
+        source = offline_source(model) if offline_price(model) == price else OWN_PRICES
+    return PriceProfile(
+        *rates, name=model, model_price=price, writes_hour=writes_hour, source=source
+    )
+
+
+def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
+    """Return whether the recorded costs of a model's requests match its prices; true without reported usage."""
+    return profile.recorded or all(
+        request.reported is None for request in requests if request.model == profile.name
+    )
+
+
+def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
+    """Return whether the costs that a session recorded for a model are at these prices."""
+    recorded = islice(
+        (
+            (request.cost, request)
+            for request in requests
+            if request.cost and not request.listed and request.usage is not None
+        ),
+        COMPARED_COSTS,
+    )
+    reported_costs = computed = 0.0
+    for cost, request in recorded:
+        reported_costs += cost
+        computed += profile.cost_of(request)
+    return reported_costs > 0 and abs(reported_costs - computed) <= MOST_APART * reported_costs

@@ -1,0 +1,135 @@
+"""The window of the model at each request of a recording: the recorded one, or an assumed one.
+
+A recording may have several, by its models or by one model that was given a longer window. An assumption is stated in a
+sentence; a reported prompt above it proves that the window is larger.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from palimpsest.context_policies.registry import get
+from palimpsest.review.prices.offline_prices import offline_window
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+LONG_WINDOW = 1_000_000
+"""The window that is assumed where a prompt proves a larger window than is known."""
+
+
+class RecordedAgent(NamedTuple):
+    """The candidate presets of an agent's rule, the newest first, and what its recordings state."""
+
+    presets: tuple[str, ...]
+    tells_cause: bool
+    """Whether a recorded compaction states if the user requested it."""
+    by_model: bool = False
+    """Whether the agent knows its models' own windows; else it uses the preset's window for all."""
+    window_share: float = 1.0
+    """The recorded window as a share of the model's own."""
+
+
+class TakenWindows(NamedTuple):
+    """The assumed window of each request."""
+
+    by_request: Sequence[int]
+    stated: tuple[str, ...]
+
+
+class _RecordedWindow(NamedTuple):
+    """What a recording states about the window of a request; a model may have two windows in one session."""
+
+    model: str
+    window: int
+    """0 where the recording has no window of the model."""
+
+
+def taken_windows(
+    timeline: Timeline, agent: RecordedAgent, preset: str
+) -> tuple[TakenWindows, ...]:
+    """Return the windows of the models of a recording, and alternatives; the likelier first."""
+    preset_window = _window_of(get(preset))
+    recorded_windows = _recorded_windows(timeline)
+    distinct = tuple(dict.fromkeys(recorded_windows))
+    if not preset_window:
+        return (TakenWindows([0] * len(recorded_windows), ()),)
+    rows = {
+        recorded_window: _of_model(
+            recorded_window,
+            [
+                request
+                for request, kind_of_request in zip(
+                    timeline.requests, recorded_windows, strict=True
+                )
+                if kind_of_request == recorded_window
+            ],
+            agent,
+            preset,
+        )
+        for recorded_window in distinct
+    }
+    options = max(map(len, rows.values()))
+    return tuple(
+        TakenWindows(
+            [
+                rows[recorded_window][min(place, len(rows[recorded_window]) - 1)][0]
+                for recorded_window in recorded_windows
+            ],
+            tuple(
+                sentence
+                for row in rows.values()
+                for sentence in row[min(place, len(row) - 1)][1:]
+                if sentence
+            ),
+        )
+        for place in range(options)
+    )
+
+
+def _recorded_windows(timeline: Timeline) -> list[_RecordedWindow]:
+    """Return the recorded window of each request: its own, else the nearest of its model, earlier or later."""
+    distinct: list[_RecordedWindow] = []
+    window_by_model: dict[str, int] = {}
+    for request in reversed(timeline.requests):
+        window_by_model[request.model] = request.window or window_by_model.get(request.model, 0)
+    for request in timeline.requests:
+        window_by_model[request.model] = request.window or window_by_model[request.model]
+        distinct.append(_RecordedWindow(request.model, window_by_model[request.model]))
+    return distinct
+
+
+def _of_model(
+    recorded_window: _RecordedWindow,
+    requests: Sequence[TimelineRequest],
+    agent: RecordedAgent,
+    preset: str,
+) -> list[tuple[int, str, str]]:
+    """Return the windows that a model may have had: tokens, and the reasons in up to two sentences."""
+    preset_window = _window_of(get(preset))
+    model = recorded_window.model
+    recorded = round(recorded_window.window / agent.window_share)
+    most = max((request.reported or 0 for request in requests), default=0)
+    listed = offline_window(model) if agent.by_model else 0
+    name = model or "the model"
+    template = "The window of {} is not recorded: {:,} tokens are taken, {}."
+    reasons = {recorded: ""} if recorded else {}
+    if not recorded and listed:
+        reasons[listed] = template.format(name, listed, "as a list of models says")
+    if not recorded and preset_window not in reasons:
+        reasons[preset_window] = template.format(name, preset_window, f"as {preset} does")
+    options = [(window, why, "") for window, why in reasons.items() if window >= most]
+    if options:
+        return options
+    larger = max(LONG_WINDOW, offline_window(model), most)
+    smaller = max(reasons)
+    return [
+        (
+            larger,
+            reasons[smaller] and f"The window of {name} is not recorded.",
+            f"A prompt of {most:,} reported tokens proves a window of more than {smaller:,}: {larger:,} are taken.",
+        )
+    ]
+
+
+def _window_of(policy: object) -> int:
+    """Return the window that a preset's threshold refers to; 0 where the threshold is not based on one."""
+    window = getattr(policy, "window", 0) if getattr(policy, "counted", "") else 0
+    return int(window)

@@ -1,0 +1,374 @@
+"""Branches of one session side by side from the point where the first two part: answers, cost, context.
+
+Border: reads logs; nothing is replayed. The branches are a tree: the session that all were forked from, its forks, and
+theirs. A fork shares its parent's log, so all have the same records up to the first fork; the records after it are
+compared.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from palimpsest.context_policies.prompt_cache.ruler import UNITS, money_words
+from palimpsest.render.content.phrases import count, money
+from palimpsest.render.reports.table import ESTIMATED, Cell, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.review.recorded_sessions.branch import Branch, BranchFigure, BranchTable
+from palimpsest.store.interface import SessionSummary
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import PolicyChoice
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageUpdated,
+    Record,
+    SessionCreated,
+    StepRequested,
+)
+from palimpsest.transcript.session_record.sessions import ForkedFrom
+from palimpsest.transcript.timeline import STANDARD
+from palimpsest.transcript.values import Usage
+
+SCHEMA_VERSION = 1
+MOST_BRANCHES = 6
+"""Most branches that are shown: the first, those on the way to the given one, and the newest."""
+ANSWER_CHARS = 600
+TEXT_CHARS = 8_000
+"""Most characters of an answer that is shown with its lines."""
+HEAD_CHARS = 32
+JSON_FIELDS = (
+    *(
+        "session",
+        "title",
+        "parent",
+        "forked_after",
+        "models",
+        "policy",
+        "requests",
+        "usage",
+        "cost",
+    ),
+    *("units", "largest", "last", "decisions", "answer", "sizes", "estimates", "window"),
+)
+"""The fields of a branch in JSON."""
+NO_BRANCH = (
+    "This session has no branch. session.fork(request=3), or %agent fork at request 3, begins one."
+)
+
+
+@dataclass(frozen=True)
+class BranchComparison(BranchTable, ShownAsTable):
+    """Branches side by side, shown as a table."""
+
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """One row a figure, one column a branch."""
+        rows: list[tuple[Cell, ...]] = [
+            (figure.name, *(value or None for value in figure.values)) for figure in self.figures
+        ]
+        rows.append(("newest answer", *(branch.answer or None for branch in self.branches)))
+        heads = [one_line(branch.title or branch.session, HEAD_CHARS) for branch in self.branches]
+        columns = (
+            TableColumn("figure", "figure"),
+            *(TableColumn(f"branch_{number}", head) for number, head in enumerate(heads, start=1)),
+        )
+        title = f"Branches that part after request {self.parted_at}"
+        return ReportTable(title, columns, tuple(rows), self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = [_estimates_text(branch) for branch in self.branches if branch.estimates]
+        if any(branch.units is not None for branch in self.branches):
+            notes.append(f"{UNITS.sentence} Such a cost is an estimate, marked {ESTIMATED}.")
+        if self.left_out:
+            notes.append(f"{self.left_out} older branches are not shown.")
+        return (*notes, *self.notes)
+
+    def json(self) -> dict[str, Any]:
+        """Return the figures as plain values."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "parted_at": self.parted_at,
+            "branches": [
+                {name: getattr(branch, name) for name in JSON_FIELDS}
+                | {
+                    "parent": branch.parent or None,
+                    "models": list(branch.models),
+                    "usage": branch.usage.model_dump(),
+                    "sizes": list(branch.sizes),
+                }
+                for branch in self.branches
+            ],
+        }
+
+
+def compare_branches(
+    sessions: Iterable[SessionSummary],
+    read: Callable[[str], Iterable[Record]],
+    session_id: str,
+) -> BranchComparison:
+    """Return all branches of a session's tree side by side from where the first two part, each after its parent.
+
+    ``sessions`` are those of the project, and ``read`` returns the records of one, also of one that was deleted while
+    a fork needs it. Raises NotFound for an unknown session, and UserError for one that has no branch.
+    """
+    by_id = {session.id: session for session in sessions}
+    tree = _BranchTree(by_id, _origins(by_id.values(), read), session_id)
+    if len(tree.branches) == 1:
+        raise UserError(NO_BRANCH)
+    seq = tree.first_parting()
+    titles = {branch.id: branch.title for branch in tree.branches}
+    branches: list[Branch] = []
+    parted_at = 0
+    for branch in tree.shown_branches():
+        parent, forked_after = tree.forked.get(branch.id, ("", 0))
+        branch_values, parted_at = _branch(read(branch.id), branch.id, seq, forked_after)
+        branches.append(replace(branch_values, parent=parent, parent_title=titles.get(parent, "")))
+    left_out = len(tree.branches) - len(branches)
+    return BranchComparison(parted_at, tuple(branches), left_out, tuple(_figure_rows(branches)))
+
+
+_Origins = dict[str, ForkedFrom | None]
+"""The record after which each session was forked, with its parent."""
+
+
+def _origins(
+    sessions: Iterable[SessionSummary], read: Callable[[str], Iterable[Record]]
+) -> _Origins:
+    """Return the origins of sessions, and of deleted sessions between them."""
+    origins = {session.id: session.forked_from for session in sessions}
+    pending = [place for place in origins.values() if place is not None]
+    while pending:
+        name = pending.pop().session_id
+        if name not in origins:
+            origins[name] = place = _origin(name, read)
+            pending += [place] if place is not None else []
+    return origins
+
+
+def _origin(name: str, read: Callable[[str], Iterable[Record]]) -> ForkedFrom | None:
+    """Return the origin of a deleted session from its log; None where the log is gone."""
+    try:
+        created = [
+            entry.event.session for entry in read(name) if isinstance(entry.event, SessionCreated)
+        ]
+    except NotFound:
+        return None
+    return created[-1].forked_from if created else None
+
+
+class _BranchTree:
+    """A session, its ancestors up to the first, and all their forks, without deleted ones."""
+
+    def __init__(
+        self, sessions: dict[str, SessionSummary], origins: _Origins, session_id: str
+    ) -> None:
+        if session_id not in sessions:
+            raise NotFound(f"There is no session {session_id!r} in this project.")
+        self._origins = origins
+        self._session_id = session_id
+        root = self._ancestors(session_id)[-1]
+        self.branches = [
+            branch for branch in sessions.values() if root in self._ancestors(branch.id)
+        ]
+        existing = {branch.id for branch in self.branches}
+        self.forked = {
+            branch.id: nearest
+            for branch in self.branches
+            if (nearest := self._nearest_branch(branch.id, existing))
+        }
+        """By branch: the nearest ancestor that is not deleted, and the last record that both share."""
+
+    def first_parting(self) -> int:
+        """Return the last record that all branches share."""
+        roots = [branch.id for branch in self.branches if branch.id not in self.forked]
+        # Where the first session was deleted, several may remain that were not forked from each other.
+        partings = [min(self._shared_seqs(top)) for top in roots] if len(roots) > 1 else []
+        return min((*partings, *(seq for _, seq in self.forked.values())))
+
+    def shown_branches(self) -> list[SessionSummary]:
+        """Return the shown branches, each after its parent, older ones first."""
+        needed = {*self._ancestors(self._session_id)}
+        first = next((branch.id for branch in self.branches if branch.id not in self.forked), "")
+        others = sorted(
+            self.branches,
+            key=lambda branch: (branch.id != first, branch.id not in needed, -branch.created),
+        )
+        chosen = {branch.id for branch in others[:MOST_BRANCHES]}
+        return [branch for branch in self._in_order("") if branch.id in chosen]
+
+    def _in_order(self, pending: str) -> Iterator[SessionSummary]:
+        """Yield the branches below a branch, or all for an empty id, each followed by its own branches."""
+        children = [
+            branch for branch in self.branches if self.forked.get(branch.id, ("", 0))[0] == pending
+        ]
+        for branch in sorted(children, key=lambda branch: branch.created):
+            yield branch
+            yield from self._in_order(branch.id)
+
+    def _ancestors(self, name: str) -> list[str]:
+        """Return a session and its ancestors, the nearest first."""
+        ancestors = [name]
+        while (origin := self._origins.get(ancestors[-1])) is not None:
+            if origin.session_id in ancestors:
+                break
+            ancestors.append(origin.session_id)
+        return ancestors
+
+    def _nearest_branch(self, name: str, existing: set[str]) -> tuple[str, int] | None:
+        """Return the nearest existing ancestor, and the last record that both share."""
+        ancestors = self._ancestors(name)
+        pending = next(
+            (index for index, session in enumerate(ancestors) if index and session in existing),
+            None,
+        )
+        return (
+            None
+            if pending is None
+            else (ancestors[pending], min(self._shared_seqs(name)[:pending]))
+        )
+
+    def _shared_seqs(self, name: str) -> list[int]:
+        """Return the last record that a session shares with each of its ancestors, the nearest first."""
+        ancestors = self._ancestors(name)
+        return [origin.seq for session in ancestors[:-1] if (origin := self._origins.get(session))]
+
+
+def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> tuple[Branch, int]:
+    """Return a branch's values after a record, and its requests before it; it was forked after ``forked_at``."""
+    state = State()
+    before: frozenset[str] = frozenset()
+    infos: dict[str, AssistantMessage] = {}
+    shared = decisions = forked_after = 0
+    sent: list[StepRequest] = []
+    is_past = False
+    for record in records:
+        if record.seq > seq and not is_past:
+            is_past = True
+            before = frozenset(message.id for message in state.messages())
+        state.apply(record)
+        match record.event:
+            case StepRequested(request=request) if request.message_id is not None:
+                forked_after += record.seq <= forked_at
+                shared += not is_past
+                sent += [request] if is_past else []
+            case MessageUpdated(info=AssistantMessage() as info) if is_past:
+                # A request that was reverted later was paid for, too.
+                infos |= {info.id: info} if info.id not in before else {}
+            case DecisionMade():
+                decisions += is_past
+            case _:
+                pass
+    messages_since = tuple(message for message in state.messages() if message.id not in before)
+    branch_values = _figures(
+        name, state, messages_since if is_past else (), list(infos.values()), sent, decisions
+    )
+    return replace(branch_values, forked_after=forked_after), shared
+
+
+FIGURES: tuple[tuple[str, Callable[[Branch], str]], ...] = (
+    ("forked from", lambda branch: _forked_from(branch)),
+    ("model", lambda branch: ", ".join(branch.models)),
+    ("policy", lambda branch: branch.policy or "configured"),
+    ("requests since", lambda branch: count(branch.requests)),
+    ("input tokens", lambda branch: count(branch.usage.prompt)),
+    ("of these from the cache", lambda branch: count(branch.usage.cache_read)),
+    ("output tokens", lambda branch: count(branch.usage.output + branch.usage.reasoning)),
+    ("cost", lambda branch: _cost_text(branch)),
+    ("largest request", lambda branch: count(branch.largest)),
+    ("newest request", lambda branch: count(branch.last)),
+    ("context decisions", lambda branch: count(branch.decisions)),
+)
+
+
+def _figure_rows(branches: Sequence[Branch]) -> Iterator[BranchFigure]:
+    for name, value in FIGURES:
+        values = tuple(value(branch) for branch in branches)
+        # The place of the fork is not compared, and a branch without requests has no model to compare.
+        branch_values = values if name != "model" else filter(None, values)
+        differ = name != "forked from" and len({*branch_values}) > 1
+        yield BranchFigure(name, values, differ)
+
+
+def _forked_from(branch: Branch) -> str:
+    if not branch.parent:
+        return ""
+    return f"{one_line(branch.parent_title or branch.parent, HEAD_CHARS)}, after request {branch.forked_after}"
+
+
+def _cost_text(branch: Branch) -> str:
+    if branch.cost is not None:
+        return money(branch.cost)
+    return money_words(branch.units, "units", "estimate") if branch.units is not None else ""
+
+
+def _estimates_text(branch: Branch) -> str:
+    """Return a sentence on the estimates among a branch's tokens."""
+    name = one_line(branch.title or branch.session, HEAD_CHARS)
+    if branch.estimates == len(branch.sizes):
+        return f"Tokens of requests of {name} are estimates: no provider reported them."
+    count_words = "One request" if branch.estimates == 1 else f"{branch.estimates} requests"
+    verb = "has" if branch.estimates == 1 else "have"
+    return f"{count_words} of {len(branch.sizes)} of {name} {verb} estimated tokens; all others were reported."
+
+
+def _figures(
+    name: str,
+    state: State,
+    messages_since: Messages,
+    infos: Sequence[AssistantMessage],
+    sent: Sequence[StepRequest],
+    decisions: int,
+) -> Branch:
+    session = state.session
+    answers = [message for message in messages_since if isinstance(message.info, AssistantMessage)]
+    usage, cost = Usage(), 0.0
+    for info in infos:
+        usage = usage.plus(info.tokens)
+        cost += info.cost or 0.0
+    is_priced = all(info.cost is not None for info in infos if info.tokens.prompt)
+    reporting = [info for info in infos if info.tokens.prompt and not info.tokens.estimated]
+    reported_tokens = {info.id: info.tokens.prompt for info in reporting}
+    sizes = [reported_tokens.get(request.message_id or "", request.tokens) for request in sent]
+    answer_text = _newest_answer_text(answers)
+    output = usage.output + usage.reasoning
+    units = UNITS.cost(usage.input, usage.cache_read, usage.cache_write, output, terms=STANDARD)
+    choice = session.policy_choice if session is not None else None
+    return Branch(
+        session=name,
+        title=session.title if session is not None else "",
+        models=tuple(dict.fromkeys(request.model.ref.id for request in sent)),
+        policy=_choice_text(choice) if choice is not None else "",
+        requests=len(sent),
+        usage=usage,
+        cost=cost if is_priced else None,
+        units=None if is_priced else units,
+        decisions=decisions,
+        answer=one_line(answer_text, ANSWER_CHARS),
+        text=answer_text if len(answer_text) <= TEXT_CHARS else f"{answer_text[: TEXT_CHARS - 1]}…",
+        sizes=tuple(sizes),
+        window=sent[-1].facts.window if sent else 0,
+        estimates=sum((request.message_id or "") not in reported_tokens for request in sent),
+    )
+
+
+def _choice_text(choice: PolicyChoice) -> str:
+    """Describe a chosen policy: its preset, and the numbers that were changed."""
+    changes = "".join(f", {name}={value}" for name, value in choice.changes.items())
+    return one_line(f"{choice.base}{changes}", ANSWER_CHARS)
+
+
+def _newest_answer_text(answers: Messages | list[Any]) -> str:
+    """Return the newest answer with text."""
+    for message in reversed(answers):
+        text = "\n\n".join(
+            part.text for part in message.parts if isinstance(part, TextPart) and not part.ignored
+        ).strip()
+        if text and not message.info.summary:
+            return text
+    return ""

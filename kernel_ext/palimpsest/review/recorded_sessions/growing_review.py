@@ -1,0 +1,92 @@
+"""The review of a running session, updated with each question without reading the log again.
+
+The log and each text are read once. The ruler is kept while another fit would differ by less than a hundredth, so that
+shown figures do not change with each request.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.model.tokenizer import counter
+from palimpsest.recordings.timeline.growing_timeline import GrowingTimeline
+from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+from palimpsest.review.request_contents.request_blocks import tokens_beside
+from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.session_review import GetPolicy, session_ruler
+from palimpsest.review.tables.references import GrowingReferences
+from palimpsest.store.interface import Problem, Store
+from palimpsest.transcript.timeline import Timeline
+
+RULER_TOLERANCE = 0.01
+"""Share by which a new fit must differ to be used; a hundredth is a pixel or two of the picture."""
+
+
+class GrowingReview:
+    """Makes the newest review of one session of a store, again and again; used by one thread at a time."""
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        price_of: PriceOf,
+        get_policy: GetPolicy,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._price_of = price_of
+        self._get_policy = get_policy
+        self._problems = problems
+        self._timelines: dict[str, GrowingTimeline] = {}
+        """The timelines of the session and of its subagents."""
+        self._references = GrowingReferences()
+        self._ruler: Ruler | None = None
+
+    def review(self) -> RecordingReview:
+        """Return the review of the whole log so far. Raises NotFound."""
+        growing = self._growing(self._session_id)
+        timeline = growing.newest()
+        self._ruler = stable_ruler(
+            self._ruler, session_ruler(timeline, lambda: self._section_tokens)
+        )
+        return RecordingReview(
+            timeline,
+            self._get_policy,
+            self._price_of,
+            SentRequests(self._store, self._session_id),
+            self._children_of,
+            references=self._references.at(timeline, growing.settled),
+            ruler=self._ruler,
+            problems=self._problems,
+        )
+
+    @cached_property
+    def _section_tokens(self) -> int:
+        """Tokens of the recorded system prompt and tools; read once."""
+        sent = SentRequests(self._store, self._session_id)
+        return tokens_beside(sent.system, sent.tools_text)
+
+    def _growing(self, session_id: str) -> GrowingTimeline:
+        timeline = self._timelines.get(session_id)
+        if timeline is None:
+            timeline = GrowingTimeline(self._store, session_id, counter, self._price_of)
+            self._timelines[session_id] = timeline
+        return timeline
+
+    def _children_of(self, parent: str) -> Sequence[Timeline]:
+        return [
+            self._growing(session.id).newest()
+            for session in self._store.list()
+            if session.parent_id == parent
+        ]
+
+
+def stable_ruler(ruler: Ruler | None, fitted: Ruler) -> Ruler:
+    """Return the known ruler, unless the fitted one differs from it by more than the tolerance."""
+    if ruler is None or (ruler.measured, ruler.estimator) != (fitted.measured, fitted.estimator):
+        return fitted
+    factor_change = abs(fitted.factor - ruler.factor) / ruler.factor
+    unseen = abs(fitted.unseen - ruler.unseen) / max(ruler.unseen, 1_000.0)
+    return fitted if max(factor_change, unseen) > RULER_TOLERANCE else ruler

@@ -1,0 +1,82 @@
+"""The context window of another agent's recording: its last request, with the agent's own prompt, tools and counts.
+
+Such a session cannot be continued, so there is no next request of ours to report. The tokens are those that the
+inspector and ``context at`` show for the same request: by the ruler that is fitted to the reported usage.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from palimpsest.render.reports.context_window import KINDS
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.request_items import Scrub, first_line
+from palimpsest.review.context_report.context_report import ContextReport
+from palimpsest.review.context_report.window_contents import WAYS, Reduction, whole_tokens
+from palimpsest.review.request_contents.request_blocks import UNSEEN
+from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.explanation import transition_words
+from palimpsest.transcript.context_values.request_items import RequestItem
+from palimpsest.transcript.errors import UserError
+
+GAUGE_KINDS: Mapping[str, str] = {"call": "assistant", "media": "user", UNSEEN: "system"}
+"""The gauge's names of a timeline's kinds, where they differ."""
+UNSEEN_NAME = "not in the recording"
+
+
+def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
+    """Return the report of the last request of a recording; raises UserError where it has none."""
+    timeline, ruler = review.timeline, review.ruler
+    if not timeline.requests:
+        raise UserError("The recording has no request, so there is no context to show.")
+    last_request = timeline.requests[-1]
+    shown = review.request(last_request.index + 1)
+    window = last_request.window or review.listed_limits().by_model.get(last_request.model, 0)
+    return ContextReport(
+        session_id=timeline.session,
+        request_id=str(last_request.index + 1),
+        model=last_request.model or "an unnamed model",
+        policy=f"as {timeline.origin} had it",
+        window=window,
+        window_assumed=False,
+        reserve=last_request.reserve,
+        estimator=ruler.estimator,
+        calibration=ruler.factor,
+        reported=last_request.reported,
+        items=whole_tokens(_item(block, scrub) for block in (*shown.blocks, *shown.beside)),
+        gone=tuple(_reductions(review, last_request.index, scrub)),
+        recorded_by=timeline.origin,
+    )
+
+
+def _item(block: RequestItem, scrub: Scrub) -> RequestItem:
+    """Return a block as an item of a window."""
+    kind = GAUGE_KINDS.get(block.kind, block.kind)
+    return RequestItem(
+        kind=kind if kind in KINDS else "used",
+        name=UNSEEN_NAME if block.kind == UNSEEN else block.kind,
+        words=one_line(scrub(first_line(block.text))),
+        tokens=block.tokens,
+        state=block.state if block.state in ("whole", "truncated") else "cleared",
+    )
+
+
+def _reductions(review: SessionReview, request: int, scrub: Scrub) -> Iterator[Reduction]:
+    """Yield the reductions of the last request."""
+    timeline, factor = review.timeline, review.ruler.factor
+    weights = timeline.weights(review.ruler.estimator)
+    for item in timeline.items[: timeline.requests[request].items]:
+        transition = timeline.at(item.index, request)
+        if transition is None or transition.state == "whole":
+            continue
+        before = weights[item.index] * factor
+        after = None if transition.tokens is None else round(transition.tokens * factor)
+        yield Reduction(
+            way=WAYS[transition.state],
+            name=item.tool or item.kind,
+            words=one_line(scrub(item.label)),
+            rule=transition.rule or "not recorded",
+            reason=f"Since request {transition.request + 1}: "
+            + scrub(transition_words(transition, weights[item.index], transition.tokens, factor)),
+            tokens_before=round(before),
+            tokens_after=after,
+            part_id=item.id,
+        )

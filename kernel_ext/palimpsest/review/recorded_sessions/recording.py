@@ -1,0 +1,227 @@
+"""The sessions of a recording, or of a project's folder, opened for review.
+
+A recording is imported into a store in a private temporary folder, so its size is no matter of memory; the
+folder is removed when nothing reads from it any more. A project's own folder is read in place. Nothing is written
+beside either, and nothing in them is run.
+"""
+
+import shutil
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import overload
+
+from palimpsest.context_policies.registry import get
+from palimpsest.home_paths import home_path
+from palimpsest.recordings.formats.built_in import REGISTRY
+from palimpsest.recordings.import_journal.importer_errors import errors_folder
+from palimpsest.review.prices.offline_prices import offline_price
+from palimpsest.review.prices.price_file import PriceWords, price_words
+from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
+from palimpsest.review.recorded_sessions.stored_review import Reviewing, ReviewMaker, review_made_by
+from palimpsest.review.session_review import GetPolicy
+from palimpsest.store.disk import storage_errors, temporary_folder
+from palimpsest.store.exchange.importer import ImportControl
+from palimpsest.store.interface import Problem, Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import FOLDER, Layout, prepare
+from palimpsest.store.project_folder.layout_file import read_layout
+from palimpsest.store.project_folder.migration_run import refuse_newer
+from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_version
+from palimpsest.transcript.errors import NotFound, UserError
+
+
+class Recording(Sequence[Reviewing]):
+    """The sessions of one recording; a sequence of reviews, each made on demand.
+
+    Responsibilities: give the sessions by number or id, report what could not be read, remove the temporary folder when
+    it is closed or no review of it is left.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        ids: Sequence[str],
+        problems: Sequence[Problem] = (),
+        *,
+        review: ReviewMaker[Reviewing],
+        get_policy: GetPolicy = get,
+        price_of: PriceOf = offline_price,
+        price: str | None = None,
+        remove: Callable[[], object] = lambda: None,
+        reads_log: bool = False,
+    ) -> None:
+        """``price`` are the given prices for all sessions, as words; ``problems`` are those of an import.
+
+        With ``reads_log`` each session's problems are read from its log.
+        """
+        self._store = store
+        self.ids = tuple(ids)
+        """The sessions' ids, in the order in which they were recorded."""
+        self._problems = tuple(problems)
+        self._reads_log = reads_log
+        self._make = review
+        self._get_policy = get_policy
+        self._price_of = price_of
+        self._price = price
+        self._remove = remove
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """The places that could not be read."""
+        if not self._reads_log:
+            return self._problems
+        return tuple(place for session_id in self.ids for place in self._store.problems(session_id))
+
+    @overload
+    def __getitem__(self, place: int | str) -> Reviewing: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Reviewing]: ...
+
+    def __getitem__(self, place: int | str | slice) -> Reviewing | Sequence[Reviewing]:
+        """Return a session by its number from 0 or by its id; raises IndexError or NotFound."""
+        if isinstance(place, slice):
+            return [self._review(session_id) for session_id in self.ids[place]]
+        if isinstance(place, int):
+            return self._review(self.ids[place])
+        if place not in self.ids:
+            raise NotFound(f"The recording has no session {place!r}; it has {', '.join(self.ids)}.")
+        return self._review(place)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Reviewing]:
+        return (self._review(session_id) for session_id in self.ids)
+
+    def answers(self, session: str = "") -> SessionAnswers:
+        """Return the object that answers questions about a session, by default the first; raises NotFound."""
+        if not self.ids or (session and session not in self.ids):
+            raise NotFound(
+                f"The recording has no session {session!r}; it has {len(self)} sessions."
+            )
+        return SessionAnswers(
+            self._store,
+            session or self.ids[0],
+            self._price_of,
+            get_policy=self._get_policy,
+            problems_of=self._problems_of,
+        )
+
+    def _review(self, session_id: str) -> Reviewing:
+        return review_made_by(
+            self._make,
+            self._store,
+            session_id,
+            self._price_of,
+            self._get_policy,
+            problems=self._problems_of(session_id),
+            price=self._price,
+        )
+
+    def _problems_of(self, session_id: str) -> Sequence[Problem]:
+        """Return the places that could not be read, of a project's session or of the whole import."""
+        return self._store.problems(session_id) if self._reads_log else self._problems
+
+    def close(self) -> None:
+        """Remove the temporary folder; texts of its sessions can no longer be read."""
+        self._remove()
+
+    def __enter__(self) -> "Recording[Reviewing]":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Recording({len(self)} sessions: {', '.join(self.ids[:3])}{', ...' if len(self) > 3 else ''})"
+
+
+def open_recording(
+    path: str | Path,
+    *,
+    session: str = "",
+    get_policy: GetPolicy = get,
+    price_of: PriceOf = offline_price,
+    price: PriceWords | None = None,
+    lifetime: str | float | None = None,
+    control: ImportControl | None = None,
+    review: ReviewMaker[RecordingReview] = RecordingReview,
+    alone: bool = False,
+) -> Recording[RecordingReview]:
+    """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
+
+    A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
+    its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
+    sessions: a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, several in a list; and the seconds for
+    which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a recording's subagents that are recordings of their own are not looked for. Raises UserError with one sentence.
+    """
+    make_recording = partial(
+        Recording[RecordingReview],
+        review=review,
+        get_policy=get_policy,
+        price_of=price_of,
+        price=price_words(price, lifetime),
+    )
+    target = home_path(path)
+    root = project_root(target)
+    if root is not None:
+        store = _project_store(root, session)
+        ids = [session] if session else [info.id for info in store.list()]
+        return make_recording(store, ids, reads_log=True)
+    folder = temporary_folder("palimpsest-recording-")
+    try:
+        with storage_errors(folder):
+            store = JsonlStore(prepare(folder))
+        remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+        report = REGISTRY.import_from(
+            store,
+            target,
+            lambda: time.time_ns() // 1_000_000,
+            control,
+            alone=alone,
+            errors_in=errors_folder,
+        )
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return make_recording(
+        store, [imported.id for imported in report.sessions], report.problems, remove=remove
+    )
+
+
+def project_root(path: Path) -> Path | None:
+    """Return the ``.palimpsest`` folder that a path names or holds, if it has sessions; links are not followed."""
+    for root in (path, path / FOLDER):
+        sessions = root / "sessions"
+        if root.name == FOLDER and sessions.is_dir() and not root.is_symlink():
+            return None if sessions.is_symlink() else root
+    return None
+
+
+def _project_store(root: Path, session: str) -> JsonlStore:
+    """Return a read-only store of a project's folder."""
+    refuse_newer(root, newest_version(STEPS))
+    if is_older(root, STEPS):
+        raise UserError(
+            f"{str(root)!r} was written by an older version; open a notebook of the project once, and it is renewed."
+        )
+    if (root / "blobs").is_symlink():
+        raise UserError(f"{str(root / 'blobs')!r} is a link, so it is not read.")
+    store = JsonlStore(_ReadOnlyLayout(root, read_layout(root).project_id))
+    if session and not store.layout.session(session).is_dir():
+        raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
+    return store
+
+
+class _ReadOnlyLayout(Layout):
+    """A project's layout whose list of sessions is never written."""
+
+    @property
+    def index(self) -> Path:
+        """A path in a folder that does not exist, so that the list is computed and not stored."""
+        return self.root / "index.json" / "not written"

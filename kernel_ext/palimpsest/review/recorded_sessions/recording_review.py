@@ -1,0 +1,29 @@
+"""The review of a recorded session, with what another policy would have sent."""
+
+from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.whatif.light_whatif import light_whatif
+from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.context_policies.whatif.whatif_result import WhatIf
+from palimpsest.review.session_review import SessionReview
+from palimpsest.transcript.context_values.policies import Policy
+
+
+class RecordingReview(SessionReview):
+    """Reviews one session of a recording."""
+
+    def whatif(
+        self,
+        policy: str | Policy | ContextPolicy | None = None,
+        *,
+        summary_tokens: int = SUMMARY_TOKENS,
+        window: int = 0,
+    ) -> WhatIf:
+        """Return what would have been sent under another policy, step by step; no model is called.
+
+        ``policy`` is one of ``palimpsest.policies`` by its name or as a value; None compares the session with
+        itself. ``window`` is assumed in tokens; 0 takes the recorded one. Raises UserError for an unknown policy.
+
+        >>> session.whatif("opencode-1.18").other.policy is not None
+        True
+        """
+        return light_whatif(self, policy, summary_tokens=summary_tokens, window=window)

@@ -1,0 +1,161 @@
+"""Answer an inspector's questions about a session of a store, from the newest timeline of its log.
+
+A timeline is made on demand, and again when the log has grown. Only the question for the whole view checks that: texts
+and tracks are answered from the timeline that the view shows, so that all answers belong to one moment, and a streamed
+answer costs nothing.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from palimpsest.context_policies.registry import get
+from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.growing_review import GrowingReview
+from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+from palimpsest.review.recorded_sessions.stored_review import stored_review
+from palimpsest.review.session_review import GetPolicy, SessionReview
+from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_patch import patch_of
+from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
+from palimpsest.review.timeline_view.view_values import TimelineView
+from palimpsest.store.interface import Problem, Store
+from palimpsest.transcript.errors import UserError
+
+MOST_VIEWS = 4
+"""Most views that are kept as the base of patches: those of a tab and a cell, and the one before each."""
+GROWTH = frozenset(
+    {
+        "session.created",
+        "session.updated",
+        "message.updated",
+        "message.removed",
+        "message.part.removed",
+        "decision",
+        "step.requested",
+    }
+)
+"""Types of records that change a timeline; pieces of a streamed answer are not among them."""
+
+
+class SessionReviews:
+    """Keeps the newest review of one session; may be used by several threads at once."""
+
+    def __init__(self, store: Store, session_id: str, price_of: PriceOf) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._price_of = price_of
+        self._known: tuple[int, RecordingReview] | None = None
+        self._lock = threading.Lock()
+
+    def at(self, seq: int) -> RecordingReview:
+        """Return the review as of a record, the same one until there are more records; raises NotFound."""
+        with self._lock:
+            if self._known is None or self._known[0] != seq:
+                self._known = seq, stored_review(self._store, self._session_id, self._price_of)
+            return self._known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """The newest record of a session's log, and whether the session can be written here."""
+
+    seq: int
+    own: bool = False
+
+
+class SessionAnswers:
+    """Answers the questions about one session.
+
+    Responsibilities: make the view again when the log has grown; answer a question with an older view by a patch;
+    return a sentence for what cannot be answered. ``answer`` is called on one thread at a time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        price_of: PriceOf,
+        place: Callable[[], SessionPlace] | None = None,
+        get_policy: GetPolicy = get,
+        problems_of: Callable[[str], Sequence[Problem]] | None = None,
+    ) -> None:
+        """``problems_of`` returns what could not be read of the session; it is called with the first view."""
+        self.session_id = session_id
+        self._store = store
+        self._price_of = price_of
+        self._get_policy = get_policy
+        self._place = place or self._stored_place
+        self._problems_of = problems_of
+        self._growing_review: GrowingReview | None = None
+        self._answers: ViewAnswers | None = None
+        self._own = False
+        self._views: OrderedDict[tuple[str | None, str, int], TimelineView] = OrderedDict()
+        """The newest views that were sent, by price, epoch and ``seq``."""
+
+    def answer(self, query: ViewQuery) -> ViewAnswer:
+        """Return the answer; a question that cannot be answered has one sentence instead."""
+        try:
+            current = None if isinstance(query, AskView) else self._answers
+            answers = current or self._current_answers()
+        except UserError as error:
+            return ViewAnswer(error=str(error))
+        view_answer = answers.answer(query)
+        return self._as_patch(query, view_answer) if isinstance(query, AskView) else view_answer
+
+    def review(self) -> SessionReview:
+        """Return the review of the session as it is now; raises NotFound."""
+        return self._current_answers().review
+
+    def _as_patch(self, query: AskView, answer: ViewAnswer) -> ViewAnswer:
+        """Return an answer with a patch of the view that the front end has, instead of the whole view."""
+        view = answer.view
+        if view is None:
+            return answer
+        earlier_view = self._views.get((query.price, query.epoch or "", query.after or 0))
+        self._views[query.price, view.epoch, view.seq] = view
+        while len(self._views) > MOST_VIEWS:
+            self._views.popitem(last=False)
+        is_alike = earlier_view is not None and (earlier_view.epoch, earlier_view.price) == (
+            view.epoch,
+            view.price,
+        )
+        if earlier_view is None or not is_alike:
+            return answer
+        return answer.model_copy(update={"view": None, "patch": patch_of(earlier_view, view)})
+
+    def _current_answers(self) -> ViewAnswers:
+        place, current = self._place(), self._answers
+        if current is not None and self._own == place.own and not self._has_changed(current, place):
+            return current
+        if self._growing_review is None or (current is not None and place.seq < current.seq):
+            self._growing_review = GrowingReview(
+                self._store,
+                self.session_id,
+                self._price_of,
+                self._get_policy,
+                self._problems_of(self.session_id) if self._problems_of is not None else (),
+            )
+        review = self._growing_review.review()
+        is_continued = current is not None and review.ruler == current.review.ruler
+        self._own = place.own
+        self._answers = ViewAnswers(
+            review,
+            own=place.own,
+            seq=place.seq,
+            epoch=current.epoch if current is not None and is_continued else uuid4().hex[:12],
+        )
+        return self._answers
+
+    def _has_changed(self, current: ViewAnswers, place: SessionPlace) -> bool:
+        if place.seq <= current.seq:
+            # A shorter log is another log, or was deleted.
+            return place.seq < current.seq
+        newer = self._store.read(self.session_id, current.seq, only=GROWTH)
+        return next(newer, None) is not None
+
+    def _stored_place(self) -> SessionPlace:
+        newest = next(self._store.stream(self.session_id), None)
+        return SessionPlace(newest.seq if newest is not None else 0)

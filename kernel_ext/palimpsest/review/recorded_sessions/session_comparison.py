@@ -1,0 +1,44 @@
+"""Compare two recorded sessions, given as reviews, as paths of recordings, or as sessions that have a review."""
+
+from pathlib import Path
+from typing import Protocol
+
+from palimpsest.review.recorded_comparison import RecordedComparison, compare_recorded
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.review.session_review import PriceLike, SessionReview
+from palimpsest.transcript.errors import UserError
+
+
+class Reviewed(Protocol):
+    """An object with a ``review``, such as a session in a notebook."""
+
+    @property
+    def review(self) -> SessionReview:
+        """The review of the session."""
+
+
+def compare_sessions(
+    first: SessionReview | Reviewed | str | Path,
+    second: SessionReview | Reviewed | str | Path,
+    *,
+    price: PriceLike = None,
+) -> RecordedComparison:
+    """Return two recorded sessions side by side: cost, requests, growth of the context, breaks, tools.
+
+    Each is a session, its review, or the path of a recording, from which the first session with a request is taken.
+    ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write``, or a price file. Raises UserError with one sentence.
+    """
+    return compare_recorded(_review(first), _review(second), price)
+
+
+def _review(source: SessionReview | Reviewed | str | Path) -> SessionReview:
+    if isinstance(source, SessionReview):
+        return source
+    if not isinstance(source, str | Path):
+        return source.review
+    for reviewed in open_recording(source):
+        if reviewed.timeline.requests and reviewed.timeline.parent is None:
+            return reviewed
+    raise UserError(
+        f"{str(source)!r} holds no session with a request, so there is nothing to compare."
+    )

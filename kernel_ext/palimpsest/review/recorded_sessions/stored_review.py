@@ -1,0 +1,60 @@
+"""Build the review of one session in a store from its timeline, the presets, prices and stored requests."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from palimpsest.context_policies.registry import get
+from palimpsest.model.tokenizer import counter
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.review_files.review_file import StoredReview, review_file
+from palimpsest.review.session_review import GetPolicy
+from palimpsest.store.interface import Problem, Store
+from palimpsest.transcript.timeline import Timeline
+
+Reviewing = TypeVar("Reviewing", bound=RecordingReview)
+ReviewMaker = Callable[..., Reviewing]
+"""Makes a review, given the arguments of ``RecordingReview``."""
+
+
+def stored_review(store: Store, session_id: str, price_of: PriceOf) -> RecordingReview:
+    """Return the review of a session, whose long log has its timeline in a file beside it. Raises NotFound."""
+    return review_made_by(RecordingReview, store, session_id, price_of, in_file=True)
+
+
+def review_made_by(
+    make: ReviewMaker[Reviewing],
+    store: Store,
+    session_id: str,
+    price_of: PriceOf,
+    get_policy: GetPolicy = get,
+    *,
+    in_file: bool = False,
+    problems: Sequence[Problem] = (),
+    price: str | None = None,
+) -> Reviewing:
+    """Build the timeline (or read it from its file) and pass it to the class ``make``. Raises NotFound."""
+
+    def timeline(session: str) -> Timeline:
+        return timeline_of(store, session, counter, price_of)
+
+    def children_of(parent: str) -> Sequence[Timeline]:
+        return [timeline(session.id) for session in store.list() if session.parent_id == parent]
+
+    file = review_file(store, session_id, price_of) if in_file else None
+    stored = None if file is None else file.load(counter)
+    if stored is None:
+        stored = StoredReview(timeline(session_id), None)
+    return make(
+        stored.timeline,
+        get_policy,
+        price_of,
+        SentRequests(store, session_id),
+        children_of,
+        references=stored.references,
+        keep=None if file is None else file.keep,
+        problems=problems,
+        price=price,
+    )

@@ -1,0 +1,596 @@
+"""The whole review of one session: its tables, its breaks and wastes, and policies side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from palimpsest.context_policies.calibration.fit import fit_ruler
+from palimpsest.context_policies.calibration.proof import Proof, proof_of
+from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
+from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, kept_for
+from palimpsest.context_policies.registry import number_of
+from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, with_summaries
+from palimpsest.context_policies.replay.simulation import RAW, Simulation
+from palimpsest.context_policies.replay.simulation_cache import SimulationCache
+from palimpsest.render.reports.table import ReportTable
+from palimpsest.review.comparison.own_engine_rule import own_engine_rule
+from palimpsest.review.comparison.own_rule import OwnRule, own_rule
+from palimpsest.review.comparison.policy_comparison import (
+    PolicyComparison,
+    compare_policies,
+)
+from palimpsest.review.comparison.sweep import PolicySweep
+from palimpsest.review.prices.given_prices import (
+    GivenPrices,
+    given_prices,
+    lifetime_seconds,
+)
+from palimpsest.review.prices.listed_limits import ListedLimits, listed_limits
+from palimpsest.review.prices.price_file import PriceWords, price_words
+from palimpsest.review.prices.prices import (
+    NAMELESS,
+    PriceOf,
+    profile_of,
+    with_models_of,
+)
+from palimpsest.review.request_contents.compaction_losses import (
+    CompactionLosses,
+    SummarySession,
+    compaction_losses,
+    summary_writers,
+)
+from palimpsest.review.request_contents.request_blocks import tokens_beside
+from palimpsest.review.request_contents.request_difference import (
+    ReportedLoss,
+    RequestDifference,
+    request_difference,
+)
+from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.request_contents.shown_items import checked_request
+from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
+from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
+from palimpsest.review.tables.explanation import why
+from palimpsest.review.tables.links import link_to
+from palimpsest.review.tables.problem_sentences import problem_sentences
+from palimpsest.review.tables.references import References
+from palimpsest.review.tables.session_tables import (
+    adding_up_table,
+    decisions_table,
+    items_table,
+    requests_table,
+)
+from palimpsest.review.tables.subagents import (
+    ChildrenOf,
+    SubagentRun,
+    Subagents,
+    no_children,
+    requests_with_subagents,
+    subagent_runs,
+    subagents_of,
+)
+from palimpsest.review.tables.wastes import MOST, Wastes, largest_wastes
+from palimpsest.store.interface import Problem
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import Timeline
+
+PolicyLike = str | ContextPolicy | None
+PriceLike = PriceWords | PriceProfile | None
+"""A model's id, ``units``, words as ``given_prices`` reads them, a price file, or a profile; None: as the review was made."""
+GetPolicy = Callable[..., ContextPolicy]
+"""Returns a preset by its name, with some numbers changed."""
+
+Keep = Callable[[Timeline, References | None], None]
+"""Called with the values derived from a session so far; called again when there are more."""
+
+
+def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler:
+    """Return the ruler of a session, fitted to the reported usage where there is some.
+
+    Where nothing was reported, the tokens of the system prompt and the tools that came with the recording
+    ``tokens_beside`` its messages are all that is known of the rest of a request.
+    """
+    fitted = fit_ruler(timeline)
+    if fitted.measured or any(item.kind in ("system", "tools") for item in timeline.items):
+        return fitted
+    return replace(fitted, unseen=tokens_beside() or fitted.unseen)
+
+
+class SessionReview:
+    """Reviews one session.
+
+    Responsibilities: hold its timeline, fit its ruler once, find its names once, and pass them to the reports. Nothing is
+    sent or run; values derived from the log are passed to ``keep``, if it is given.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        get_policy: GetPolicy,
+        price_of: PriceOf,
+        sent: SentRequests | None = None,
+        children_of: ChildrenOf = no_children,
+        *,
+        references: References | None = None,
+        keep: Keep | None = None,
+        ruler: Ruler | None = None,
+        problems: Sequence[Problem] = (),
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
+    ) -> None:
+        """``price`` and ``lifetime`` are the defaults of the methods; raises UserError for wrong ones."""
+        self.timeline = timeline
+        known = {problem.sentence for problem in problems}
+        imported = (Problem("", text) for text in timeline.unread if text not in known)
+        self.problems = (*problems, *imported)
+        """Places of the recording that could not be read, now or when it was imported."""
+        self._children_of = children_of
+        self._get_policy = get_policy
+        self._price_of = price_of
+        self.sent = sent
+        """The stored requests; None where there is no log."""
+        self._references = references
+        self._keep = keep
+        self._ruler = ruler
+        self._words = price_words(price, lifetime)
+        self.replays = SimulationCache(timeline)
+        """The newest replays, so that the same policy is not replayed again."""
+
+    @cached_property
+    def references(self) -> References:
+        """The names in the session and the answers that use them."""
+        if self._references is None:
+            self._references = References.of(self.timeline)
+            self._keep_known()
+        return self._references
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """The ruler that counts tokens: a given one, else fitted to the reported usage where there is some."""
+        fitted = self._ruler
+        if fitted is None:
+            fitted = _session_ruler_with(self.timeline, self.sent)
+            self._keep_known()
+        return _with_lifetime(fitted, self._given_prices(None).lifetime)
+
+    def ruler_at(self, price: PriceLike = None, lifetime: str | float | None = None) -> Ruler:
+        """Return the ruler, with the given lifetime of the cache, alone or with a price."""
+        return _with_lifetime(self.ruler, self._lifetime(price, lifetime))
+
+    def _keep_known(self) -> None:
+        if self._keep is not None:
+            self._keep(self.timeline, self._references)
+
+    def price(self, price: PriceLike = None) -> PriceProfile:
+        """Return the prices: of the recorded models, as given, or units where none is known.
+
+        >>> session.price("units").unit
+        'units'
+        """
+        if isinstance(price, PriceProfile):
+            return price
+        words = self._words if price is None else price_words(price)
+        if words not in self._profiles:
+            profile = profile_of(self.timeline, words, self._price_of)
+            self._profiles[words] = (
+                profile if profile.unit == "USD" else self._subagent_prices(profile, words)
+            )
+        return self._profiles[words]
+
+    def _subagent_prices(self, units: PriceProfile, words: str | None) -> PriceProfile:
+        """Return the prices of a subagent for a session without prices, so that dollars and units are not mixed."""
+        if given_prices(words or "").for_all or not self.timeline.requests:
+            return units
+        for child in self._children_of(self.timeline.session):
+            child_profile = profile_of(child, words, self._price_of)
+            if child_profile.unit == "USD":
+                model_names = dict.fromkeys(
+                    sent.model or NAMELESS for sent in self.timeline.requests
+                )
+                unknown = (
+                    *model_names,
+                    *(name for name in child_profile.unknown if name not in model_names),
+                )
+                return replace(child_profile, unknown=unknown, recorded=False)
+        return units
+
+    def replay_price(
+        self, price: PriceLike = None, lifetime: str | float | None = None
+    ) -> PriceProfile:
+        """Return the prices of a replay; with a given lifetime of the cache, its writes are priced for that lifetime."""
+        seconds = self._lifetime(price, lifetime)
+        profile = self.price(price)
+        return profile if seconds is None else kept_for(profile, hourly=seconds >= HOUR)
+
+    def _lifetime(self, price: PriceLike, lifetime: str | float | None) -> float | None:
+        """Return the given lifetime in seconds: of this call, with its price, or of the review."""
+        if lifetime is not None:
+            return lifetime_seconds(lifetime)
+        return self._given_prices(price).lifetime or self._given_prices(None).lifetime
+
+    def _given_prices(self, price: PriceLike) -> GivenPrices:
+        if isinstance(price, PriceProfile):
+            return GivenPrices()
+        return given_prices((self._words if price is None else price_words(price)) or "")
+
+    def listed_limits(self) -> ListedLimits:
+        """Return the models' limits by a list, where the recording has none."""
+        return listed_limits(self.timeline)
+
+    @cached_property
+    def _profiles(self) -> dict[str | None, PriceProfile]:
+        """The requested prices, by their words."""
+        return {}
+
+    def proof(self, price: PriceLike = None, *, engine: bool = True) -> Proof:
+        """Return how well a replay reproduces the recording.
+
+        Without ``engine`` it leaves out how the recorded policy fits a session of ours: that replays all of it, which is too
+        slow for a view that follows a session request by request.
+
+        >>> session.proof().requests
+        0
+        """
+        words = (
+            self._own_rule_words if engine else _own_rule_text(own_rule(self.timeline, self.ruler))
+        )
+        return proof_of(self.timeline, self.ruler_at(price), self.replay_price(price), words)
+
+    @cached_property
+    def _own_rule_words(self) -> str:
+        """A phrase on the recorded compactions that the agent's own rule predicts; empty where it is not known."""
+        return _own_rule_text(self.own_rule())
+
+    # Tables
+
+    @property
+    def requests(self) -> ReportTable:
+        """One row a request."""
+        table = requests_table(self.timeline, self.ruler, self.price())
+        return replace(table, notes=(*table.notes, *problem_sentences(self.problems)))
+
+    @property
+    def adding_up(self) -> ReportTable:
+        """One row a request with reported usage: unseen tokens, scaled items, and the remainder."""
+        return adding_up_table(self.timeline, self.ruler)
+
+    @property
+    def items(self) -> ReportTable:
+        """One row an item."""
+        return items_table(self.timeline, self.ruler)
+
+    @property
+    def decisions(self) -> ReportTable:
+        """One row a change in how requests show an item."""
+        return decisions_table(self.timeline, self.ruler)
+
+    @property
+    def subagents(self) -> Subagents:
+        """One row a subagent: its start, usage and result; with the totals without and with subagents."""
+        return self.subagents_at()
+
+    def subagents_at(self, price: PriceLike = None) -> Subagents:
+        """Return the subagents at other prices than the recorded ones."""
+        runs = self.subagent_runs(price)
+        return subagents_of(self.timeline, self.ruler, self.price(price), runs)
+
+    def subagent_runs(self, price: PriceLike = None) -> tuple[SubagentRun, ...]:
+        """Return the subagents alone, without the totals of the session."""
+        profile, known = self.price(price), self._given_prices(price)
+
+        def measures(child: Timeline) -> tuple[Ruler, PriceProfile]:
+            sent = None if self.sent is None else self.sent.of_session(child.session)
+            ruler = _session_ruler_with(child, sent)
+            return ruler, with_models_of(profile, child, self._price_of, known)
+
+        return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
+
+    @property
+    def requests_with_subagents(self) -> ReportTable:
+        """One row a request of the session and of its subagents, on one time axis."""
+        return requests_with_subagents(self.timeline, self.subagents)
+
+    def breaks(self, price: PriceLike = None) -> CacheBreaks:
+        """Return the requests that lost the cache, with causes and costs.
+
+        >>> len(session.breaks())
+        0
+        """
+        profile = self.price(price)
+        return self.timeline.derived(
+            f"breaks {profile}", lambda timeline: cache_breaks(timeline, profile)
+        )
+
+    def wastes(
+        self,
+        price: PriceLike = None,
+        most: int = MOST,
+        *,
+        runs: Sequence[SubagentRun] | None = None,
+    ) -> Wastes:
+        """Return the largest wastes as sentences; ``runs`` are the subagents at that price, where they are known.
+
+        >>> len(session.wastes(price="units")) <= 10
+        True
+        """
+        profile = self.price(price)
+        if runs is None:
+            runs = self.subagent_runs(price)
+        return largest_wastes(self.timeline, self.ruler, profile, self.references, most, runs)
+
+    def why(self, item: int | str, request: int) -> str:
+        """Return in a sentence or two why a request showed an item as it did.
+
+        ``item`` is its number in ``items``, from 1, or the id of a part or message; ``request`` its number, from 1.
+
+        >>> session.why(1, 1)[-1]
+        '.'
+        """
+        try:
+            index = self._item(item)
+            uses = [use.request for use in self.references.uses if index in use.sources]
+            return why(
+                self.timeline,
+                index,
+                request - 1,
+                factor=self.ruler.factor,
+                uses=list(dict.fromkeys(uses)),
+            )
+        except IndexError as error:
+            raise UserError(str(error)) from error
+
+    def link(self, request: int | None = None, item: int | None = None) -> str:
+        """Return the link to the session, a request or an item, both from 1."""
+        return link_to(
+            self.timeline.session,
+            None if request is None else request - 1,
+            None if item is None else item - 1,
+        )
+
+    def _item(self, item: int | str) -> int:
+        if isinstance(item, int):
+            return item - 1
+        for candidate in self.timeline.items:
+            if item in (
+                candidate.id,
+                candidate.message,
+                candidate.id.removeprefix(f"{candidate.message}/"),
+            ):
+                return candidate.index
+        raise UserError(f"The session has no item {item!r}; `items` lists them with their numbers.")
+
+    # Contents
+
+    def request(
+        self, request: int, policy: PolicyLike = RECORDED, *, summary: str | None = None
+    ) -> ShownRequest:
+        """Return a request with its contents, from 1: as sent, or as under another policy.
+
+        ``summary`` says what stands where the policy would have had a summary written: ``recorded``,
+        ``stub(1500)`` or ``extract(2000)``. Raises UserError for an unknown request or policy.
+
+        >>> shown = session.request(1)
+        >>> shown.basis, shown.blocks[0].role
+        ('exact', 'system')
+        """
+        checked_request(self.timeline, request - 1)
+        return request_at(self._replay_under(policy, summary), request - 1, self.sent)
+
+    def difference(
+        self,
+        first: int,
+        second: int,
+        policy: PolicyLike = RECORDED,
+        *,
+        price: PriceLike = None,
+    ) -> RequestDifference:
+        """Return the items that came, went and were rewritten between two requests, from 1, and the cost of that.
+
+        The reported usage of a request that follows the other is a fact; all else is an estimate.
+
+        >>> session.difference(1, 1).changes
+        ()
+        """
+        for number in (first, second):
+            checked_request(self.timeline, number - 1)
+        profile = self.price(price)
+        simulation = self._replay_under(policy)
+        is_fact = simulation.facts_until is None or second - 1 < simulation.facts_until
+        broken = self.breaks(profile) if is_fact and second == first + 1 else ()
+        loss = next(
+            (
+                ReportedLoss(cache_break.loss, cache_break.cost, cache_break.words)
+                for cache_break in broken
+                if cache_break.request == second - 1
+            ),
+            None,
+        )
+        return request_difference(simulation, first - 1, second - 1, profile, loss)
+
+    def compactions(
+        self,
+        policy: PolicyLike = RECORDED,
+        *,
+        summary: str | None = None,
+        price: PriceLike = None,
+    ) -> CompactionLosses:
+        """Return the compactions, recorded or of a policy, with the names that each lost and that were needed later.
+
+        ``summary`` is that of ``request``; ``price`` that of ``breaks``, for what fetching again would cost.
+
+        >>> len(session.compactions())
+        0
+        """
+        if not self.timeline.requests:
+            return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
+        replayed, uses = self._replay_under(policy, summary), self.references.by_name
+        return compaction_losses(replayed, uses, self.price(price), self._summary_writers(price))
+
+    def _summary_writers(self, price: PriceLike) -> dict[str, SummarySession]:
+        """Return the sessions that wrote summaries, with their tokens and cost."""
+        wanted = frozenset(summary_writers(self.timeline).values())
+        runs = self.subagent_runs(price) if wanted else ()
+        return {
+            run.timeline.session: SummarySession(
+                run.timeline.session,
+                run.totals.requests,
+                run.totals.input,
+                run.totals.output,
+                run.totals.cost,
+                "fact" if run.totals.cost_is_fact else "estimate",
+            )
+            for run in runs
+            if run.timeline.session in wanted
+        }
+
+    def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
+        choice = None if summary is None else SummaryChoice.of(summary)
+        chosen_policy = with_summaries(self.policy(policy), choice)
+        return self.replays.simulation(chosen_policy, self.ruler, 0)
+
+    def own_rule(self) -> OwnRule | None:
+        """Return how the own rule of the recorded agent fits the compactions that it made automatically.
+
+        For a session of ours it is the policy recorded with each request, and its clearings count, too. None where there is
+        no preset of the agent, or no request.
+
+        >>> session.own_rule() is None
+        True
+        """
+        policies = {} if self.sent is None else self.sent.policies
+        if policies:
+            return own_engine_rule(
+                self.timeline,
+                self.ruler,
+                policies,
+                lambda policy: self.replays.simulation(policy, self.ruler, 0),
+            )
+        return own_rule(self.timeline, self.ruler)
+
+    # Policies
+
+    def policy(self, policy: PolicyLike, **numbers: Any) -> ContextPolicy | None:
+        """Return a policy by its name, with the given numbers instead of its defaults.
+
+        None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name.
+        """
+        if policy is None or policy == RAW:
+            return None
+        if policy == RECORDED:
+            return RecordedPolicy()
+        return self._get_policy(policy, **numbers) if isinstance(policy, str) else policy
+
+    def compare(
+        self,
+        policies: Sequence[PolicyLike] | PolicyLike,
+        *,
+        price: PriceLike = None,
+        lifetime: str | float | None = None,
+        window: int = 0,
+        ruler: Ruler | None = None,
+        summary: str | None = None,
+    ) -> PolicyComparison:
+        """Return policies side by side: the size, cache, cost and losses of each.
+
+        ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write`` or a price file; ``lifetime`` are
+        the seconds for which the cache keeps a prefix, or words such as ``1h``.
+
+        ``summary`` says what stands where a policy would have had a summary written, for all of them alike:
+        ``recorded``, ``stub(1500)`` or ``extract(2000)``; without it a placeholder of the policy's size.
+
+        Raises UserError for an unknown policy, a price that is not known, and a session without requests.
+
+        >>> table = session.compare(["raw", "sweagent.last_n n=3"], price="units")
+        >>> table.figures[1].fired
+        0
+        """
+        if not self.timeline.requests:
+            raise UserError("The session has no request yet, so there is nothing to compare.")
+        wanted = [policies] if policies is None or isinstance(policies, str) else policies
+        policy_list = list(wanted) if isinstance(wanted, Sequence) else [wanted]
+        choice = None if summary is None else SummaryChoice.of(summary)
+        compared = compare_policies(
+            self.timeline,
+            [with_summaries(self.policy(entry), choice) for entry in policy_list],
+            ruler or self.ruler_at(price, lifetime),
+            self.replay_price(price, lifetime),
+            window=window,
+            references=self.references,
+            summaries=choice,
+            cache=self.replays,
+            own_rule=self._own_rule_words,
+        )
+        self._keep_known()
+        return compared
+
+    def sweep(
+        self,
+        policy: str,
+        values: Sequence[Any] | None = None,
+        /,
+        *,
+        price: PriceLike = None,
+        lifetime: str | float | None = None,
+        window: int | Sequence[int] = 0,
+        ruler: Ruler | None = None,
+        summary: str | None = None,
+        **numbers: Sequence[Any],
+    ) -> PolicySweep:
+        """Return one policy with several values of one of its numbers.
+
+        ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
+        the same. A list of windows is a number of the policy, like the others.
+
+        >>> session.sweep("sweagent.last_n.n", [2, 5], price="units").values
+        (2, 5)
+        """
+        if not isinstance(window, int):
+            numbers, window = {**numbers, "window": window}, 0
+        name, number, wanted = _sweep_arguments(policy, values, numbers)
+        compared = self.compare(
+            [self._get_policy(name, **{number: value}) for value in wanted],
+            price=price,
+            lifetime=lifetime,
+            window=window,
+            ruler=ruler,
+            summary=summary,
+        )
+        return PolicySweep(name, number, wanted, compared)
+
+
+def _own_rule_text(own: OwnRule | None) -> str:
+    return "" if own is None else own.words
+
+
+def _session_ruler_with(timeline: Timeline, sent: SentRequests | None) -> Ruler:
+    return session_ruler(
+        timeline, lambda: 0 if sent is None else tokens_beside(sent.system, sent.tools_text)
+    )
+
+
+def _with_lifetime(ruler: Ruler, seconds: float | None) -> Ruler:
+    """Return a ruler whose cache keeps a prefix for the given seconds; unchanged without any."""
+    if seconds is None:
+        return ruler
+    words = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
+    return ruler.with_lifetime(seconds, words)
+
+
+def _sweep_arguments(
+    policy: str, values: Sequence[Any] | None, numbers: Mapping[str, Sequence[Any]]
+) -> tuple[str, str, tuple[Any, ...]]:
+    """Return the policy, its number and the values, from either form of the call."""
+    if values is not None and not numbers:
+        name, number = number_of(policy)
+        if not name:
+            name, _, number = policy.rpartition(".")
+        if name:
+            return name, number, tuple(values)
+    if values is None and len(numbers) == 1:
+        number, wanted = next(iter(numbers.items()))
+        return policy, number, tuple(wanted)
+    raise UserError(
+        "A sweep takes one number of one policy: sweep('opencode.prune.protect', [10_000, 20_000])."
+    )

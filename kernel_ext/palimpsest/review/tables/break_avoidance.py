@@ -1,0 +1,44 @@
+"""Phrases on how a cache break could have been avoided, with the cost where it is known."""
+
+import math
+
+from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifetime
+from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
+from palimpsest.review.tables.cache_breaks import CacheBreak
+from palimpsest.transcript.timeline import Timeline
+
+MOST_WARMINGS = 12
+"""Five-minute caches are refreshed for at most an hour; a longer wait is not suggested."""
+_REMEDIES = {
+    "model": "the same model until the turn's end",
+    "tools": "the same tools for the whole session",
+    "system prompt": "what changes told at the end, not in the system prompt",
+    "compacted": "a larger window, or fewer outputs in it",
+    "pruned": "fewer, larger batches",
+    "reverted": "",
+    "rewritten": "the messages before sent as they were",
+    "client": "the same version until the session's end",
+    "effort": "the same effort",
+    "late": "",
+    "unexplained": "",
+}
+
+
+def avoided_by(timeline: Timeline, broken: CacheBreak, price: PriceProfile) -> str:
+    """Return how a break could have been avoided; empty where no way is known, or where it would cost more."""
+    if broken.cause != "idle":
+        return _REMEDIES.get(broken.cause, "")
+    before, request = timeline.requests[broken.before], timeline.requests[broken.request]
+    started, ended = request.started, before.ended or before.started
+    if started is None or ended is None or before.index in behind_the_clock(timeline):
+        return ""
+    # A request just before the lifetime ends reads the prefix once and keeps it as long again.
+    lifetime = cache_lifetime(timeline).seconds
+    request_count = math.ceil((started - ended) / 1000 / lifetime) - 1
+    cost = request_count * price.cost(0, broken.expected, 0, 0, terms=request.terms)
+    if not 0 < request_count <= MOST_WARMINGS or cost >= broken.cost:
+        return ""
+    requests = "a request" if request_count == 1 else f"{request_count} requests"
+    amount = money_words(cost, price.unit, "estimate")
+    return f"{requests} to keep the cache warm ({amount})"

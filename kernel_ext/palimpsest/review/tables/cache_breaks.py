@@ -1,0 +1,229 @@
+"""The requests of a recorded session that lost the provider's cache, with the known causes and the cost.
+
+``replay/cache_losses.py`` finds the losses and their causes; for unexplained losses, correlations are listed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from palimpsest.context_policies.prompt_cache.break_causes import (
+    BreakCause,
+    FoundCause,
+    reads_beginning_only,
+)
+from palimpsest.context_policies.prompt_cache.cache_losses import (
+    CacheLoss,
+    cache_losses,
+    known_requests,
+)
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.render.content.phrases import some
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
+from palimpsest.review.tables.links import link_to
+from palimpsest.transcript.growing_lists import GrownRows
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CacheBreak:
+    """A request that read less from the cache than the request before had left there."""
+
+    request: int
+    before: int
+    """The request it is compared with: the newest earlier request with reported usage."""
+    turn: int
+    causes: tuple[FoundCause, ...]
+    """All causes with evidence in the recording, differences between the requests first."""
+    expected: int
+    """Tokens that it should have read."""
+    read: int
+    loss: int
+    """Tokens that were written, or paid in full, again."""
+    cost: float
+    """Cost of the loss beyond reading it, in the profile's money."""
+    first_of_turn: bool
+    """Whether it comes right after a prompt: a correlation, not a cause."""
+    written: bool
+    """Whether the provider reported cache writes; else the lost tokens were paid in full."""
+    beginning_only: bool
+    """Whether only the beginning of the session was read from the cache, and no message after it."""
+
+    @property
+    def cause(self) -> BreakCause:
+        """The first of its causes."""
+        return self.causes[0].cause
+
+    @property
+    def words(self) -> str:
+        """Its causes in words, with their numbers."""
+        return "; and ".join(cause.words for cause in self.causes)
+
+
+@dataclass(frozen=True)
+class CacheBreaks(ShownAsTable):
+    """The breaks of a session, in the order of requests."""
+
+    timeline: Timeline
+    price: PriceProfile
+    breaks: tuple[CacheBreak, ...]
+    followers: int
+    """Requests that could have read from the cache: those after a request with reported usage."""
+    turn_starts: int
+    """Number of ``followers`` that come right after a prompt."""
+    turn_starts_kept: int
+    """Number of ``turn_starts`` that lost nothing."""
+
+    def __iter__(self) -> Iterator[CacheBreak]:
+        return iter(self.breaks)
+
+    def __len__(self) -> int:
+        return len(self.breaks)
+
+    def __getitem__(self, place: int) -> CacheBreak:
+        return self.breaks[place]
+
+    @property
+    def cost(self) -> float:
+        """Cost of all losses beyond reading them."""
+        return sum(cache_break.cost for cache_break in self.breaks)
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """How many breaks each cause has."""
+        return dict(Counter(cache_break.cause for cache_break in self.breaks).most_common())
+
+    @property
+    def unexplained_share(self) -> float:
+        """Share of the lost tokens without a known cause."""
+        lost = sum(cache_break.loss for cache_break in self.breaks)
+        return (
+            sum(
+                cache_break.loss
+                for cache_break in self.breaks
+                if cache_break.cause == "unexplained"
+            )
+            / lost
+            if lost
+            else 0.0
+        )
+
+    @cached_property
+    def correlations(self) -> tuple[str, ...]:
+        """Sentences on other properties of the unexplained breaks; these are correlations, not causes."""
+        unexplained = [lost for lost in self.breaks if lost.cause == "unexplained"]
+        after_prompt_count = sum(cache_break.first_of_turn for cache_break in unexplained)
+        sentences = []
+        if after_prompt_count:
+            after_prompts = f"{after_prompt_count} of {len(unexplained)} unexplained breaks come right after a prompt; "
+            sentences.append(
+                f"{after_prompts}{self.turn_starts_kept} of {self.turn_starts} such requests lost nothing."
+            )
+        beginning = sum(cache_break.beginning_only for cache_break in unexplained)
+        if beginning:
+            sentences.append(
+                f"{beginning} of {len(unexplained)} unexplained breaks read the beginning of the session alone, as where "
+                "the messages after it are sent otherwise than before."
+            )
+        return tuple(sentences)
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """The breaks as a table for any renderer."""
+        unit = "USD" if self.price.unit == "USD" else "units"
+        # The loss is a fact; its cost is a fact only at recorded prices.
+        basis = self.price.basis
+        counts = ", ".join(f"{number} {cause}" for cause, number in self.causes.items())
+        noun = "break" if len(self) == 1 else "breaks"
+        share = self.unexplained_share
+        unexplained = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
+        priced = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
+        title = f"{len(self)} cache {noun} in {some(self.followers, 'request')}: {self.price.words(self.cost)}"
+        return table_of(
+            title,
+            (
+                (TableColumn("request", "request", "count"), lambda broken: broken.request + 1),
+                TableColumn("turn", "turn", "count"),
+                TableColumn("cause", "cause"),
+                TableColumn("expected", "expected", "count", "fact"),
+                TableColumn("read", "read", "count", "fact"),
+                TableColumn("loss", "lost", "count", "fact"),
+                TableColumn("cost", unit, "usd" if unit == "USD" else "count", basis),
+                TableColumn("words", "why"),
+            ),
+            self.breaks,
+            (*((counts,) if counts else ()), *unexplained, *self.correlations, *priced),
+            [link_to(self.timeline.session, cache_break.request) for cache_break in self.breaks],
+        )
+
+
+def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
+    """Return the requests at which a session lost the cache; none where no usage was reported.
+
+    A break is a loss over 1,024 tokens and over 5 per cent of the expected read.
+    """
+    reporting, losses = known_requests(timeline), cache_losses(timeline)
+    grown: GrownRows[_FollowingRequest] = timeline.earlier.setdefault("followers", GrownRows())
+    rows = grown.of(
+        lambda index, _: _follower(timeline, reporting[index], losses[index], price),
+        reporting,
+        losses,
+        about=price,
+    )
+    caches = any(
+        request.usage is not None and (request.usage.cache_read or request.usage.cache_write)
+        for request in reporting
+    )
+    followers = rows[1:] if caches else ()
+    starts = [follower for follower in followers if follower.first_of_turn]
+    return CacheBreaks(
+        timeline,
+        price,
+        tuple(follower.broken for follower in followers if follower.broken is not None),
+        max(len(reporting) - 1, 0),
+        len(starts),
+        sum(start.broken is None for start in starts),
+    )
+
+
+class _FollowingRequest(NamedTuple):
+    """A request with reported usage that follows another one."""
+
+    first_of_turn: bool
+    broken: CacheBreak | None
+
+
+def _follower(
+    timeline: Timeline, request: TimelineRequest, lost: CacheLoss | None, price: PriceProfile
+) -> _FollowingRequest:
+    """Return a request with its cache loss and the cost of that, if it lost any."""
+    after_prompt_count = _follows_prompt(timeline, request)
+    if lost is None:
+        return _FollowingRequest(after_prompt_count, None)
+    usage = request.usage
+    prices_at = price.at(request.terms, request.reported or 0)
+    write = prices_at.write if usage is not None and usage.cache_write else prices_at.input
+    loss = lost.expected - lost.read
+    broken = CacheBreak(
+        request=request.index,
+        before=lost.before,
+        turn=request.turn,
+        causes=lost.causes,
+        expected=lost.expected,
+        read=lost.read,
+        loss=loss,
+        cost=loss * (write - prices_at.read) / 1_000_000,
+        first_of_turn=after_prompt_count,
+        written=usage is not None and usage.cache_write > 0,
+        beginning_only=reads_beginning_only(timeline, request),
+    )
+    return _FollowingRequest(after_prompt_count, broken)
+
+
+def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:
+    """Return whether a prompt is the last item that a request shows; messages written by the program do not count."""
+    turn = timeline.requests[request.index - 1].turn if request.index else 0
+    last = timeline.items[request.items - 1] if request.items else None
+    return last is not None and last.kind == "user" and request.turn > turn

@@ -1,0 +1,173 @@
+"""Explain in one sentence how a request showed an item: state, rule, numbers and time."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.transcript.context_values.decisions import (
+    EXCLUDE,
+    OWN_POLICY,
+    PIN,
+    RESTORE,
+    UNDO,
+    UNPIN,
+)
+from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
+from palimpsest.transcript.timeline import Timeline, TimelineItem, Transition
+
+STATES: Mapping[str, str] = {
+    "truncated": "cut short",
+    "cleared": "cleared",
+    "masked": "masked",
+    "summarised": "replaced by a summary",
+    "offloaded": "moved to a file",
+    "out": "left out",
+    "reverted": "taken back",
+}
+BY_HAND: Mapping[str, str] = {
+    EXCLUDE: "as the user excluded it",
+    RESTORE: "as the user restored it",
+    PIN: "as the user pinned it",
+    UNPIN: "as the user unpinned it",
+    UNDO: "as the user undid the compaction",
+    "undo": "by a revert",
+    "compact": "by a compaction",
+}
+"""Phrases for rules whose names would mean nothing to a user."""
+NAMELESS = "a tool without a name"
+MOST_NUMBERS = 4
+
+
+def why(
+    timeline: Timeline,
+    item: int,
+    request: int,
+    *,
+    factor: float = 1.0,
+    uses: Sequence[int] = (),
+) -> str:
+    """Return a sentence or two on how a request showed an item and why; raises IndexError for unknown numbers.
+
+    Both count from 0. ``factor`` scales the estimator's tokens; ``uses`` are the requests whose answers used a
+    name that the item holds, ascending.
+    """
+    if not 0 <= request < len(timeline.requests) or not 0 <= item < len(timeline.items):
+        raise IndexError(
+            f"The session has {len(timeline.requests)} requests and {len(timeline.items)} items."
+        )
+    timeline_item, shown_at = timeline.items[item], timeline.requests[request]
+    name, where = _item_name(timeline_item), f"request {request + 1}"
+    if item >= shown_at.items:
+        entered = timeline_item.entered
+        if entered >= len(timeline.requests):
+            return f"{name} is not in {where}: it came after the last request."
+        return f"{name} is not in {where}: it came later, before request {entered + 1}{_time_text(timeline, entered)}."
+    transition = timeline.at(item, request)
+    weights = timeline.weights()
+    if transition is None:
+        since = _since_text(timeline, item, request, factor)
+        tail = _later_loss(timeline, item, request)
+        pinned = (
+            ", and the user keeps it (pinned)"
+            if ";" in since
+            else " and the user keeps it (pinned)"
+        )
+        pin_words = pinned if timeline_item.pinned else ""
+        tokens = weights[item] * factor
+        return f"{name} is in {where} whole, ~{tokens:,.0f} tokens, {since}{pin_words}{tail}.{_first_use_text(request, uses)}"
+    return (
+        f"{name} is {STATES.get(transition.state, transition.state)} in {where}, since request {transition.request + 1}"
+        f"{_time_text(timeline, transition.request)}, {transition_words(transition, weights[item], transition.tokens, factor)}."
+        f"{_first_use_text(request, uses)}"
+    )
+
+
+def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> str:
+    """Return since when a request shows an item whole: since it entered, or since it was shown whole again."""
+    moves = [move for move in timeline.by_item.get(item, ()) if move.request <= request]
+    hidden = [place for place, transition in enumerate(moves) if transition.state != "whole"]
+    if not hidden:
+        entered = timeline.items[item].entered
+        return f"since request {entered + 1}{_time_text(timeline, entered)}"
+    before, restoring = moves[hidden[-1]], moves[hidden[-1] + 1]
+    change_words = transition_words(restoring, timeline.weights()[item], restoring.tokens, factor)
+    return (
+        f"again since request {restoring.request + 1}{_time_text(timeline, restoring.request)}, {change_words}; "
+        f"from request {before.request + 1} on it had been {STATES.get(before.state, before.state)}"
+    )
+
+
+def _first_use_text(request: int, uses: Sequence[int]) -> str:
+    """Return a sentence on the first later answer that used a name of the item, and the number of others."""
+    later = [use for use in uses if use >= request]
+    if not later:
+        return ""
+    others = f", and {len(later) - 1} more did" if len(later) > 1 else ""
+    return f" The answer to request {later[0] + 1} used a name in it{others}."
+
+
+def transition_words(
+    transition: Transition, weight: int, tokens: int | None, factor: float = 1.0
+) -> str:
+    """Return the rule and its numbers by which an item was reduced or restored: the end of a sentence.
+
+    ``weight`` and ``tokens`` are the item's tokens before and since, which ``factor`` scales.
+    """
+    shown = (
+        ""
+        if tokens is None
+        else f", ~{weight * factor:,.0f} tokens before and ~{tokens * factor:,.0f} since"
+    )
+    pruning = transition.rule.removeprefix(PRUNE_RULE)
+    reason = why_pruned(pruning, transition.numbers) if is_prune_rule(pruning) else ""
+    if pruning != transition.rule and reason:
+        return f"{_decider_text(transition)}{shown}. {reason.removesuffix('.')}"
+    return f"{_decider_text(transition)}{_numbers_text(transition)}{shown}"
+
+
+def _decider_text(transition: Transition) -> str:
+    """Return a phrase on the decider: the user, the user's own policy, or a rule by its name."""
+    if transition.rule in BY_HAND:
+        return BY_HAND[transition.rule]
+    policy_name = transition.rule.removeprefix(OWN_POLICY)
+    if policy_name != transition.rule:
+        return f"by the policy {one_line(policy_name)}"
+    return f"by the rule {transition.rule or 'of the recording'}"
+
+
+def _item_name(item: TimelineItem) -> str:
+    what = {"output": "The result of", "call": "The call of", "summary": "The summary"}.get(
+        item.kind
+    )
+    if item.kind in ("output", "call"):
+        about = f" ({item.label})" if item.label and item.label != item.tool else ""
+        return f"{what} {item.tool or NAMELESS}{about}"
+    if what is not None:
+        return what
+    return f"“{item.label}” ({item.kind})" if item.label else f"Item {item.index + 1} ({item.kind})"
+
+
+def _later_loss(timeline: Timeline, item: int, request: int) -> str:
+    for transition in timeline.by_item.get(item, ()):
+        if transition.request > request and transition.state != "whole":
+            return f"; from request {transition.request + 1} on it is {STATES.get(transition.state, transition.state)}"
+    return ""
+
+
+def _numbers_text(transition: Transition) -> str:
+    numbers = [
+        f"{key.replace('_', ' ')} {value:,}"
+        for key, value in transition.numbers.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    return f" ({', '.join(numbers[:MOST_NUMBERS])})" if numbers else ""
+
+
+def _time_text(timeline: Timeline, request: int) -> str:
+    if request >= len(timeline.requests):
+        return ""
+    started = timeline.requests[request].started
+    if started is None:
+        return ""
+    when = datetime.fromtimestamp(started / 1000, UTC)
+    return f" ({when:%Y-%m-%d %H:%M} UTC)"

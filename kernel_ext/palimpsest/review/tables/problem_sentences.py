@@ -1,0 +1,21 @@
+"""Turn the places of a recording or log that could not be read into sentences.
+
+Border: pure. The command line names every place; a view names the first few and counts the others.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest.render.content.phrases import some
+from palimpsest.store.interface import Problem
+
+MOST_NAMED = 10
+"""Most unreadable places that a view names."""
+
+
+def problem_sentences(problems: Sequence[Problem]) -> tuple[str, ...]:
+    """Return a sentence for each of the first places, and one that counts the others."""
+    named = tuple(problem.sentence for problem in problems[:MOST_NAMED])
+    more = len(problems) - len(named)
+    if more == 0:
+        return named
+    return (*named, f"{some(more, 'more place')} could not be read.")

@@ -1,0 +1,115 @@
+"""The tokens and the cost of a session's requests: as reported where there is usage, else estimated by the ruler.
+
+Tables, JSON, report, inspector and corpus all take a request's or a session's cost from here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from palimpsest.context_policies.calibration.fit import recorded_simulation
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
+from palimpsest.render.reports.table import Basis
+from palimpsest.transcript.growing_lists import GrownRows
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTotals:
+    """All requests of one session."""
+
+    requests: int
+    input: int
+    output: int
+    peak: int
+    """Tokens of the largest request."""
+    cost: float
+    is_fact: bool
+    """Whether the totals are from reported usage; else they are estimates."""
+    cost_is_fact: bool = False
+    """Whether the whole cost was recorded; else it is an estimate, also where the usage was reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestCost:
+    """The cost of one request, in the profile's money."""
+
+    value: float
+    basis: Basis
+    """``fact`` where the recording states the cost; ``estimate`` where its tokens are priced by the profile."""
+
+
+def request_totals(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> RequestTotals:
+    """Return the totals of the requests with reported usage; without any, of all requests by the ruler."""
+    reporting = [request for request in timeline.requests if request.reported is not None]
+    totals = request_sizes(timeline, ruler)
+    outputs = (
+        [
+            request.usage.output + request.usage.reasoning
+            for request in reporting
+            if request.usage is not None
+        ]
+        if reporting
+        else [size.output for size in recorded_simulation(timeline, ruler).sizes]
+    )
+    costs = [cost for cost in session_costs(timeline, ruler, profile) if cost is not None]
+    return RequestTotals(
+        requests=len(timeline.requests),
+        input=round(sum(totals)),
+        output=round(sum(outputs)),
+        peak=round(max(totals, default=0)),
+        cost=sum(cost.value for cost in costs),
+        is_fact=bool(reporting),
+        cost_is_fact=bool(costs) and all(cost.basis == "fact" for cost in costs),
+    )
+
+
+def request_sizes(timeline: Timeline, ruler: Ruler) -> Sequence[float]:
+    """Return the tokens of each request with reported usage; without any, of all requests by the ruler."""
+    reported = [request.reported for request in timeline.requests if request.reported is not None]
+    return reported or [size.total for size in recorded_simulation(timeline, ruler).sizes]
+
+
+def session_costs(
+    timeline: Timeline, ruler: Ruler, profile: PriceProfile
+) -> Sequence[RequestCost | None]:
+    """Return the cost of each request; for a session without any reported usage, as estimated by the ruler.
+
+    None is a request without usage in a session that reported the usage of others.
+    """
+    is_known = any(reported is not None for reported in timeline.reported)
+    sizes = () if is_known else recorded_simulation(timeline, ruler).sizes
+
+    def cost(at: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
+        cost_of_request = request_cost(timeline.requests[at], profile)
+        if cost_of_request is not None or is_known:
+            return cost_of_request
+        size = sizes[at]
+        return RequestCost(
+            profile.cost(0, size.read, size.written, size.output, terms=size.terms), "estimate"
+        )
+
+    grown: GrownRows[RequestCost | None] = timeline.earlier.setdefault("cost rows", GrownRows())
+    lists = (timeline.requests,) if is_known else (timeline.requests, sizes)
+    return grown.of(cost, *lists, about=profile)
+
+
+def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost | None:
+    """Return the cost of a request: as recorded, else its reported usage at the profile's prices; None without either.
+
+    A recorded cost of 0 for tokens that were read counts as unknown.
+    """
+    if profile.of_session and profile.unit == "USD" and request.cost and not request.listed:
+        return RequestCost(request.cost, "fact")
+    if request.usage is None:
+        return None
+    cost = profile.cost_of(request)
+    listed_cost = request.cost if request.listed and profile.of_session else None
+    # Precedence: a given price, then the list price of the day when the request was sent, then today's list price.
+    if listed_cost and profile.unit == "USD" and not profile.of(request.model).given:
+        cost = listed_cost
+    return RequestCost(cost, "estimate")
+
+
+def recorded_costs(timeline: Timeline) -> Iterator[float]:
+    """Yield the recorded cost in US dollars of each request that has one."""
+    return (request.cost for request in timeline.requests if request.cost and not request.listed)

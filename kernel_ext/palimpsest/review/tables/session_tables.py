@@ -1,0 +1,160 @@
+"""Requests, items and decisions of a session as tables."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from palimpsest.context_policies.calibration.fit import added_up, recorded_simulation
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
+from palimpsest.render.reports.table import (
+    ESTIMATED,
+    Cell,
+    Form,
+    ReportTable,
+    TableColumn,
+    Told,
+    table_of,
+)
+from palimpsest.review.tables.links import link_to
+from palimpsest.review.tables.request_totals import session_costs
+from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest, Transition
+
+LISTED_COSTS = f"A cost with {ESTIMATED} was not recorded: it is the usage at the prices of the session's models."
+
+
+def cost_column(unit: str) -> TableColumn:
+    """Return the column of request costs, in the money of a profile."""
+    form: Form = "usd" if unit == "USD" else "count"
+    return TableColumn("cost", unit, form, "", "As recorded; with ~ the usage at a model's prices.")
+
+
+def estimated_costs(estimates: Iterable[bool]) -> frozenset[tuple[int, str]]:
+    """Return the cost cells that are estimates, given whether each row's cost is one."""
+    return frozenset((row, "cost") for row, is_estimate in enumerate(estimates) if is_estimate)
+
+
+def usage_cell(name: str) -> Callable[[Any], Cell]:
+    """Return a function from a row to a number of its usage; None where the row has no usage."""
+    return lambda request: None if request.usage is None else getattr(request.usage, name)
+
+
+def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> ReportTable:
+    """Return one row a request, with the reported tokens beside the ruler's estimate."""
+    sizes = recorded_simulation(timeline, ruler).sizes
+    costs = session_costs(timeline, ruler, profile)
+
+    def remainder(request: TimelineRequest) -> int | None:
+        return (
+            None
+            if request.reported is None
+            else round(request.reported - sizes[request.index].total)
+        )
+
+    def cost(request: TimelineRequest) -> float | None:
+        return None if (cost_known := costs[request.index]) is None else cost_known.value
+
+    started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "request", "count"), lambda request: request.index + 1),
+        TableColumn("turn", "turn", "count"),
+        TableColumn("model", "model"),
+        TableColumn("effort", "effort"),
+        TableColumn("status", "status"),
+        (started, lambda request: None if request.started is None else str(request.started)),
+        (TableColumn("input", "input", "count", "fact"), lambda request: request.reported),
+        (TableColumn("uncached", "uncached", "count", "fact"), usage_cell("input")),
+        (TableColumn("cache_read", "read", "count", "fact"), usage_cell("cache_read")),
+        (TableColumn("cache_write", "written", "count", "fact"), usage_cell("cache_write")),
+        (TableColumn("output", "output", "count", "fact"), usage_cell("output")),
+        (TableColumn("reasoning", "reasoning", "count", "fact"), usage_cell("reasoning")),
+        (cost_column(profile.unit), cost),
+        (
+            TableColumn("estimated", "input", "count", "estimate"),
+            lambda request: round(sizes[request.index].total),
+        ),
+        (TableColumn("remainder", "remainder", "count", "estimate"), remainder),
+        TableColumn("items", "items", "count"),
+    )
+    links = [link_to(timeline.session, request.index) for request in timeline.requests]
+    title = f"{len(timeline.requests)} requests of {timeline.title or timeline.session}"
+    estimated = estimated_costs(
+        session_cost is not None and session_cost.basis == "estimate" for session_cost in costs
+    )
+    notes = (ruler.words, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    return table_of(title, columns, timeline.requests, notes, links, estimated)
+
+
+def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+    """Return one row a request with reported usage: the three parts that add up to its tokens exactly."""
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "request", "count"), lambda row: row.request + 1),
+        TableColumn("reported", "reported", "count", "fact"),
+        TableColumn("unseen", "unseen", "count", "estimate"),
+        TableColumn("items", "items", "count", "estimate"),
+        TableColumn("remainder", "remainder", "count", "estimate"),
+    )
+    rows = tuple(added_up(timeline, ruler))
+    links = [link_to(timeline.session, row.request) for row in rows]
+    title = f"How the tokens of {timeline.title or timeline.session} add up"
+    return table_of(title, columns, rows, (ruler.words, *timeline.gaps), links)
+
+
+def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+    """Return one row an item: its kind, its size, the request at which it appeared, and its last state."""
+    weights, last = timeline.weights(ruler.estimator), len(timeline.requests)
+    final_transitions = {item.index: timeline.at(item.index, last) for item in timeline.items}
+
+    def at_end(
+        cell_of: Callable[[Transition], Cell], whole: Cell
+    ) -> Callable[[TimelineItem], Cell]:
+        return lambda item: (
+            whole if (transition := final_transitions[item.index]) is None else cell_of(transition)
+        )
+
+    columns: tuple[Told, ...] = (
+        (TableColumn("item", "item", "count"), lambda item: item.index + 1),
+        TableColumn("kind", "kind"),
+        TableColumn("tool", "tool"),
+        TableColumn("label", "label"),
+        TableColumn("turn", "turn", "count"),
+        (TableColumn("entered", "from request", "count"), lambda item: item.entered + 1),
+        TableColumn("chars", "chars", "count", "fact"),
+        (
+            TableColumn("tokens", "tokens", "count", "estimate"),
+            lambda item: round(weights[item.index] * ruler.factor),
+        ),
+        (TableColumn("state", "at the end"), at_end(lambda final: final.state, "whole")),
+        (
+            TableColumn("since", "since request", "count"),
+            at_end(lambda final: final.request + 1, None),
+        ),
+        (TableColumn("rule", "rule"), at_end(lambda final: final.rule, "")),
+        TableColumn("id", "id"),
+    )
+    links = [link_to(timeline.session, last - 1, item.index) for item in timeline.items]
+    title = f"{len(timeline.items)} items of {timeline.title or timeline.session}"
+    return table_of(title, columns, timeline.items, (ruler.words,), links)
+
+
+def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+    """Return one row for each change of an item's state."""
+    items, weights = timeline.items, timeline.weights(ruler.estimator)
+    columns: tuple[Told, ...] = (
+        (TableColumn("request", "from request", "count"), lambda change: change.request + 1),
+        (TableColumn("item", "item", "count"), lambda change: change.item + 1),
+        TableColumn("state", "state"),
+        TableColumn("rule", "rule"),
+        (TableColumn("tool", "tool"), lambda change: items[change.item].tool),
+        (TableColumn("label", "label"), lambda change: items[change.item].label),
+        (
+            TableColumn("tokens_before", "tokens before", "count", "estimate"),
+            lambda change: weights[change.item],
+        ),
+        (
+            TableColumn("tokens_after", "after", "count", "estimate"),
+            lambda change: weights[change.item] if change.state == "whole" else change.tokens,
+        ),
+    )
+    changes = timeline.transitions
+    links = [link_to(timeline.session, change.request, change.item) for change in changes]
+    title = f"{len(changes)} changes of what was shown in {timeline.title or timeline.session}"
+    return table_of(title, columns, changes, (), links)

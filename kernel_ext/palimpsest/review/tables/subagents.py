@@ -1,0 +1,383 @@
+"""The subagents of a session on its time axis: their starts, usage and results.
+
+A subagent is a session of its own, with its own window and cache; its parent sees the call and the result.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
+from palimpsest.render.content.phrases import some
+from palimpsest.render.reports.table import (
+    Form,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    Told,
+    table_of,
+)
+from palimpsest.review.tables.links import link_to
+from palimpsest.review.tables.request_totals import (
+    RequestCost,
+    RequestTotals,
+    request_totals,
+    session_costs,
+)
+from palimpsest.review.tables.session_tables import (
+    LISTED_COSTS,
+    cost_column,
+    estimated_costs,
+    usage_cell,
+)
+from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
+from palimpsest.transcript.values import Usage
+
+ChildrenOf = Callable[[str], Sequence[Timeline]]
+"""Returns the timelines of the sessions that a session started."""
+MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
+"""Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
+DEEPEST = 8
+"""Levels of subagents that are followed."""
+RETURNED_CHARS = 80
+FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"completed":"', '"}'))
+"""Text around a subagent's result: in our own results, in OpenCode's, and in a status message."""
+
+
+def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
+    """Return no subagents: the default for a session that started none."""
+    return ()
+
+
+@dataclass(frozen=True)
+class SubagentRun:
+    """One subagent, seen from the session that started it."""
+
+    timeline: Timeline
+    depth: int
+    """1 for subagents that the session itself started."""
+    call: TimelineItem | None
+    """The call that started it; None where the recording does not state which."""
+    calls: int
+    """Number of calls that gave it work: more than one where it was resumed."""
+    request: int
+    """The request of the reviewed session whose answer started it, or started the subagent that did."""
+    totals: RequestTotals
+    costs: Sequence[RequestCost | None]
+    """The cost of each of its requests."""
+    result: TimelineItem | None
+    """The newest message with its result, else the result of its newest call; None where it returned nothing."""
+    returned: int
+    """Tokens of that result, by the parent's ruler."""
+    words: str
+    """The beginning of the result's text."""
+
+    @property
+    def name(self) -> str:
+        """Its title, or its id."""
+        return self.timeline.title or self.timeline.session
+
+
+@dataclass(frozen=True)
+class Subagents(ShownAsTable, Sequence[SubagentRun]):
+    """The subagents of a session, in the order in which they were started, and the totals with and without them."""
+
+    session: str
+    title: str
+    unit: str
+    own: RequestTotals
+    costs: Sequence[RequestCost | None]
+    """The cost of each request of the session itself."""
+    runs: tuple[SubagentRun, ...]
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return a subagent by its number, from 0."""
+        return self.runs[place]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def together(self) -> RequestTotals:
+        """The totals of the session and all its subagents; the peak is the largest of all."""
+        all_totals = [self.own, *(run.totals for run in self.runs)]
+        return RequestTotals(
+            requests=sum(totals.requests for totals in all_totals),
+            input=sum(totals.input for totals in all_totals),
+            output=sum(totals.output for totals in all_totals),
+            peak=max(totals.peak for totals in all_totals),
+            cost=sum(totals.cost for totals in all_totals),
+            is_fact=all(totals.is_fact for totals in all_totals),
+            cost_is_fact=all(totals.cost_is_fact for totals in all_totals),
+        )
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """One row a subagent, and the totals without and with them."""
+        money: Form = "usd" if self.unit == "USD" else "count"
+        request = TableColumn("request", "at request", "count", "", "Of the session, from 1.")
+        peak = TableColumn("peak", "peak", "count", "", "Tokens of its largest request.")
+        columns: tuple[Told, ...] = (
+            (TableColumn("subagent", "subagent"), lambda run: run.name),
+            (TableColumn("session", "session"), lambda run: run.timeline.session),
+            TableColumn("depth", "depth", "count", "", "1: begun by the session itself."),
+            (request, lambda run: run.request + 1),
+            (TableColumn("call", "call"), _call_words),
+            TableColumn("calls", "calls", "count", "fact"),
+            (TableColumn("requests", "requests", "count", "fact"), lambda run: run.totals.requests),
+            (TableColumn("input", "input", "count"), lambda run: run.totals.input),
+            (TableColumn("output", "output", "count"), lambda run: run.totals.output),
+            (peak, lambda run: run.totals.peak),
+            (TableColumn("cost", self.unit, money), lambda run: run.totals.cost),
+            (
+                TableColumn("basis", "known as"),
+                lambda run: "fact" if run.totals.is_fact else "estimate",
+            ),
+            (
+                TableColumn("returned_tokens", "returned", "count", "estimate"),
+                lambda run: None if run.result is None else run.returned,
+            ),
+            (TableColumn("returned", "what came back"), lambda run: run.words),
+        )
+        links = [link_to(run.timeline.session) for run in self.runs]
+        number = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
+        estimates = estimated_costs(not run.totals.cost_is_fact for run in self.runs)
+        title = f"{number} of {self.title}"
+        return table_of(title, columns, self.runs, self._notes(), links, estimates)
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self.runs:
+            return ()
+        return tuple(
+            f"{label}: {some(totals.requests, 'request')}, {totals.input:,} tokens read, {totals.output:,} written, "
+            f"largest request {totals.peak:,}, "
+            f"{money_words(totals.cost, self.unit, 'fact' if totals.cost_is_fact else 'estimate')}"
+            f"{'' if totals.is_fact else ' (estimated in part)'}."
+            for label, totals in (("Without subagents", self.own), ("With them", self.together))
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Return rows and totals as plain values."""
+        return {
+            "rows": self.table.priced_records(),
+            "unit": self.unit,
+            "without": asdict(self.own),
+            "with": asdict(self.together),
+        }
+
+
+def _call_words(run: SubagentRun) -> str:
+    return "" if run.call is None else f"{run.call.tool} {run.call.label}".strip()
+
+
+def subagents_of(
+    timeline: Timeline, ruler: Ruler, profile: PriceProfile, runs: tuple[SubagentRun, ...]
+) -> Subagents:
+    """Return the subagents of a session with the totals of the session itself."""
+    costs, own_totals = _totals(timeline, ruler, profile)
+    title = timeline.title or timeline.session
+    return Subagents(timeline.session, title, profile.unit, own_totals, costs, runs)
+
+
+def _totals(
+    timeline: Timeline, ruler: Ruler, profile: PriceProfile
+) -> tuple[Sequence[RequestCost | None], RequestTotals]:
+    costs = session_costs(timeline, ruler, profile)
+    return costs, request_totals(timeline, ruler, profile)
+
+
+def subagent_runs(
+    timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: MeasuresOf
+) -> tuple[SubagentRun, ...]:
+    """Return the subagents of a session; those started by a subagent come right after it."""
+    return tuple(_runs(timeline, children_of, ruler, measures_of, (timeline.session,), None))
+
+
+def _runs(
+    parent: Timeline,
+    children_of: ChildrenOf,
+    ruler: Ruler,
+    measures_of: MeasuresOf,
+    ancestors: tuple[str, ...],
+    request: int | None,
+) -> Iterator[SubagentRun]:
+    """Yield the subagents of a session; ``ancestors`` are the session and the sessions above it."""
+    depth = len(ancestors)
+    if depth > DEEPEST:
+        return
+    runs = []
+    for child in children_of(parent.session):
+        if child.session in ancestors:
+            continue
+        calls = _calls(parent, child)
+        started_by_request = _request_of(parent, child, calls[0] if calls else None)
+        runs.append((started_by_request, _first_sent(child), child, calls))
+    for started_by_request, _, child, calls in sorted(runs, key=lambda row: row[:2]):
+        result = _result_item(parent, child, calls)
+        started_at = started_by_request if request is None else request
+        child_ruler, profile = measures_of(child)
+        costs, totals = child.derived(
+            f"totals {child_ruler} {profile}", partial(_totals, ruler=child_ruler, profile=profile)
+        )
+        yield SubagentRun(
+            timeline=child,
+            depth=depth,
+            call=calls[0] if calls else None,
+            calls=len(calls),
+            request=started_at,
+            totals=totals,
+            costs=costs,
+            result=result,
+            returned=0
+            if result is None
+            else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
+            words="" if result is None else _prompt_beginning(parent.read(result.index)),
+        )
+        yield from _runs(
+            child, children_of, child_ruler, measures_of, (*ancestors, child.session), started_at
+        )
+
+
+def _calls(parent: Timeline, child: Timeline) -> list[TimelineItem]:
+    """Return the parent's calls that gave a subagent work, oldest first."""
+    call_ids = {call for call, session in parent.subagents.items() if session == child.session}
+    if child.started_by is not None:
+        call_ids.add(child.started_by)
+    return [item for item in _items_of_groups(parent, call_ids) if item.kind == "call"]
+
+
+def _items_of_groups(timeline: Timeline, groups: Collection[str]) -> list[TimelineItem]:
+    """Return the items of some groups, in their order."""
+    by_group = timeline.derived("items by group", _by_group)
+    items = [item for group in groups for item in by_group.get(group, ())]
+    return sorted(items, key=lambda item: item.index)
+
+
+def _by_group(timeline: Timeline) -> dict[str, list[TimelineItem]]:
+    items_by_group: dict[str, list[TimelineItem]] = {}
+    for item in timeline.items:
+        if item.group:
+            items_by_group.setdefault(item.group, []).append(item)
+    return items_by_group
+
+
+def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) -> int:
+    """Return the parent's request whose answer started a subagent, or the last one that was sent before it."""
+    if call is not None:
+        return max(call.entered - 1, 0)
+    started = _first_sent(child)
+    before = [sent.index for sent in parent.requests if sent.started and sent.started <= started]
+    return before[-1] if before else 0
+
+
+def _first_sent(timeline: Timeline) -> int:
+    """Return the time of the first request; 0 where it is not known."""
+    return next((sent.started for sent in timeline.requests if sent.started is not None), 0)
+
+
+def _result_item(
+    parent: Timeline, child: Timeline, calls: Sequence[TimelineItem]
+) -> TimelineItem | None:
+    groups = {call.group for call in calls} - {""}
+    result_messages = {
+        name for name, child_id in parent.subagents.items() if child_id == child.session
+    }
+    messages = parent.derived(
+        "messages", lambda timeline: {item.message for item in timeline.items}
+    )
+    results = (
+        [result for result in parent.items if result.message in result_messages]
+        if result_messages & messages
+        else []
+    )
+    results = results or [
+        item for item in _items_of_groups(parent, groups) if item.kind == "output"
+    ]
+    return results[-1] if results else None
+
+
+def _prompt_beginning(text: str) -> str:
+    unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in FRAMES)
+    line = " ".join((next(filter(None, unframed), "") or text).split())
+    return line if len(line) <= RETURNED_CHARS else f"{line[: RETURNED_CHARS - 1]}…"
+
+
+def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
+    """Return one row a request of the session and of its subagents, in the order in which they were sent."""
+    column_note = "Of the session; a subagent's stand behind."
+    started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
+    columns: tuple[Told, ...] = (
+        (
+            TableColumn("request", "request", "count", "", column_note),
+            lambda row: max(row.after, 0) + 1,
+        ),
+        (TableColumn("subagent", "subagent"), lambda row: row.name),
+        TableColumn("depth", "depth", "count"),
+        (TableColumn("own_request", "its request", "count"), lambda row: row.own + 1),
+        (TableColumn("model", "model"), lambda row: row.request.model),
+        (TableColumn("status", "status"), lambda row: row.request.status),
+        (
+            started,
+            lambda row: None if row.request.started is None else str(row.request.started),
+        ),
+        (TableColumn("input", "input", "count", "fact"), lambda row: row.request.reported),
+        (TableColumn("cache_read", "read", "count", "fact"), usage_cell("cache_read")),
+        (TableColumn("output", "output", "count", "fact"), usage_cell("output")),
+        (cost_column(subagents.unit), lambda row: row.cost and row.cost.value),
+    )
+    rows = [
+        _SentRequest(request.index, 0, 0, request.index, timeline.session, "", 0, request, cost)
+        for request, cost in zip(timeline.requests, subagents.costs, strict=True)
+    ]
+    for number, run in enumerate(subagents.runs, start=1):
+        sent, session = 0, run.timeline.session
+        for request, cost in zip(run.timeline.requests, run.costs, strict=True):
+            sent = max(sent, request.started or 0)
+            place = (_sent_after(timeline, run, request.index), sent, number, request.index)
+            rows.append(_SentRequest(*place, session, run.name, run.depth, request, cost))
+    rows.sort(key=lambda row: row[:4])
+    links = [link_to(row.session, row.own) for row in rows]
+    title = f"{len(rows)} requests of {subagents.title} and its subagents"
+    estimated = estimated_costs(
+        row.cost is not None and row.cost.basis == "estimate" for row in rows
+    )
+    notes = (*subagents.table.notes, *((LISTED_COSTS,) if estimated else ()), *timeline.gaps)
+    return table_of(title, columns, rows, notes, links, estimated)
+
+
+class _SentRequest(NamedTuple):
+    """A request of the session or of a subagent, with its position on the common time axis."""
+
+    after: int
+    """The parent's request after which it was sent, or its own number; -1 before the first."""
+    sent: int
+    """Time of sending in milliseconds; 0 for the parent's own requests, and where it is not known."""
+    run: int
+    """Number of the subagent, from 1; 0 for the parent."""
+    own: int
+    session: str
+    name: str
+    depth: int
+    request: TimelineRequest
+    cost: RequestCost | None
+
+    @property
+    def usage(self) -> Usage | None:
+        return self.request.usage
+
+
+def _sent_after(timeline: Timeline, run: SubagentRun, request_of_subagent: int) -> int:
+    """Return the newest request of the parent that was sent before one of a subagent; -1 where none was."""
+    started = run.timeline.requests[request_of_subagent].started
+    if started is None:
+        return run.request
+    first = timeline.requests[run.request].started if timeline.requests else None
+    if run.call is None and run.request == 0 and first is not None and started < first:
+        return -1
+    later = (
+        request.index
+        for request in timeline.requests
+        if request.index > run.request and request.started is not None and request.started < started
+    )
+    return max(later, default=run.request)

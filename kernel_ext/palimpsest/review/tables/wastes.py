@@ -1,0 +1,308 @@
+"""The largest wastes of a session as sentences with numbers: tokens that were paid for without use.
+
+Carrying costs are estimates by the ruler: an item is written to the cache once and read from it by every later
+request that shows it. Breaks of the cache are facts of the reported usage.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import compress
+
+from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
+from palimpsest.render.content.phrases import some
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
+from palimpsest.review.tables.cache_breaks import CacheBreak, cache_breaks
+from palimpsest.review.tables.figures import Waste, WasteKind
+from palimpsest.review.tables.links import link_to
+from palimpsest.review.tables.references import References, names_in
+from palimpsest.review.tables.session_tables import estimated_costs
+from palimpsest.review.tables.subagents import SubagentRun
+from palimpsest.transcript.growing_lists import GrownRows
+from palimpsest.transcript.timeline import Timeline, TimelineItem
+
+MOST = 10
+LARGE_TOKENS = 8_000
+"""A result over so many tokens is called large, as in context-lens."""
+LEAST_TOKENS = 500
+"""Smaller results are not reported as waste."""
+
+
+@dataclass(frozen=True)
+class Wastes(ShownAsTable):
+    """The largest wastes, largest first."""
+
+    wastes: tuple[Waste, ...]
+    session: str
+    """The session's title."""
+    unit: str
+    """``USD`` or ``units``."""
+    kinds: tuple[WasteKind, ...] = ()
+    """The total of each kind of waste, the most expensive first."""
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """The wastes as a table for any renderer."""
+        about = "What the sentence says; a cost with ~ is an estimate."
+        basis = TableColumn("basis", "known as", about=about)
+        return table_of(
+            f"The {len(self)} largest wastes of {self.session}"
+            if len(self) > 1
+            else f"{'One waste was' if self.wastes else 'No waste was'} found in {self.session}",
+            (
+                TableColumn("cost", self.unit, "usd" if self.unit == "USD" else "count"),
+                (basis, lambda waste: "fact" if waste.is_fact else "estimate"),
+                TableColumn("sentence", "what"),
+                (TableColumn("request", "request", "count"), lambda waste: waste.request + 1),
+                TableColumn("link", "link"),
+            ),
+            self.wastes,
+            links=[waste.link for waste in self.wastes],
+            estimates=estimated_costs(not waste.cost_is_fact for waste in self.wastes),
+        )
+
+    def __iter__(self) -> Iterator[Waste]:
+        return iter(self.wastes)
+
+    def __len__(self) -> int:
+        return len(self.wastes)
+
+    def __getitem__(self, place: int) -> Waste:
+        return self.wastes[place]
+
+
+def largest_wastes(
+    timeline: Timeline,
+    ruler: Ruler,
+    price: PriceProfile,
+    references: References,
+    most: int = MOST,
+    subagents: Sequence[SubagentRun] = (),
+) -> Wastes:
+    """Return the largest wastes of a session, at least one of each kind, with the totals of the kinds."""
+    candidates = [
+        *_cache_breaks(timeline, price),
+        *_needless_results(timeline, ruler, price, references),
+        *_aborted_requests(timeline, price),
+        *_unused_subagents(timeline, references, subagents),
+    ]
+    ordered = sorted(candidates, key=lambda waste: -waste.cost)
+    most_costly_by_kind = {candidate.kind: candidate for candidate in reversed(ordered)}
+    # All of the largest may be of one kind; the largest of each other kind is listed too.
+    chosen = sorted(most_costly_by_kind.values(), key=lambda waste: -waste.cost)[:most]
+    listed = {id(candidate) for candidate in chosen}
+    chosen += [waste for waste in ordered if id(waste) not in listed][: most - len(chosen)]
+    ordered_chosen = sorted(chosen, key=lambda waste: -waste.cost)
+    wastes = tuple(chosen_waste.waste(timeline.session) for chosen_waste in ordered_chosen)
+    return Wastes(wastes, timeline.title or timeline.session, price.unit, tuple(_kinds(ordered)))
+
+
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "break": ("break of the cache", "breaks of the cache"),
+    "again": (
+        "result that came again while the first was still shown",
+        "results that came again while the first was still shown",
+    ),
+    "unused": (
+        "result of which no later answer used a name",
+        "results of which no later answer used a name",
+    ),
+    "large": ("large result without any name", "large results without any name"),
+    "idle": (
+        "large result that stayed after its last use",
+        "large results that stayed after their last use",
+    ),
+    "aborted": ("aborted or refused request", "aborted or refused requests"),
+    "subagent": (
+        "subagent that brought nothing that was used",
+        "subagents that brought nothing that was used",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _WasteCandidate:
+    """A candidate whose sentence is only built if it is among the largest."""
+
+    kind: str
+    cost: float
+    cost_is_fact: bool
+    request: int
+    sentence: Callable[[], str]
+    is_fact: bool = True
+    item: int | None = None
+
+    def waste(self, session: str) -> Waste:
+        link = link_to(session, self.request, self.item)
+        sentence = self.sentence()
+        is_fact, cost_is_fact = self.is_fact, self.cost_is_fact
+        return Waste(self.cost, sentence, link, self.request, is_fact, cost_is_fact, self.item)
+
+
+def _kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
+    """Yield the total of each kind of waste, the most expensive first."""
+    by_kind: dict[str, list[_WasteCandidate]] = {}
+    for waste in candidates:
+        by_kind.setdefault(waste.kind, []).append(waste)
+    sums = {kind: sum(waste.cost for waste in group) for kind, group in by_kind.items()}
+    for kind, group in sorted(by_kind.items(), key=lambda entry: -sums[entry[0]]):
+        is_fact = all(waste.cost_is_fact for waste in group)
+        name = _KINDS[kind][0 if len(group) == 1 else 1]
+        yield WasteKind(f"{len(group):,} {name}", sums[kind], cost_is_fact=is_fact)
+
+
+def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
+    def sentence(cache_break: CacheBreak) -> str:
+        action = (
+            "wrote {} to the cache again" if cache_break.written else "paid for {} in full again"
+        )
+        return f"Request {cache_break.request + 1} {action.format(f'{cache_break.loss:,} tokens')}: {cache_break.words}."
+
+    for cache_break in timeline.derived(
+        f"breaks {price}", lambda timeline: cache_breaks(timeline, price)
+    ):
+        yield _WasteCandidate(
+            "break",
+            cache_break.cost,
+            price.recorded,
+            cache_break.request,
+            partial(sentence, cache_break),
+        )
+
+
+def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
+    template = "Request {} was {} after {:,} tokens were read."
+    for request in timeline.requests:
+        if request.status != "ok" and request.usage is not None:
+            words = partial(
+                template.format, request.index + 1, request.status, request.reported or 0
+            )
+            yield _WasteCandidate(
+                "aborted", price.cost_of(request), price.recorded, request.index, words
+            )
+
+
+def _unused_subagents(
+    timeline: Timeline, references: References, runs: Sequence[SubagentRun]
+) -> Iterator[_WasteCandidate]:
+    """Yield the subagents whose call failed or whose result no later answer used."""
+    used = references.used
+    for run in runs:
+        result, totals = run.result, run.totals
+        # Where the recording does not state which call started it, its result is not known.
+        if run.depth > 1 or not totals.requests or (run.call is None and result is None):
+            continue
+        if result is None:
+            outcome = "nothing came back"
+        elif result.is_error:
+            outcome = "its call ended in an error"
+        elif result.index not in used and _holds_names(timeline, references, result.index):
+            outcome = f"no later answer used a name in the {run.returned:,} tokens that came back"
+        else:
+            continue
+        template = "The subagent {!r} read {:,} tokens in {}, and {}."
+        what = some(totals.requests, "request")
+        words = partial(template.format, run.name, totals.input, what, outcome)
+        cost, is_fact = totals.cost, totals.is_fact
+        yield _WasteCandidate("subagent", cost, totals.cost_is_fact, run.request, words, is_fact)
+
+
+def _needless_results(
+    timeline: Timeline, ruler: Ruler, price: PriceProfile, references: References
+) -> Iterator[_WasteCandidate]:
+    weights, factor = timeline.weights(ruler.estimator), ruler.factor
+
+    def again(item: TimelineItem, tokens: float, earlier: TimelineItem) -> str:
+        carried = some(_times_shown(timeline, item), "request")
+        before = f"as in request {earlier.entered + 1}, which still showed them"
+        return f"{_item_words(item)} came again, the same {tokens:,.0f} tokens {before}; {carried} carried both."
+
+    def large(item: TimelineItem, tokens: float, ending: str) -> str:
+        carried = some(_times_shown(timeline, item), "request")
+        return f"{_item_words(item)} took {tokens:,.0f} tokens in {carried}{ending}."
+
+    seen: dict[str, TimelineItem] = {}
+    for item in _large_results(timeline, ruler):
+        if item.entered >= len(timeline.requests):
+            continue
+        tokens = weights[item.index] * factor
+        earlier = seen.get(item.hash)
+        seen[item.hash] = item
+        if earlier is not None and timeline.at(earlier.index, item.entered) is None:
+            kind, written, read = "again", 1, max(_times_shown(timeline, item) - 1, 0)
+            words = partial(again, item, tokens, earlier)
+        elif need := _not_needed(timeline, references, item, is_large=tokens > LARGE_TOKENS):
+            kind, written, read, ending = need
+            words = partial(large, item, tokens, ending)
+        else:
+            continue
+        # Many requests contain it; all are priced at the terms of the request at which it entered.
+        most_costly_by_kind = timeline.requests[item.entered]
+        terms, prompt = most_costly_by_kind.terms, most_costly_by_kind.reported or 0
+        cost = price.cost(0, tokens * read, tokens * written, 0, terms=terms, prompt=prompt)
+        yield _WasteCandidate(
+            kind,
+            cost,
+            request=item.entered,
+            sentence=words,
+            is_fact=False,
+            cost_is_fact=False,
+            item=item.index,
+        )
+
+
+def _not_needed(
+    timeline: Timeline, references: References, item: TimelineItem, *, is_large: bool
+) -> tuple[str, int, int, str] | None:
+    """Return kind of waste, needless writes, needless reads, and the sentence's end; None for no waste."""
+    last = references.used.get(item.index)
+    if last is None:
+        is_named = _holds_names(timeline, references, item.index)
+        if not is_named and not is_large:
+            return None
+        ending = ", and no later answer used a name in it" if is_named else ""
+        return (
+            "unused" if is_named else "large",
+            1,
+            max(_times_shown(timeline, item) - 1, 0),
+            ending,
+        )
+    # Requests up to its last use are not counted as waste.
+    idle = item.entered + _times_shown(timeline, item) - 1 - last if is_large else 0
+    ending = f", {idle:,} of them after the last answer that used a name in it"
+    return ("idle", 0, idle, ending) if idle > 0 else None
+
+
+def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
+    """Yield the results of at least LEAST_TOKENS; items of a growing session are checked once."""
+    items, weights = timeline.items, timeline.weights(ruler.estimator)
+    grown: GrownRows[bool] = timeline.earlier.setdefault("large results", GrownRows())
+    large = grown.of(
+        lambda at, _: items[at].kind == "output" and weights[at] * ruler.factor >= LEAST_TOKENS,
+        items,
+        weights,
+        about=ruler,
+    )
+    yield from compress(items, large)
+
+
+def _holds_names(timeline: Timeline, references: References, item: int) -> bool:
+    """Return whether an item's text holds any name."""
+    if references.items_with_names is not None:
+        return item in references.items_with_names
+    return any(True for _ in names_in(timeline.read(item)))
+
+
+def _times_shown(timeline: Timeline, item: TimelineItem) -> int:
+    """Return how many requests showed an item whole."""
+    later = timeline.by_item.get(item.index, ())
+    hidden_from = next(
+        (transition.request for transition in later if transition.state != "whole"),
+        len(timeline.requests),
+    )
+    return max(hidden_from - item.entered, 0)
+
+
+def _item_words(item: TimelineItem) -> str:
+    about = f" of {item.label}" if item.label and item.label != item.tool else ""
+    return f"A result of {item.tool}{about}"

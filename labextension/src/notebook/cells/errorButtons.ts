@@ -1,0 +1,174 @@
+/**
+ * Buttons under the error of a cell, which ask the agent about it.
+ *
+ * They are elements of the page beside the outputs, so the notebook's file does not hold them.
+ */
+import type { Cell } from '@jupyterlab/cells';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { IOutputModel } from '@jupyterlab/rendermime';
+import type { ILink } from '../../kernel/kernelLink';
+import type { IWords } from '../../views/host';
+import {
+  errorOf,
+  errorPrompt,
+  sendPrompt,
+  type ErrorRequest
+} from './errorPrompts';
+import { keepButtonKeys } from '../rendering/buttonKeys';
+
+/** Milliseconds between a change of the notebook and the next look at its errors. */
+const PAUSE_MS = 50;
+
+/** Adds the buttons while the kernel has the package; returns a function that removes them. */
+export function addErrorButtons(
+  panel: NotebookPanel,
+  link: ILink,
+  words: IWords,
+  showPanel: () => void
+): () => void {
+  const { model } = panel.context;
+  const bars = new Map<Cell, IErrorBar>();
+  /** Errors of a kernel before, or of cells that ran before the package was loaded: it knows none of them. */
+  const unknownErrors = new WeakSet<IOutputModel>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let wasRecording = false;
+  const ask = (cell: Cell, request: ErrorRequest) => {
+    showPanel();
+    return sendPrompt(link, errorPrompt(request, cell.model));
+  };
+  const updateBars = () => {
+    timer = null;
+    if (panel.isDisposed) {
+      return;
+    }
+    const { widgets } = panel.content;
+    for (const cell of widgets) {
+      const error = errorOf(cell.model);
+      const bar = bars.get(cell);
+      if (error === (bar?.error ?? null)) {
+        continue;
+      }
+      bar?.remove();
+      bars.delete(cell);
+      if (error !== null && recordsErrors(link) && !unknownErrors.has(error)) {
+        bars.set(cell, errorBar(cell, error, words, ask));
+      }
+    }
+    for (const [cell, bar] of bars) {
+      if (!widgets.includes(cell)) {
+        bar.remove();
+        bars.delete(cell);
+      }
+    }
+  };
+  const updateSoon = () => {
+    timer ??= setTimeout(updateBars, PAUSE_MS);
+  };
+  const follow = () => {
+    const isRecording = recordsErrors(link);
+    if (isRecording === wasRecording && link.state !== 'absent') {
+      return;
+    }
+    if (!isRecording && (wasRecording || link.state === 'absent')) {
+      for (const { model } of panel.content.widgets) {
+        const error = errorOf(model);
+        if (error !== null) {
+          unknownErrors.add(error);
+        }
+      }
+    }
+    if (wasRecording && !isRecording) {
+      bars.forEach(bar => {
+        bar.remove();
+      });
+      bars.clear();
+    }
+    wasRecording = isRecording;
+    updateSoon();
+  };
+  model.contentChanged.connect(updateSoon);
+  const unsubscribe = link.store.subscribe(follow);
+  follow();
+  return () => {
+    unsubscribe();
+    model.contentChanged.disconnect(updateSoon);
+    if (timer !== null) {
+      clearTimeout(timer);
+    }
+    bars.forEach(bar => {
+      bar.remove();
+    });
+  };
+}
+
+/** Returns whether the kernel records the errors of its cells: it does also while the package still loads. */
+function recordsErrors({ state }: ILink): boolean {
+  return state === 'ready' || state === 'loading';
+}
+
+/** The outputs of a code cell. */
+interface IOutputs {
+  outputArea: { node: HTMLElement };
+}
+
+interface IErrorBar {
+  error: IOutputModel;
+  remove: () => void;
+}
+
+/** Puts the buttons behind the last output, where JupyterLab's layout of the outputs does not count them. */
+function errorBar(
+  cell: Cell,
+  error: IOutputModel,
+  words: IWords,
+  ask: (cell: Cell, request: ErrorRequest) => Promise<string>
+): IErrorBar {
+  const bar = document.createElement('div');
+  bar.className = 'plm-ErrorBar';
+  bar.setAttribute('role', 'group');
+  bar.setAttribute('aria-label', words.__('Ask the agent about this error'));
+  const status = document.createElement('span');
+  status.className = 'plm-ErrorBar-told';
+  status.setAttribute('role', 'status');
+  let isWaiting = false;
+  const press = async (request: ErrorRequest) => {
+    if (isWaiting) {
+      return;
+    }
+    isWaiting = true;
+    status.textContent = words.__('Asked; the answer is in the panel.');
+    const problem = await ask(cell, request);
+    isWaiting = false;
+    status.textContent = problem;
+  };
+  const button = (request: ErrorRequest, words: string, label: string) => {
+    const element = document.createElement('button');
+    element.type = 'button';
+    element.className = 'plm-Button plm-Button-small';
+    element.textContent = words;
+    element.setAttribute('aria-label', label);
+    element.title = label;
+    element.addEventListener('click', () => {
+      void press(request);
+    });
+    return element;
+  };
+  bar.append(
+    button('Fix', words.__('Fix'), words.__('Fix this error with the agent')),
+    button(
+      'Explain',
+      words.__('Explain'),
+      words.__('Explain this error with the agent')
+    ),
+    status
+  );
+  const leaveKeys = keepButtonKeys(bar);
+  (cell as Partial<IOutputs>).outputArea?.node.append(bar);
+  return {
+    error,
+    remove: () => {
+      leaveKeys();
+      bar.remove();
+    }
+  };
+}

@@ -1,0 +1,17 @@
+/** Brings a cell into view. */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+
+/** Scrolls to a cell and selects it; nothing where the notebook does not hold it. */
+export function showCell(panel: NotebookPanel, id: string): void {
+  const index = panel.content.widgets.findIndex(({ model }) => model.id === id);
+  if (index >= 0) {
+    showCellAt(panel, index);
+  }
+}
+
+/** Scrolls to the cell at a place and selects it. */
+export function showCellAt({ content }: NotebookPanel, index: number): void {
+  content.deselectAll();
+  content.activeCellIndex = index;
+  void content.scrollToItem(index, 'smart');
+}

@@ -1,0 +1,134 @@
+/** The state of each item in each request, computed from a track's transitions. */
+import {
+  GONE_STATES,
+  type TimelineView,
+  type TrackView
+} from '../../../protocol/generated';
+
+export type ItemState = TrackView['transitions']['state'][number];
+
+/** The states in which an item is not in the request; a summary takes the tokens of the first item it covers. */
+const GONE: ReadonlySet<ItemState> = new Set(GONE_STATES);
+
+/** Returns whether an item in this state is not in the request. */
+export function isGone(state: ItemState): boolean {
+  return GONE.has(state);
+}
+
+/**
+ * A track's transitions by item, for questions about single items.
+ *
+ * Responsibilities: find the transition that holds at a request (a binary search), the tokens that are shown,
+ * and where an item's row changes next.
+ */
+export class ItemStates {
+  /** Where the transitions of each item begin in `_order`; one more at the end. */
+  private readonly _starts: Int32Array;
+  /** Transitions by item, each item's in the order of requests. */
+  private readonly _order: Int32Array;
+
+  constructor(
+    readonly view: TimelineView,
+    readonly track: TrackView
+  ) {
+    const count = view.items.id.length;
+    const { item } = track.transitions;
+    this._starts = new Int32Array(count + 1);
+    for (const itemIndex of item) {
+      this._starts[itemIndex + 1] = (this._starts[itemIndex + 1] ?? 0) + 1;
+    }
+    for (let place = 0; place < count; place++) {
+      this._starts[place + 1] =
+        (this._starts[place + 1] ?? 0) + (this._starts[place] ?? 0);
+    }
+    const next = this._starts.slice(0, count);
+    this._order = new Int32Array(item.length);
+    item.forEach((itemIndex, transition) => {
+      const place = next[itemIndex] ?? 0;
+      this._order[place] = transition;
+      next[itemIndex] = place + 1;
+    });
+  }
+
+  /** Returns the transition that holds for an item at a request; -1 while it is whole. */
+  transition(item: number, request: number): number {
+    const { request: at, state } = this.track.transitions;
+    let low = this._starts[item] ?? 0;
+    let high = this._starts[item + 1] ?? low;
+    const first = low;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((at[this._order[middle] ?? 0] ?? 0) <= request) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low === first) {
+      return -1;
+    }
+    const transition = this._order[low - 1] ?? -1;
+    return state[transition] === 'whole' ? -1 : transition;
+  }
+
+  /** Returns the transitions of an item, in the order of requests. */
+  transitionsOf(item: number): Int32Array {
+    return this._order.subarray(
+      this._starts[item] ?? 0,
+      this._starts[item + 1] ?? 0
+    );
+  }
+
+  /** Returns whether the item existed when the request was sent. */
+  exists(item: number, request: number): boolean {
+    return item < (this.view.requests.items[request] ?? 0);
+  }
+
+  /** Returns an item's state at a request; null where it did not exist yet. */
+  state(item: number, request: number): ItemState | null {
+    if (!this.exists(item, request)) {
+      return null;
+    }
+    const transition = this.transition(item, request);
+    return transition < 0
+      ? 'whole'
+      : (this.track.transitions.state[transition] ?? 'whole');
+  }
+
+  /** Returns the tokens that a request shows of an item, by the ruler's estimator. */
+  tokens(item: number, request: number): number {
+    if (!this.exists(item, request)) {
+      return 0;
+    }
+    const transition = this.transition(item, request);
+    return transition < 0
+      ? (this.view.items.tokens[item] ?? 0)
+      : (this.track.transitions.tokens[transition] ?? 0);
+  }
+
+  /** Returns the next request at which an item's row changes; null where it does not any more. */
+  nextChange(item: number, request: number): number | null {
+    const entered = this.view.items.entered[item] ?? 0;
+    if (request < entered) {
+      return entered < this.view.requests.id.length ? entered : null;
+    }
+    for (const transition of this.transitionsOf(item)) {
+      const at = this.track.transitions.request[transition] ?? 0;
+      if (at > request) {
+        return at;
+      }
+    }
+    return null;
+  }
+
+  /** Returns the request before this one at which an item's row changed; null where there is none. */
+  previousChange(item: number, request: number): number | null {
+    const changes = [
+      this.view.items.entered[item] ?? 0,
+      ...[...this.transitionsOf(item)].map(
+        transition => this.track.transitions.request[transition] ?? 0
+      )
+    ];
+    return changes.filter(changedAt => changedAt < request).at(-1) ?? null;
+  }
+}

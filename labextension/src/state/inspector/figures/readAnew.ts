@@ -1,0 +1,55 @@
+/** The tokens that a request paid again: as reported by the provider, or estimated from the texts. */
+import type { TimelineView } from '../../../protocol/generated';
+import type { IDifference } from './difference';
+
+export interface IReadAnew {
+  /** Tokens that came from the cache, unchanged tokens that were paid again, and new tokens. */
+  readonly read: number;
+  readonly anew: number;
+  readonly fresh: number;
+  /** In the money of the view's price. */
+  readonly cost: number;
+  readonly why: string;
+  /** Whether cached tokens were not read from the cache; in an estimate: would not be. */
+  readonly isBreak: boolean;
+  readonly isFact: boolean;
+}
+
+/** Returns the three pieces of the later request, and the price of the second. */
+export function readAnew(view: TimelineView, change: IDifference): IReadAnew {
+  const { reported, from, to } = change;
+  if (reported !== null) {
+    const cacheBreak = view.breaks.find(entry => entry.request === to);
+    const before = Math.min(view.requests.reported[from] ?? 0, reported.input);
+    // Where nothing is cached, what only grew sends the words of the request before again, and pays for them.
+    const isGrown = reported.read < 1 && change.firstChanged === null;
+    // Where nothing came from a cache though something changed, the words that stayed were paid for again, too.
+    // How many is known by the texts only, whose sum is not what was reported.
+    const same = change.common + change.again;
+    const stayed =
+      reported.read < 1
+        ? (reported.input * same) / Math.max(same + change.fresh, 1)
+        : 0;
+    const anew = cacheBreak?.loss ?? (isGrown ? before : stayed);
+    return {
+      read: reported.read,
+      anew,
+      fresh: Math.max(reported.input - reported.read - anew, 0),
+      cost: cacheBreak?.cost ?? 0,
+      why: cacheBreak?.words ?? '',
+      isBreak: cacheBreak !== undefined,
+      isFact: true
+    };
+  }
+  const { input, read, write } = view.price;
+  const perToken = Math.max((write || input) - read, 0);
+  return {
+    read: change.common,
+    anew: change.again,
+    fresh: change.fresh,
+    cost: (change.again * perToken) / 1e6,
+    why: '',
+    isBreak: change.again >= 1,
+    isFact: false
+  };
+}

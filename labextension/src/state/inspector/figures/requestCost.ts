@@ -1,0 +1,84 @@
+/** The cost of one request and its cause: tokens sent, tokens read anew, and the cost with a warm cache. */
+import type {
+  BreakView,
+  TimelineView,
+  TrackView
+} from '../../../protocol/generated';
+
+export interface IRequestCost {
+  /** Tokens sent, and how many of them came from the cache; null where that is not known. */
+  readonly tokens: number;
+  readonly read: number | null;
+  /** In the money of the view's price; null where it is not known. */
+  readonly cost: number | null;
+  /** The break of the cache at this request, and what the request would have cost without it. */
+  readonly broken: BreakView | null;
+  readonly warm: number | null;
+  /** The tokens are what the provider reported. */
+  readonly isReported: boolean;
+  /** The cost was recorded; else it is an estimate, also where the tokens were reported. */
+  readonly isFact: boolean;
+}
+
+/** Returns the cost of a request of a track. */
+export function requestCost(
+  view: TimelineView,
+  track: TrackView,
+  request: number
+): IRequestCost {
+  const reported = view.requests.reported[request] ?? null;
+  if (track !== view.recorded || reported === null) {
+    return {
+      tokens: track.total[request] ?? 0,
+      read: track.read[request] ?? null,
+      cost: track.cost[request] ?? null,
+      broken: null,
+      warm: null,
+      isReported: false,
+      isFact: false
+    };
+  }
+  const cost = view.requests.cost[request] ?? null;
+  const broken =
+    view.breaks.find(cacheBreak => cacheBreak.request === request) ?? null;
+  return {
+    tokens: reported,
+    read: view.requests.read[request] ?? null,
+    cost,
+    broken,
+    warm:
+      broken === null || cost === null ? null : Math.max(cost - broken.cost, 0),
+    isReported: true,
+    isFact: cost !== null && !(view.requests.listed[request] ?? false)
+  };
+}
+
+/** Returns the request that cost most; of equal ones the first. */
+export function dearest(view: TimelineView, track: TrackView): number {
+  let best = 0;
+  let most = -1;
+  for (let request = 0; request < track.total.length; request++) {
+    const { cost } = requestCost(view, track, request);
+    if (cost !== null && cost > most) {
+      most = cost;
+      best = request;
+    }
+  }
+  return best;
+}
+
+/** Returns the next request of some, in a direction; null where there is none. */
+export function nextOf(
+  requests: readonly number[],
+  from: number,
+  direction: 1 | -1
+): number | null {
+  const following = requests.filter(
+    request => (request - from) * direction > 0
+  );
+  return following.length === 0
+    ? null
+    : direction === 1
+      ? Math.min(...following)
+      : Math.max(...following);
+}

@@ -1,0 +1,127 @@
+/**
+ * How a tool call ended, and why: every row, fold and announcement follows this one rule.
+ *
+ * A tool that returned may have failed all the same: code that raised, a command with another exit code
+ * than 0. A refused or stopped call did nothing, which is no failure. The kernel has the same rule in
+ * transcript/call_outcomes.py; both are tested on tests/fixtures/call_outcomes.json.
+ */
+import type { Reply, ToolPart } from '../../protocol/generated';
+import { unknownKind } from '../../protocol/unknownKind';
+
+export interface ICallOutcome {
+  status: 'pending' | 'running' | 'completed' | 'error' | 'refused' | 'stopped';
+  /** One line: the last line of the error, or why a call was stopped. */
+  reason: string;
+  /** Who refused the call, and with which words. */
+  refusal?: Pick<Reply, 'by' | 'feedback'>;
+}
+
+/** The error of a stopped call; it adds nothing to the state "stopped". */
+const ABORTED = 'Tool execution aborted';
+/** Longest reason: it stands in the row of the call. */
+const REASON_CHARS = 240;
+
+const LINES = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
+const SECTION = /^\[error\]$/gm;
+const NEXT = /^\[(?:images|shown to the user|interrupted)\]$/m;
+const ENDED =
+  /^\[((?:exit code|stopped after|ended by signal|ended in an unknown way)[^\]\n,:]*)/gm;
+const RAISED =
+  /^(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning|Group)(?!\w)(?::|$)/;
+const LEAD = /^[\s|+-]+/;
+
+/** Refusers for which a call's row is complete; the error only repeats it in a sentence for the model. */
+const REFUSERS = new Set(['person', 'cancel', 'headless', 'rule', 'engine']);
+
+/** Returns whether a call's error only repeats its refusal. */
+export function isErrorRedundant({ refusal }: ICallOutcome): boolean {
+  return refusal !== undefined && REFUSERS.has(refusal.by);
+}
+
+/** Returns how a call ended; `reply` is the answer to its question, where that is known. */
+export function callOutcome(
+  { state }: ToolPart,
+  reply?: Reply | null
+): ICallOutcome {
+  switch (state.status) {
+    case 'pending':
+    case 'running':
+      return { status: state.status, reason: '' };
+    case 'completed': {
+      const { metadata, output } = state;
+      return metadata.failed === true
+        ? {
+            status: 'error',
+            reason:
+              savedLine(metadata) ||
+              failureLine(output, 'exit_code' in metadata)
+          }
+        : { status: 'completed', reason: '' };
+    }
+    case 'error': {
+      const { error, metadata } = state;
+      if (metadata.interrupted === true) {
+        const reason = error === ABORTED ? '' : lastLine(error);
+        return { status: 'stopped', reason };
+      }
+      const refusal = refusalOf(metadata, reply);
+      return refusal === null
+        ? { status: 'error', reason: savedLine(metadata) || lastLine(error) }
+        : { status: 'refused', reason: '', refusal };
+    }
+    default:
+      return unknownKind(state, { status: 'completed', reason: '' });
+  }
+}
+
+function refusalOf(
+  { refused_by, refused_why }: Record<string, unknown>,
+  reply: Reply | null | undefined
+): ICallOutcome['refusal'] | null {
+  if (typeof refused_by === 'string' && refused_by !== '') {
+    return typeof refused_why === 'string' && refused_why !== ''
+      ? { by: refused_by, feedback: refused_why }
+      : { by: refused_by };
+  }
+  return reply?.answer === 'reject' ? reply : null;
+}
+
+/** Returns the reason that a saved call stores separately, since its output may be shortened. */
+function savedLine({ failure_line }: Record<string, unknown>): string {
+  return typeof failure_line === 'string' ? failure_line : '';
+}
+
+/** Returns the line of an error that says what happened: the last that names an exception, else the last one. */
+function lastLine(text: string): string {
+  const lines = text
+    .split(LINES)
+    .map(line => line.replace(LEAD, '').trim())
+    .filter(line => line !== '');
+  const raised = lines.findLast(line => RAISED.test(line));
+  return short(raised ?? lines.at(-1) ?? '');
+}
+
+/** Returns why a tool that returned had failed: how its command ended, or what its code raised. */
+function failureLine(output: string, isCommand: boolean): string {
+  const ended = isCommand ? [...output.matchAll(ENDED)].at(-1) : undefined;
+  if (ended !== undefined) {
+    const printed = output.slice(0, ended.index).trim();
+    const words = printed === '(no output)' ? '' : lastLine(printed);
+    return short(
+      [(ended[1] ?? '').trim(), words].filter(word => word !== '').join(': ')
+    );
+  }
+  const section = [...output.matchAll(SECTION)].at(-1);
+  const raised =
+    section === undefined
+      ? output
+      : output.slice(section.index + section[0].length);
+  return lastLine(raised.split(NEXT)[0] ?? '');
+}
+
+function short(line: string): string {
+  const letters = Array.from(line);
+  return letters.length <= REASON_CHARS
+    ? line
+    : `${letters.slice(0, REASON_CHARS - 1).join('')}…`;
+}

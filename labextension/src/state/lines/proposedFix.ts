@@ -1,0 +1,84 @@
+/** The corrected cell that an answer proposes for an error. */
+import type { Message, Part } from '../../protocol/generated';
+import { blocks } from '../text/markdownBlocks';
+import { isPython, wholeListing } from '../text/codeListing';
+
+export interface IProposedFix {
+  /** The id of the cell that failed. */
+  cell: string;
+  /** Its execution count then. */
+  number: number | undefined;
+  /** Its source when it failed. */
+  source: string;
+  /** The id of the part with the corrected cell. */
+  part: string;
+  code: string;
+  /** Whether little of the cell is left in it, so that it is hardly a correction. */
+  isFar: boolean;
+}
+
+/** The share of a cell's pairs of letters that a correction keeps; a listing with less is another code, or a piece. */
+const KEPT_SHARE = 0.5;
+
+/**
+ * Returns the first Python listing of an answer that is much like the cell that failed, else its first one; null
+ * if the prompt was not about an error, or the answer proposes nothing.
+ */
+export function proposedFix(
+  prompt: readonly Part[],
+  answer: readonly Message[]
+): IProposedFix | null {
+  const cell = prompt.find(
+    part => part.type === 'notebook' && part.about === 'error'
+  );
+  const failed = cell?.type === 'notebook' ? cell.cells[0] : undefined;
+  if (failed?.cell_id === undefined || failed.source === undefined) {
+    return null;
+  }
+  const { cell_id, number, source } = failed;
+  const listings = answer.flatMap(({ info, parts }) =>
+    info.role !== 'assistant' || info.summary
+      ? []
+      : parts.flatMap(part =>
+          part.type === 'text'
+            ? pythonListings(part.text).map(code => ({
+                cell: cell_id,
+                number,
+                source,
+                part: part.id,
+                code,
+                isFar: keptShare(source, code) < KEPT_SHARE
+              }))
+            : []
+        )
+  );
+  return listings.find(({ isFar }) => !isFar) ?? listings[0] ?? null;
+}
+
+function pythonListings(text: string): string[] {
+  const { closed, open } = blocks(text);
+  return [...closed, open].flatMap(block => {
+    const listing = wholeListing(block);
+    return listing !== null && isPython(listing.language) ? [listing.code] : [];
+  });
+}
+
+/** Returns the share of the pairs of letters in one text that another has, too, without regard to spaces. */
+function keptShare(before: string, after: string): number {
+  const afterCounts = new Map<string, number>();
+  for (const pair of pairs(after)) {
+    afterCounts.set(pair, (afterCounts.get(pair) ?? 0) + 1);
+  }
+  const beforePairs = pairs(before);
+  const kept = beforePairs.filter(pair => {
+    const remaining = afterCounts.get(pair) ?? 0;
+    afterCounts.set(pair, remaining - 1);
+    return remaining > 0;
+  });
+  return beforePairs.length === 0 ? 1 : kept.length / beforePairs.length;
+}
+
+function pairs(text: string): string[] {
+  const letters = Array.from(text.replace(/\s+/g, ''));
+  return letters.slice(1).map((letter, index) => `${letters[index]}${letter}`);
+}

@@ -1,0 +1,196 @@
+/**
+ * A request that was sent again and again: how often it failed, why, how long it waited and how it ended.
+ *
+ * Each failed attempt is a part of its own; a reader sees one line for all attempts in a row. The kernel has the
+ * same rule in transcript/retry_runs.py; both are tested on tests/fixtures/retry_runs.json.
+ */
+import type {
+  ErrorValue,
+  Message,
+  Part,
+  RetryPart
+} from '../../protocol/generated';
+import { retryReason } from '../text/errorWords';
+import { seconds } from '../text/numberFormat';
+import type { ITranslations } from '../text/translations';
+
+/** Different reasons that a line names; some servers write a new number into each. */
+const MOST_REASONS = 3;
+
+type RetryEnd = 'open' | 'answered' | 'failed' | 'stopped';
+
+/** Failed attempts in a row, each followed by a wait and another attempt. */
+export interface IRetryRun {
+  /** The id of the first attempt's part. */
+  first: string;
+  /** Why they failed, without repetitions, in order. */
+  reasons: readonly string[];
+  /** How many attempts failed. */
+  failed: number;
+  /** All waits together, in seconds; undefined where one is not known. */
+  waited: number | undefined;
+  /** When the newest wait ended, in milliseconds since 1970. */
+  until: number | undefined;
+  ended: RetryEnd;
+}
+
+/** Where the failed attempts of one message are shown. */
+export interface IRetryLines {
+  /** By the id of the last part of each run; an attempt that is in neither is a notice of its own. */
+  runs: ReadonlyMap<string, IRetryRun>;
+  /** Ids of the attempts that another line includes: the line of a later attempt, or of the error. */
+  merged: ReadonlySet<string>;
+  /** How many attempts failed with the error that ended the message. */
+  errorAttempts: number;
+}
+
+/** Returns where failed attempts are shown; `isOver`: no further parts follow. */
+export function retryLines(
+  parts: readonly Part[],
+  error: ErrorValue | undefined,
+  isOver: boolean
+): IRetryLines {
+  const runs = new Map<string, IRetryRun>();
+  const merged = new Set<string>();
+  const finished = parts.findLastIndex(({ type }) => type === 'step-finish');
+  let run: RetryPart[] = [];
+  let errorAttempts = 1;
+  const close = (ended: RetryEnd) => {
+    const last = run.at(-1);
+    if (last !== undefined) {
+      runs.set(last.id, runOf(run, ended));
+      run.slice(0, -1).forEach(({ id }) => merged.add(id));
+      run = [];
+    }
+  };
+  parts.forEach((part, at) => {
+    if (part.type === 'retry' && !isOtherWay(part)) {
+      run.push(part);
+    } else if (!isOfFailedAttempt(part)) {
+      close(error === undefined || finished >= at ? 'answered' : endOf(error));
+    }
+  });
+  const isSame = run.every(attempt => attempt.error.message === error?.message);
+  if (run.length > 0 && isSame) {
+    errorAttempts += run.length;
+    run.forEach(({ id }) => merged.add(id));
+  } else {
+    close(error !== undefined ? endOf(error) : isOver ? 'answered' : 'open');
+  }
+  return { runs, merged, errorAttempts };
+}
+
+/** Returns the attempts at the end of an answer of which none was answered yet; undefined if there are none. */
+export function openRun(messages: readonly Message[]): IRetryRun | undefined {
+  const { info, parts } = messages.at(-1) ?? {};
+  if (info?.role !== 'assistant' || parts === undefined) {
+    return undefined;
+  }
+  const isOver = info.time.completed !== undefined;
+  const { runs } = retryLines(parts, info.error, isOver);
+  return [...runs.values()].find(({ ended }) => ended === 'open');
+}
+
+/** Returns a run in one line: its reasons, how often it failed and how it ended. */
+export function retryWords(run: IRetryRun, words: ITranslations): string {
+  const { ended, failed, waited } = run;
+  return `${reasonWords(run, words)} ${endWords(ended, failed, waited, words)}`;
+}
+
+/** Returns why the attempts of a run failed, each reason once. */
+export function reasonWords(
+  { reasons }: IRetryRun,
+  words: ITranslations
+): string {
+  const sentences = [...new Set(reasons.map(retryReason).map(sentence))].map(
+    (text, index, all) => withoutServer(text, all[index - 1])
+  );
+  const unnamed = sentences.length - MOST_REASONS;
+  return [
+    sentences.slice(0, MOST_REASONS).join(` ${words.__('Then:')} `),
+    unnamed > 0
+      ? words._n(
+          'And another reason.',
+          'And %1 other reasons.',
+          unnamed,
+          unnamed
+        )
+      : ''
+  ]
+    .filter(piece => piece !== '')
+    .join(' ');
+}
+
+/** Returns a reason without the server that the reason before it names. */
+function withoutServer(reason: string, before = ''): string {
+  const server = /^\S+ answered /.exec(reason)?.[0];
+  return server !== undefined && before.startsWith(server)
+    ? reason.slice(server.length)
+    : reason;
+}
+
+function endWords(
+  ended: RetryEnd,
+  failed: number,
+  waited: number | undefined,
+  words: ITranslations
+): string {
+  const failures = words._n('Failed once', 'Failed %1 times', failed, failed);
+  switch (ended) {
+    case 'open':
+      return words.__('%1; it is sent again.', failures);
+    case 'answered':
+      return waited === undefined
+        ? words.__('%1; then answered.', failures)
+        : words.__(
+            '%1; answered after %2 of waiting.',
+            failures,
+            seconds(waited)
+          );
+    case 'stopped':
+      return words.__('%1, then stopped.', failures);
+    case 'failed':
+      return words.__('%1, then for good.', failures);
+  }
+}
+
+function sentence(reason: string): string {
+  const words = reason.trim();
+  return /[.!?…]$/.test(words) ? words : `${words}.`;
+}
+
+function runOf(parts: readonly RetryPart[], ended: RetryEnd): IRetryRun {
+  const waits = parts.map(({ time: { end, start } }) =>
+    end === undefined ? undefined : end - start
+  );
+  const knownWaits = waits.filter(wait => wait !== undefined);
+  return {
+    first: parts[0]?.id ?? '',
+    reasons: [...new Set(parts.map(({ error }) => error.message))],
+    failed: parts.length,
+    waited:
+      knownWaits.length === waits.length
+        ? knownWaits.reduce((sum, wait) => sum + wait, 0) / 1000
+        : undefined,
+    until: parts.at(-1)?.time.end,
+    ended
+  };
+}
+
+/** Returns whether another way was taken at once, such as another model, so that nothing waited. */
+export function isOtherWay({ time }: RetryPart): boolean {
+  return time.end === time.start;
+}
+
+function endOf(error: ErrorValue): RetryEnd {
+  return error.type === 'aborted' ? 'stopped' : 'failed';
+}
+
+/** Returns whether a part is of an attempt that failed, or the mark of a step. */
+function isOfFailedAttempt(part: Part): boolean {
+  return (
+    part.type === 'step-start' ||
+    part.type === 'snapshot' ||
+    ('metadata' in part && part.metadata?.failed_attempt !== undefined)
+  );
+}

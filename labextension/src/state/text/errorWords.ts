@@ -1,0 +1,34 @@
+/**
+ * Messages of failed requests in the page's words: what a person types in a cell or terminal is left out of their
+ * advice, since the page has a list of models and buttons for it.
+ *
+ * The kernel writes them in model/errors and loop; both are tested on tests/fixtures/error_words.json.
+ */
+
+/** Where the advice names an option of the magic or of the command line. */
+const TYPED = / with (?:--(?:model|tools|new)\b|%agent(?: [\w-]+){1,2})/g;
+
+const LISTED = /%agent models lists what can be used/g;
+
+/** Matches advice about temporary failures, which the page offers as a button. */
+const WAIT = / ?Wait a while, or choose another model\./g;
+
+const ADDRESS = /https?:\/\/([\w[][^\s/?#]*)[^\s,;:)]*/g;
+
+/** Returns a message as the page shows it; `isOffered`: a button that sends it again stands beside it. */
+export function errorWords(message: string, isOffered = false): string {
+  const shortened = message
+    .replace(TYPED, '')
+    .replace(LISTED, 'the list of models in the panel shows what can be used');
+  return isOffered ? shortened.replace(WAIT, '') : shortened;
+}
+
+/** Returns why an attempt failed, for a request that is sent again: servers by their names, no advice. */
+export function retryReason(message: string): string {
+  return errorWords(message, true).replace(ADDRESS, '$1').trim();
+}
+
+/** Returns whether a message says itself that another model may be chosen. */
+export function namesOtherModel(message: string): boolean {
+  return message.includes('choose another model');
+}

@@ -1,0 +1,114 @@
+/** The difference between two texts, line by line, as a unified diff without file names. */
+
+/** The number of unchanged lines around a change. */
+const AROUND = 3;
+
+/** The largest table of compared lines; beyond it, all lines between the first and the last change differ. */
+const MOST_COMPARISONS = 1_000_000;
+
+type Sign = ' ' | '-' | '+';
+
+/** Returns the hunks of a unified diff; an empty text if both are the same. */
+export function lineDiff(before: string, now: string): string {
+  const drawn = compared(before.split('\n'), now.split('\n'));
+  const shown = drawn.map((_, index) =>
+    drawn
+      .slice(Math.max(0, index - AROUND), index + AROUND + 1)
+      .some(([sign]) => sign !== ' ')
+  );
+  const hunks: string[] = [];
+  let place: Record<'-' | '+', number> = { '-': 1, '+': 1 };
+  let index = 0;
+  while (index < drawn.length) {
+    let end = index;
+    while (end < drawn.length && shown[end] === shown[index]) {
+      end += 1;
+    }
+    const hunk = drawn.slice(index, end);
+    const size = {
+      '-': hunk.filter(([sign]) => sign !== '+').length,
+      '+': hunk.filter(([sign]) => sign !== '-').length
+    };
+    if (shown[index] === true) {
+      hunks.push(
+        `@@ -${place['-']},${size['-']} +${place['+']},${size['+']} @@`,
+        ...hunk.map(([sign, line]) => `${sign}${line}`)
+      );
+    }
+    place = { '-': place['-'] + size['-'], '+': place['+'] + size['+'] };
+    index = end;
+  }
+  return hunks.join('\n');
+}
+
+/** Returns the lines of both texts in order, each with what became of it. */
+function compared(
+  before: readonly string[],
+  now: readonly string[]
+): [Sign, string][] {
+  const shortest = Math.min(before.length, now.length);
+  let head = 0;
+  while (head < shortest && before[head] === now[head]) {
+    head += 1;
+  }
+  let tail = 0;
+  while (tail < shortest - head && before.at(-1 - tail) === now.at(-1 - tail)) {
+    tail += 1;
+  }
+  const same = (line: string): [Sign, string] => [' ', line];
+  return [
+    ...before.slice(0, head).map(same),
+    ...changed(
+      before.slice(head, before.length - tail),
+      now.slice(head, now.length - tail)
+    ),
+    ...before.slice(before.length - tail).map(same)
+  ];
+}
+
+/** Compares by the longest common subsequence of lines. */
+function changed(
+  before: readonly string[],
+  now: readonly string[]
+): [Sign, string][] {
+  const columns = now.length + 1;
+  if (before.length * now.length > MOST_COMPARISONS) {
+    return [
+      ...before.map((line): [Sign, string] => ['-', line]),
+      ...now.map((line): [Sign, string] => ['+', line])
+    ];
+  }
+  // The number of common lines from each pair of places on.
+  const common = new Uint32Array((before.length + 1) * columns);
+  const at = (row: number, column: number) =>
+    common[row * columns + column] ?? 0;
+  for (let row = before.length - 1; row >= 0; row -= 1) {
+    for (let column = now.length - 1; column >= 0; column -= 1) {
+      common[row * columns + column] =
+        before[row] === now[column]
+          ? at(row + 1, column + 1) + 1
+          : Math.max(at(row + 1, column), at(row, column + 1));
+    }
+  }
+  const hunks: [Sign, string][] = [];
+  let row = 0;
+  let column = 0;
+  while (row < before.length || column < now.length) {
+    const [old = '', fresh = ''] = [before[row], now[column]];
+    if (row < before.length && column < now.length && old === fresh) {
+      hunks.push([' ', old]);
+      row += 1;
+      column += 1;
+    } else if (
+      row < before.length &&
+      (column >= now.length || at(row + 1, column) >= at(row, column + 1))
+    ) {
+      hunks.push(['-', old]);
+      row += 1;
+    } else {
+      hunks.push(['+', fresh]);
+      column += 1;
+    }
+  }
+  return hunks;
+}

@@ -1,0 +1,78 @@
+/** The prompt of a turn as a draft: its text, and what was chosen for it. */
+import type { FilePart, Message, SessionInfo } from '../../protocol/generated';
+import { oneLine } from '../../state/text/oneLine';
+import type { IPromptOptions } from '../actions/prompts';
+
+const EXCERPT_CHARS = 60;
+
+/** Returns the first words of a prompt, in one line. */
+export function promptExcerpt(text: string): string {
+  const line = oneLine(text.trim().replace(/\s+/g, ' '));
+  return line.length <= EXCERPT_CHARS
+    ? line
+    : `${line.slice(0, EXCERPT_CHARS - 1).trimEnd()}…`;
+}
+
+/** Returns what a person wrote of a prompt. */
+export function promptText({ parts }: Message): string {
+  return parts
+    .flatMap(part =>
+      part.type === 'text' && !part.synthetic && part.text.trim() !== ''
+        ? [part.text]
+        : []
+    )
+    .join('\n\n');
+}
+
+/**
+ * Returns what was chosen for a prompt of the transcript, as session/prompts/repeated_prompt.py does. Agent and model
+ * only where they differ from the session's: what is chosen counts as chosen by the user, in this project.
+ */
+export function chosenOf(
+  { info, parts }: Message,
+  session: SessionInfo | undefined
+): IPromptOptions {
+  if (info.role !== 'user') {
+    return {};
+  }
+  const { agent, max_steps, model, system, tools } = info;
+  const id = `${model.provider}/${model.name}`;
+  const sessionModel = session?.model;
+  const isOther =
+    sessionModel === undefined ||
+    `${sessionModel.provider}/${sessionModel.name}` !== id;
+  const attached = parts.flatMap(part =>
+    part.type === 'file' && isAttached(part)
+      ? [{ mime: part.mime, filename: part.filename, url: part.url }]
+      : []
+  );
+  const options: IPromptOptions = {
+    agent: agent === session?.agent ? undefined : agent,
+    model: isOther ? id : undefined,
+    variant:
+      model.variant === sessionModel?.variant ? undefined : model.variant,
+    max_steps,
+    system,
+    tools,
+    files: attached.length > 0 ? attached : undefined
+  };
+  return Object.fromEntries(
+    Object.entries<unknown>(options).filter(([, value]) => value !== undefined)
+  );
+}
+
+/** Returns whether a person attached a file; what a mention or a cell brings comes again by itself. */
+function isAttached({ source, url }: FilePart): boolean {
+  const uri = source !== undefined && 'uri' in source ? source.uri : '';
+  const text: unknown =
+    source !== undefined && 'text' in source ? source.text : undefined;
+  const mentionText =
+    typeof text === 'object' && text !== null && 'value' in text
+      ? text.value
+      : '';
+  return (
+    /^(?:data|blob):/.test(url) &&
+    !(typeof uri === 'string' && uri.startsWith('cell:')) &&
+    (mentionText ?? '') === ''
+  );
+}

@@ -1,0 +1,123 @@
+/** A group of an answer's lines: rendered near the viewport, and as plain text elsewhere. */
+import { memo } from 'react';
+import type { ISegment } from '../../protocol/segment';
+import type { Line } from '../../state/lines/lines';
+import { linesHeight } from '../../state/display/rowHeights';
+import { heightOfFar, mayDrawNow, useNearViewport } from '../dom/nearViewport';
+import { useIsShown } from '../controls/shownLine';
+import { useHost } from '../host';
+import { lineKind, type ILineProps } from './lineKinds';
+import { linesText } from './lineText';
+
+interface ILineGroupProps extends Omit<ILineProps, 'line' | 'newest'> {
+  lines: readonly Line[];
+  /** The key of the newest call. */
+  newest: string | undefined;
+  isLast: boolean;
+}
+
+/** Draws the lines, or their plain text when they are far away. */
+export function LineGroup({
+  lines: drawn,
+  segment,
+  live,
+  ended,
+  figures,
+  cell,
+  newest,
+  again,
+  isLast
+}: ILineGroupProps) {
+  const isHeld = drawn.some(line => isActive(line, segment, live));
+  const isAskedFor = useIsShown(place =>
+    drawn.some(line => hasLine(line, place.line))
+  );
+  const { place, near } = useNearViewport<HTMLDivElement>(
+    () => isLast && mayDrawNow(),
+    isHeld || isAskedFor
+  );
+  const hasChanges = (segment.changes ?? []).length > 0;
+  return (
+    <div
+      className="plm-LineGroup"
+      ref={place}
+      data-far={!near}
+      dir={near ? undefined : 'auto'}
+      style={near ? undefined : heightOfFar(linesHeight(drawn))}
+    >
+      {near ? (
+        drawn.map(line => {
+          if (line.kind === 'patch' && hasChanges) {
+            return null; // a finished turn shows all changes
+          }
+          const { View } = lineKind(line);
+          return (
+            <View
+              key={line.key}
+              line={line}
+              segment={segment}
+              live={live}
+              ended={ended}
+              figures={figures}
+              cell={cell}
+              newest={line.key === newest}
+              again={again && line === drawn.at(-1)}
+            />
+          );
+        })
+      ) : (
+        <LineGroupText lines={drawn} />
+      )}
+    </div>
+  );
+}
+
+function hasLine(line: Line, key: string): boolean {
+  return (
+    line.key === key ||
+    (line.kind === 'work' && line.lines.some(inner => inner.key === key))
+  );
+}
+
+/** Returns whether something in a line runs or waits for the user. */
+function isActive(
+  line: Line,
+  { asks, questions = [] }: ISegment,
+  live: boolean
+): boolean {
+  if (line.kind !== 'tool') {
+    return false;
+  }
+  const { call_id, state } = line.part;
+  const runs = state.status === 'running' || state.status === 'pending';
+  return (
+    (live && runs) ||
+    [...asks, ...questions].some(call => call.call_id === call_id)
+  );
+}
+
+/** Draws the text of lines as one text node. */
+const LineGroupText = memo(
+  function LineGroupText({ lines: drawn }: { lines: readonly Line[] }) {
+    const { words } = useHost();
+    return <>{linesText(drawn, words)}</>;
+  },
+  ({ lines: before }, { lines: now }) =>
+    before.length === now.length &&
+    before.every((line, index) => isSame(line, now[index]))
+);
+
+/** Returns whether two lines have the same content; lines are new objects at each computation. */
+function isSame(call: Line, other: Line | undefined): boolean {
+  if (call.kind !== other?.kind) {
+    return false;
+  }
+  const [before, now] = [
+    lineKind(call).madeOf(call),
+    lineKind(other).madeOf(other)
+  ];
+  return (
+    before.length === now.length &&
+    before.every((thing, index) => thing === now[index])
+  );
+}

@@ -1,0 +1,25 @@
+/** The plain text of lines that are not rendered, to find, copy or read aloud. */
+import { lines, type Line } from '../../state/lines/lines';
+import type { ITurn } from '../../state/display/turns';
+import type { IWords } from '../host';
+import { standalonePartText } from '../parts/standaloneParts';
+import { lineKind } from './lineKinds';
+
+/** Returns the text of a turn, one line after the other. */
+export function turnText(turn: ITurn, words: IWords): string {
+  const attached = turn.attached.map(part => standalonePartText(part, words));
+  return joinTexts([
+    turn.prompt ?? '',
+    ...attached,
+    linesText(lines(turn.messages), words)
+  ]);
+}
+
+/** Returns the text of consecutive lines. */
+export function linesText(group: readonly Line[], words: IWords): string {
+  return joinTexts(group.map(line => lineKind(line).text(line, words)));
+}
+
+function joinTexts(texts: readonly string[]): string {
+  return texts.filter(text => text.trim() !== '').join('\n\n');
+}

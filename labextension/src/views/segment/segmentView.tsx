@@ -1,0 +1,277 @@
+/** A segment: a section of a turn with the agent's reasoning, text and calls, in order. */
+import { memo, useMemo, useSyncExternalStore, type ReactNode } from 'react';
+import type {
+  Ask,
+  Message,
+  ProposedRequest,
+  Status
+} from '../../protocol/generated';
+import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
+import {
+  densityChoice,
+  densityOf,
+  type Density
+} from '../../state/display/density';
+import type { Line } from '../../state/lines/lines';
+import { isCoveredByCall } from '../../state/lines/toolCalls';
+import {
+  turnMessages,
+  turnRows,
+  type TurnOutputs
+} from '../../state/display/turnRows';
+import type { RevertedExtent } from '../../state/session/reverts';
+import { FileChanges } from '../parts/fileChanges';
+import { StoppedNotice } from '../parts/failure';
+import { TurnFooter } from './turnFooter';
+import { TurnSummary } from './turnSummary';
+import { useHost, type IWords } from '../host';
+import { LineGroup } from './lineGroup';
+import { HeldRequest } from '../modelContext/heldRequest';
+import { modeName } from '../controls/modeNames';
+import { PermissionPrompt } from '../parts/permissionPrompt';
+import { AskInput } from '../parts/toolCall';
+import { useScrollBoxes } from '../dom/scrollBoxes';
+
+interface ISegmentViewProps {
+  segment: ISegment;
+  /** Whether the segment is still being written; a saved one is not. */
+  live?: boolean;
+  /** The agent's status; with it the newest segment ends in a status line. */
+  status?: Status;
+  /** The reason why nothing is being written, if any. */
+  problem?: string;
+  /** Whether it was being written when its kernel ended. */
+  interrupted?: boolean;
+  /** Open questions that belong to no shown call. */
+  stray?: readonly Ask[];
+  /** Requests that step mode holds. */
+  held?: readonly ProposedRequest[];
+  /** Whether nothing follows it, so that a failure at its end can be retried. */
+  again?: boolean;
+  /** How much of it is reverted. */
+  reverted?: RevertedExtent;
+  /** Whether a stop button is drawn below it while it is written. */
+  stoppable?: boolean;
+  /** Whether its figures are drawn, since there is no cell that shows them. */
+  figures?: boolean;
+  /** The id of the cell that shows its figures, where it is drawn elsewhere, too. */
+  cell?: string;
+  /** Whether the context window is drawn below the turn. */
+  gauge?: boolean;
+  /** The outputs of its turn, where a cell shows it in several, and its own place among them. */
+  outputs?: TurnOutputs;
+  place?: number;
+  /** Buttons below a turn that has ended. */
+  buttons?: ReactNode;
+}
+
+function revertedWords(
+  reverted: NonNullable<RevertedExtent>,
+  words: IWords
+): string {
+  switch (reverted) {
+    case 'whole':
+      return words.__('Reverted');
+    case 'part':
+      return words.__('Reverted in part');
+    case 'removed':
+      return words.__('Removed from the session');
+  }
+}
+
+/** Draws one segment. */
+export function SegmentView({
+  outputs: known,
+  place = 0,
+  ...props
+}: ISegmentViewProps) {
+  const { segment } = props;
+  const choice = useSyncExternalStore(
+    densityChoice.subscribe,
+    densityChoice.getSnapshot
+  );
+  const density = densityOf(choice, segment.turn, segment.density);
+  const outputs = useMemo(() => known ?? [segment], [known, segment]);
+  const messages = useMemo(() => turnMessages(outputs), [outputs]);
+  const isGrowing = outputs.at(-1)?.open === true;
+  return (
+    <DrawnSegment
+      {...props}
+      density={density}
+      rows={turnRows(outputs, place, density, isGrowing)}
+      turn={segment.end === undefined ? messages : segment.messages}
+    />
+  );
+}
+
+interface IDrawnSegmentProps extends Omit<
+  ISegmentViewProps,
+  'outputs' | 'place'
+> {
+  density: Density;
+  rows: readonly Line[];
+  /** The messages of the whole turn, in its last segment. */
+  turn: readonly Message[];
+}
+
+/** Draws a segment; a new delta in another segment of its turn seldom changes it. */
+const DrawnSegment = memo(function DrawnSegment({
+  segment,
+  live = false,
+  status: activity,
+  problem,
+  interrupted = false,
+  stray = [],
+  held = [],
+  again = false,
+  reverted: now,
+  stoppable = false,
+  figures = false,
+  cell,
+  gauge = true,
+  density,
+  rows,
+  turn,
+  buttons
+}: IDrawnSegmentProps) {
+  const { Markdown, words } = useHost();
+  const extent = segment.removed === true ? 'removed' : now;
+  const { messages, open, status } = segment;
+  const isOver = !live && !open && segment.end === undefined;
+  const hasFooter =
+    open && live && activity !== undefined && activity.type !== 'idle';
+  const drawn = hasFooter ? rows.filter(row => !isOpenRetry(row)) : rows;
+  const changes = segment.changes ?? [];
+  const newest = drawn.findLast(line => line.kind === 'tool')?.key;
+  const ended = useMemo(() => stoppedWith(messages), [messages]);
+  const boxes = useScrollBoxes<HTMLElement>();
+  return (
+    <section
+      ref={boxes}
+      className="plm-Segment"
+      // Not a landmark: an answer may consist of several segments with one name.
+      role="group"
+      aria-label={words.__('The agent’s answer')}
+      data-reverted={extent}
+      // Its work is in a row of an earlier output.
+      data-empty={drawn.length === 0 && !open && segment.end !== undefined}
+    >
+      {extent !== undefined && (
+        <p className="plm-Reverted">{revertedWords(extent, words)}</p>
+      )}
+      {isFirst(segment) && (segment.mode ?? '') !== '' && (
+        <ModeNotice mode={segment.mode ?? ''} />
+      )}
+      {segment.version > SEGMENT_VERSION && (
+        <p className="plm-Muted">
+          {words.__(
+            'Saved by a newer Palimpsest; some of it may not be shown. Update the extension to see all.'
+          )}
+        </p>
+      )}
+      {lineGroups(drawn).map((group, number, { length }) => (
+        <LineGroup
+          key={number}
+          lines={group}
+          segment={segment}
+          live={live}
+          ended={ended}
+          figures={figures}
+          cell={cell}
+          newest={newest}
+          again={again && number === length - 1}
+          isLast={number === length - 1}
+        />
+      ))}
+      {changes.length > 0 && !isCoveredByCall(changes, turn) && (
+        <FileChanges changes={changes} />
+      )}
+      {open && !live && status !== '' && (
+        <div className="plm-Status">
+          <Markdown text={status} />
+        </div>
+      )}
+      {stray.map(ask => (
+        <div key={ask.id} className="plm-UnattachedAsk">
+          {ask.call_id !== undefined && <AskInput ask={ask} />}
+          <PermissionPrompt ask={ask} />
+        </div>
+      ))}
+      {held.map(request => (
+        <div key={request.id} className="plm-UnattachedAsk">
+          <HeldRequest held={request} />
+        </div>
+      ))}
+      {interrupted && (
+        <StoppedNotice
+          words={words.__(
+            'Interrupted: the kernel ended before the answer did. What was done up to here is kept; ask again to go on.'
+          )}
+        />
+      )}
+      {isOver && (
+        <TurnSummary
+          turn={segment.turn}
+          messages={turn}
+          density={density}
+          gauge={gauge}
+        >
+          {buttons}
+        </TurnSummary>
+      )}
+      {hasFooter && (
+        <TurnFooter
+          messages={messages}
+          status={activity}
+          problem={problem}
+          asks={
+            segment.asks.length +
+              (segment.questions ?? []).length +
+              held.length >
+            0
+          }
+          stoppable={stoppable}
+        />
+      )}
+    </section>
+  );
+});
+
+/** Returns whether a row is about attempts that the line below the turn tells, since none was answered yet. */
+function isOpenRetry(row: Line): boolean {
+  return row.kind === 'retry' && row.run?.ended === 'open';
+}
+
+/** Draws a note above a turn that did not begin in the mode that asks. */
+function ModeNotice({ mode }: { mode: string }) {
+  const { words } = useHost();
+  return (
+    <p className="plm-ModeNotice" data-mode={mode}>
+      {words.__('Permission mode: %1', modeName(mode, words))}
+    </p>
+  );
+}
+
+/** Returns the notice with which the turn was stopped; empty if it was not. */
+function stoppedWith(messages: readonly Message[]): string {
+  const errors = messages.map(({ info }) =>
+    info.role === 'assistant' ? info.error : undefined
+  );
+  return errors.findLast(error => error?.type === 'aborted')?.message ?? '';
+}
+
+function isFirst({ first_step, start }: ISegment): boolean {
+  return (
+    first_step <= 1 && (start === undefined || start.part + start.offset === 0)
+  );
+}
+
+/** An answer with more lines is drawn in groups of this many. */
+const GROUP_LINES = 24;
+
+function lineGroups(drawn: readonly Line[]): (readonly Line[])[] {
+  const count = Math.ceil(drawn.length / GROUP_LINES);
+  return Array.from({ length: count }, (_, number) =>
+    drawn.slice(number * GROUP_LINES, (number + 1) * GROUP_LINES)
+  );
+}

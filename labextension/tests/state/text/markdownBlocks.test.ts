@@ -1,0 +1,67 @@
+/** Splitting of streaming Markdown into blocks. */
+import { describe, expect, it } from 'vitest';
+import { blocks, NO_BLOCKS } from '../../../src/state/text/markdownBlocks';
+
+const WHOLE = [
+  ['a code fence', '```python\na\n\nb\n```\n\nxxxx'],
+  ['a fence in a fence', '````md\n```\n\n```\n\n````\n\nxxxx'],
+  ['displayed maths', '$$\na\n\nb\n$$\n\nxxxx'],
+  ['a list with loose items', '- a\n\n- b\n\n  still b\n\nxxxx\n'],
+  ['numbered items', '1. a\n\n2. b\n\nxxxx\n'],
+  ['HTML', '<details>\n\nwords\n\n</details>\n'],
+  ['a table', '| a |\n|---|\n| 1 |\n\nxxxx']
+] as const;
+
+describe('growing Markdown', () => {
+  it('is closed block by block at blank lines', () => {
+    const { closed, open } = blocks('One.\n\nTwo\nlines.\n\nThree');
+
+    expect(closed).toEqual(['One.\n\n', 'Two\nlines.\n\n']);
+    expect(open).toBe('Three');
+  });
+
+  it.each(WHOLE)('keeps %s whole', (_what, text) => {
+    const { closed } = blocks(text);
+    const whole = text.replace(/x+\n?$/, '');
+
+    expect(closed).toEqual(whole === text ? [] : [whole]);
+  });
+
+  it('keeps what it cut, and loses nothing, wherever the words break off', () => {
+    const text = `${WHOLE.map(([, words]) => words).join('\n\n')}\n\nEnd.`;
+    let now = NO_BLOCKS;
+    for (let length = 1; length <= text.length; length += 1) {
+      const before = now;
+      now = blocks(text.slice(0, length), before);
+
+      expect(now.closed.slice(0, before.closed.length)).toEqual(before.closed);
+      expect(now.closed.join('') + now.open).toBe(text.slice(0, length));
+    }
+    expect(now.closed).toEqual(blocks(text).closed);
+  });
+
+  it('closes a long paragraph piece by piece, between words', () => {
+    const text = 'The **mean of** $x^2$ over `all rows` is taken. '.repeat(100);
+    const { closed, open } = blocks(text);
+
+    expect(closed.length).toBeGreaterThan(3);
+    expect(closed.join('') + open).toBe(text);
+    for (const piece of closed) {
+      expect(piece.split('$').length % 2).toBe(1);
+      expect(piece.split('*').length % 2).toBe(1);
+      expect(piece.endsWith(' ')).toBe(true);
+    }
+  });
+
+  it('begins anew when the words are others', () => {
+    const before = blocks('One.\n\nTwo.\n\nThree');
+
+    expect(blocks('Other.\n\nwords', before).closed).toEqual(['Other.\n\n']);
+  });
+
+  it('returns the same list of closed blocks while only the open one grows', () => {
+    const before = blocks('One.\n\nTwo more');
+
+    expect(blocks('One.\n\nTwo more words', before).closed).toBe(before.closed);
+  });
+});

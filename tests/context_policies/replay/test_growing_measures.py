@@ -1,0 +1,63 @@
+"""What a recording measures and costs is as of one that is read whole, and a request more is all that is measured anew."""
+
+import sys
+from dataclasses import replace
+from types import FrameType
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.review.comparison.test_own_rule import GROWING, cut, recorded
+
+from palimpsest.context_policies.calibration.fit import recorded_simulation as as_recorded
+from palimpsest.context_policies.prompt_cache.cache_walk import CacheWalk
+from palimpsest.context_policies.prompt_cache.ruler import UNITS, Ruler
+from palimpsest.context_policies.replay.growing_replay import MOST_REQUESTS_BEHIND
+from palimpsest.review.tables.request_totals import session_costs
+from palimpsest.transcript.timeline import Timeline
+
+BESIDE = Ruler(unseen=1_000)
+"""Of a recording that reports no usage and came with a system prompt."""
+
+
+def unreported(timeline: Timeline) -> Timeline:
+    requests = tuple(replace(request, usage=None, cost=None) for request in timeline.requests)
+    return replace(timeline, requests=requests)
+
+
+@given(st.data())
+def test_a_recording_that_grows_is_measured_and_costs_like_one_that_is_read_whole(
+    data: st.DataObject,
+) -> None:
+    name = data.draw(st.sampled_from(GROWING))
+    timeline = max(recorded(name), key=lambda timeline: len(timeline.requests))
+    timeline = unreported(timeline) if data.draw(st.booleans()) else timeline
+    cuts = st.integers(1, len(timeline.requests))
+    earlier: dict[str, Any] = {}
+
+    for requests in data.draw(st.lists(cuts, min_size=2, max_size=4)):
+        grown, whole = cut(timeline, requests, earlier), cut(timeline, requests, {})
+
+        assert as_recorded(grown, BESIDE).sizes == as_recorded(whole, BESIDE).sizes
+        costs = session_costs(whole, BESIDE, UNITS)
+        assert list(session_costs(grown, BESIDE, UNITS)) == list(costs)
+
+
+def test_of_a_recording_that_grows_what_is_new_is_measured() -> None:
+    [timeline] = recorded("pi_large_session.jsonl")
+    count, earlier = len(timeline.requests), dict[str, Any]()
+    as_recorded(cut(timeline, count - 1, earlier), BESIDE)
+    measured = 0
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal measured
+        measured += event == "call" and frame.f_code is CacheWalk.size.__code__
+
+    sys.setprofile(note)
+    try:
+        as_recorded(cut(timeline, count, earlier), BESIDE)
+    finally:
+        sys.setprofile(None)
+
+    assert count > 3 * MOST_REQUESTS_BEHIND
+    assert 0 < measured <= MOST_REQUESTS_BEHIND + 3

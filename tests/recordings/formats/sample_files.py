@@ -1,0 +1,27 @@
+"""Recordings of other agents, copied unchanged from public repositories (NOTICE names them).
+
+``sample("pi_large_session.jsonl", tmp_path)`` returns a copy that the test may change; one that lies here with the
+ending ``.xz`` is unpacked.
+"""
+
+import lzma
+import shutil
+from pathlib import Path
+
+FOLDER = Path(__file__).with_name("samples")
+
+
+def sample(name: str, into: Path) -> Path:
+    """Return a copy of a sample in a folder of the test."""
+    target = into / Path(name).name
+    packed = FOLDER / f"{name}.xz"
+    if packed.exists():
+        target.write_bytes(lzma.decompress(packed.read_bytes()))
+    elif (FOLDER / name).is_dir():
+        shutil.copytree(FOLDER / name, target)
+        for compressed in [*target.rglob("*.xz")]:
+            compressed.with_suffix("").write_bytes(lzma.decompress(compressed.read_bytes()))
+            compressed.unlink()
+    else:
+        shutil.copyfile(FOLDER / name, target)
+    return target

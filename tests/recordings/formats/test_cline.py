@@ -1,0 +1,146 @@
+"""Cline: a session made by its SDK, with the state that its own compaction left beside it."""
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.recordings.formats.imported import bring, info
+from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+from tests.recordings.formats.sample_files import sample
+
+from palimpsest.recordings.formats.cline import ClineImporter
+from palimpsest.recordings.reading.recorded import (
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    ReducedRead,
+    ResultRead,
+    SessionBegin,
+)
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.transcript.values import Usage
+
+FOLDER = SAMPLES / "cline"
+NAME = "1793523600000_abcde_cli"
+MESSAGES = FOLDER / f"{NAME}.messages.json"
+
+
+def test_the_input_counts_cached_tokens() -> None:
+    found, reports = recorded(ClineImporter(), MESSAGES)
+
+    assert reports == []
+    assert [(begin.id, begin.system) for begin in only(SessionBegin, found)] == [
+        (NAME, "You are Cline.")
+    ]
+    assert input_tokens(found) == [2_000, 4_000, 6_000, 900]
+    assert requests(found)[1].usage == Usage(
+        input=2_100, output=60, cache_read=1_500, cache_write=400
+    )
+    assert [request.cost for request in requests(found)] == [0.004, 0.008, 0.01, 0.0034]
+    assert {request.model for request in requests(found)} == {"anthropic/claude-sonnet-4-5"}
+
+
+def test_messages_and_results_come_in_order() -> None:
+    found, _ = recorded(ClineImporter(), MESSAGES)
+
+    assert [said(message) for message in only(MessageRead, found)] == [
+        "Which of the two files is longer?",
+        "I read file 1. read_files()",
+        "I read file 2. read_files()",
+        "The second.",
+        "By how much?",
+        "400 lines.",
+    ]
+    assert [(result.call, len(result.output)) for result in only(ResultRead, found)] == [
+        ("toolu_1", 4_000),
+        ("toolu_2", 8_000),
+    ]
+    assert only(CompactionRead, found) == []
+
+
+def test_the_state_of_a_compaction_tells_what_it_replaced() -> None:
+    found, reports = recorded(ClineImporter(), FOLDER)
+    (compacted,) = only(CompactionRead, found)
+
+    assert reports == []
+    assert compacted.replaced == ("msg_1", "msg_2", "msg_4")
+    assert compacted.summary
+    assert compacted.summary.startswith("Which of the two files is longer?")
+    assert "Earlier context was compacted" in compacted.summary
+    assert not compacted.auto
+    assert found.index(compacted) == found.index(requests(found)[3]) - 1
+
+
+def test_a_result_that_the_state_shows_shorter_is_a_reduction(tmp_path: Path) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / "one")
+    path = folder / f"{NAME}.compaction.json"
+    whole = json.loads(MESSAGES.read_text())["messages"]
+    shorter = json.loads(json.dumps(whole[:7]))
+    shorter[2]["content"][0]["content"] = "line of 1 ..."
+    path.write_text(
+        json.dumps({"version": 1, "source_message_count": 7, "messages": shorter, "updated_at": ""})
+    )
+
+    found, _ = recorded(ClineImporter(), folder)
+
+    assert [(reduced.call, reduced.shown) for reduced in only(ReducedRead, found)] == [
+        ("toolu_1", "line of 1 ...")
+    ]
+    assert only(CompactionRead, found) == []
+
+
+def test_a_summary_among_the_messages_stands_for_what_was_not_recorded(tmp_path: Path) -> None:
+    state = json.loads((FOLDER / f"{NAME}.compaction.json").read_text())
+    whole = json.loads(MESSAGES.read_text())
+    path = tmp_path / f"{NAME}.messages.json"
+    path.write_text(json.dumps({**whole, "messages": state["messages"]}, indent=2))
+
+    found, _ = recorded(ClineImporter(), path)
+
+    assert [compaction.replaced for compaction in only(CompactionRead, found)] == [()]
+    assert [gap.what for gap in only(GapRead, found)] == [
+        "Earlier messages were replaced by a summary before this was recorded."
+    ]
+
+
+def test_a_state_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
+    folder = shutil.copytree(FOLDER, tmp_path / "one")
+    (folder / f"{NAME}.compaction.json").write_text("[" * 200)
+
+    found, reports = recorded(ClineImporter(), folder)
+
+    assert len(requests(found)) == 4
+    assert reports == [
+        f"{NAME}.compaction.json: The state of the compaction cannot be read and was left out."
+    ]
+
+
+def test_a_subagent_names_the_session_that_began_it(tmp_path: Path) -> None:
+    folder = sample("cline_subagent", tmp_path)
+
+    store, report = bring(folder)
+
+    first, child = report.sessions
+    assert report.problems == ()
+    assert (first.title, child.title) == (
+        "1793523600000_fghij_cli",
+        "1793523600000_fghij_cli__agent_counter",
+    )
+    assert info(store, child.id).parent_id == first.id
+    with open_recording(folder) as recording:
+        rows = recording[0].requests_with_subagents.records()
+    assert [(row["request"], row["own_request"], row["input"]) for row in rows] == [
+        (1, 1, 2_000),
+        (1, 1, 700),
+        (2, 2, 2_300),
+    ]
+
+
+def test_a_lead_that_names_a_parent_has_none(tmp_path: Path) -> None:
+    folder = sample("cline_subagent", tmp_path)
+    path = folder / "agent_counter.messages.json"
+    path.write_text(path.read_text().replace('"agent": "subagent"', '"agent": "lead"'))
+
+    store, report = bring(folder)
+
+    assert [info(store, session.id).parent_id for session in report.sessions] == [None, None]

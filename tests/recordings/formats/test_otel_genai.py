@@ -1,0 +1,197 @@
+"""OpenTelemetry: spans made by the conventions' own handler, as OTLP JSON and as the SDK prints them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+
+from palimpsest.recordings.formats.otel_genai import OtelGenAiImporter
+from palimpsest.recordings.reading.recorded import (
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    Thinking,
+)
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Usage
+
+FORMS = [SAMPLES / "otel_genai.json", SAMPLES / "otel_genai.jsonl"]
+
+
+def spans(*requests_: dict[str, Any], **more: Any) -> str:
+    """Return request spans in the SDK's form, one a line."""
+    lines = []
+    for n, about in enumerate(requests_):
+        names = {f"gen_ai.{name}": value for name, value in about.items()}
+        lines.append(
+            {
+                "name": "chat",
+                "context": {"trace_id": "t", "span_id": f"s{n}"},
+                "start_time": f"2026-01-01T00:00:0{n}Z",
+                "attributes": {"gen_ai.operation.name": "chat", **names},
+                **more,
+            }
+        )
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def talk(*words: str) -> list[dict[str, Any]]:
+    """Return messages, the user's first, then in turn."""
+    return [
+        {"role": ("user", "assistant")[n % 2], "parts": [{"type": "text", "content": word}]}
+        for n, word in enumerate(words)
+    ]
+
+
+def asked(*words: str, answer: str, **more: Any) -> dict[str, Any]:
+    output = [{"role": "assistant", "parts": [{"type": "text", "content": answer}]}]
+    return {"input.messages": talk(*words), "output.messages": output, **more}
+
+
+@pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
+def test_a_conversation_is_a_session_and_an_agent_in_a_tool_its_subagent(path: Path) -> None:
+    found, reports = recorded(OtelGenAiImporter(), path)
+    main, counter = only(SessionBegin, found)
+
+    assert reports == []
+    assert (main.id, main.title, main.system, main.parent) == (
+        "conv-1",
+        "lead",
+        "You are the lead.",
+        None,
+    )
+    assert (counter.title, counter.parent, counter.parent_call) == ("counter", "conv-1", "call-b")
+    assert [tool.name for tool in main.tools or ()] == ["read"]
+    assert [said(message) for message in only(MessageRead, found)] == [
+        "What do a and b hold?",
+        "I read a. read()",
+        "I read b. read()",
+        "a and b.",
+        "Which is longer?",
+        "Neither.",
+        "Count b.",
+        "800",
+    ]
+
+
+@pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
+def test_the_input_counts_cached_tokens(path: Path) -> None:
+    found, _ = recorded(OtelGenAiImporter(), path)
+
+    assert input_tokens(found) == [1_000, 4_000, 3_500, 600, 300]
+    assert requests(found)[1].usage == Usage(
+        input=2_600, output=40, cache_read=900, cache_write=500
+    )
+    assert [request.finish for request in requests(found)][:3] == [
+        "tool-calls",
+        "tool-calls",
+        "stop",
+    ]
+    assert only(Thinking, requests(found)[0].parts) == [Thinking("I need a.")]
+
+
+@pytest.mark.parametrize("path", FORMS, ids=["otlp", "sdk"])
+def test_what_changed_between_requests_is_a_reduction(path: Path) -> None:
+    found, _ = recorded(OtelGenAiImporter(), path)
+    answers = requests(found)
+    (compacted,) = only(CompactionRead, found)
+
+    assert [(reduced.call, reduced.shown) for reduced in only(ReducedRead, found)] == [
+        ("call-a", "[cleared]")
+    ]
+    assert only(ResultRead, found)[0].output == "a holds " + "a " * 800
+    assert compacted.summary == "Summary: a and b were read."
+    assert compacted.replaced == ("m1", answers[0].id, answers[1].id)
+    assert found.index(compacted) < found.index(answers[3])
+
+
+def test_a_question_that_was_asked_anew_takes_the_former_one_back(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text(
+        spans(
+            asked("one", answer="1"),
+            asked("one", "1", "two", answer="2"),
+            asked("one", "1", "three", answer="3"),
+        )
+    )
+
+    found, _ = recorded(OtelGenAiImporter(), path)
+
+    assert [removed.messages for removed in only(RemovedRead, found)] == [("m2", "s1")]
+    assert only(CompactionRead, found) == []
+
+
+def test_dropped_oldest_messages_are_a_compaction_without_a_summary(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text(
+        spans(asked("one", "1", "two", answer="2"), asked("two", "2", "three", answer="3"))
+    )
+
+    found, _ = recorded(OtelGenAiImporter(), path)
+
+    assert [
+        (compaction.summary, compaction.replaced) for compaction in only(CompactionRead, found)
+    ] == [("", ("m1", "m2"))]
+    assert [gap.message for gap in only(GapRead, found)] == ["m2"]
+
+
+def test_spans_without_contents_give_usage_and_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    usage = {"usage.input_tokens": 10, "usage.output_tokens": 2}
+    path.write_text(spans(usage, {**usage, "usage.cache_read.input_tokens": 90}))
+
+    found, _ = recorded(OtelGenAiImporter(), path)
+
+    assert [begin.id for begin in only(SessionBegin, found)] == ["trace t"]
+    assert input_tokens(found) == [10, 100]
+    assert [gap.what[:42] for gap in only(GapRead, found)] == [
+        "The texts of the messages were not recorde"
+    ]
+
+
+def test_a_failed_request_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    status = {"status_code": "ERROR", "description": "overloaded"}
+    path.write_text(spans({"input.messages": talk("one")}, status=status))
+
+    found, _ = recorded(OtelGenAiImporter(), path)
+
+    assert [(request.finish, request.error) for request in requests(found)] == [
+        ("error", "overloaded")
+    ]
+
+
+def test_calls_that_were_recorded_without_ids_keep_their_results(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    call = {"type": "tool_call", "name": "f", "arguments": {"a": 1}}
+    made = {"role": "assistant", "parts": [call]}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "response": {"b": 2}}]}
+    path.write_text(
+        spans(
+            {"input.messages": talk("go"), "output.messages": [made]},
+            {"input.messages": [*talk("go"), made, back], "output.messages": [made]},
+            {"input.messages": [*talk("go"), made, back, made, back], "output.messages": []},
+        )
+    )
+
+    found, _ = recorded(OtelGenAiImporter(), path)
+
+    assert [(result.call, result.output) for result in only(ResultRead, found)] == [
+        ("call1", '{"b": 2}'),
+        ("call2", '{"b": 2}'),
+    ]
+    assert only(CompactionRead, found) + only(RemovedRead, found) + only(ReducedRead, found) == []
+
+
+def test_spans_of_other_programs_alone_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text('{"resourceSpans": [{"scopeSpans": [{"spans": [{"spanId": "a"}]}]}]}')
+
+    with pytest.raises(UserError, match="holds no requests of a model"):
+        recorded(OtelGenAiImporter(), path)

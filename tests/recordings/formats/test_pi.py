@@ -1,0 +1,230 @@
+"""Sessions of pi come in with every message, every token and every branch."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.recordings.formats.imported import (
+    Sums,
+    bring,
+    info,
+    kinds,
+    messages,
+    origin,
+    parts,
+    said,
+    sums,
+)
+from tests.recordings.formats.sample_files import sample
+
+from palimpsest.context.visible_messages import View
+from palimpsest.recordings.formats.pi import BRANCH_SUMMARY
+from palimpsest.store.interface import Problem
+from palimpsest.transcript.errors import AbortedError
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+
+
+def line(kind: str, name: str, parent: str | None, **fields: Any) -> dict[str, Any]:
+    moment = "2026-01-01T00:00:00.000Z"
+    return {"type": kind, "id": name, "parentId": parent, "timestamp": moment, **fields}
+
+
+def user(name: str, parent: str | None, words: str) -> dict[str, Any]:
+    return line("message", name, parent, message={"role": "user", "content": words})
+
+
+def answer(name: str, parent: str, *content: Any) -> dict[str, Any]:
+    blocks = [
+        {"type": "text", "text": block} if isinstance(block, str) else block for block in content
+    ]
+    usage = {"input": 10, "output": 2, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0.5}}
+    message = {
+        "role": "assistant",
+        "content": blocks,
+        "provider": "anthropic",
+        "model": "claude-sonnet-4-5",
+        "usage": usage,
+        "stopReason": "stop",
+    }
+    return line("message", name, parent, message=message)
+
+
+def written(path: Path, *entries: dict[str, Any], version: int = 3) -> Path:
+    header = {
+        "type": "session",
+        "version": version,
+        "id": "one",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "cwd": "/home/ada/work",
+    }
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in (header, *entries)))
+    return path
+
+
+def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
+    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+
+    [session] = report.sessions
+    assert report.problems == ()
+    assert sums(store, session.id) == Sums(
+        requests=439,
+        input=47_526_750,
+        cached=43_229_469,
+        written=4_296_232,
+        output=83_156,
+        reasoning=0,
+        peak=177_604,
+        cost=30.3302,
+    )
+    found = kinds(store, session.id)
+    assert (found["assistant"], found["user"]) == (453, 88)
+    assert found["tool completed"] + found["tool error"] == 391
+    assert round(info(store, session.id).cost or 0, 4) == 30.3302
+    assert origin(store, session.id)["from"] == "pi"
+
+
+def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> None:
+    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+
+    answers = [
+        message.info
+        for message in messages(store, report.sessions[0].id)
+        if isinstance(message.info, AssistantMessage)
+    ]
+    changes = [pair for pair in itertools.pairwise(answers) if pair[0].model != pair[1].model]
+    assert {answer.model.variant for answer in answers} == {"off", "minimal", "low", "high"}
+    assert len(changes) == 6
+
+
+def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
+    store, report = bring(sample("pi_large_session.jsonl", tmp_path))
+
+    errors = [
+        message.info.error
+        for message in messages(store, report.sessions[0].id)
+        if isinstance(message.info, AssistantMessage) and message.info.error is not None
+    ]
+    assert len([error for error in errors if isinstance(error, AbortedError)]) == 21
+    assert len(errors) == 22
+
+
+def test_a_file_of_pi_itself_shows_what_pi_would_send(tmp_path: Path) -> None:
+    store, report = bring(sample("pi_version_3.jsonl", tmp_path))
+
+    main, branch = report.sessions
+    assert report.problems == ()
+    assert main.title == "Two files"
+    state = store.load(main.id)
+    shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
+    words = [part.text for message in shown for part in message.parts if isinstance(part, TextPart)]
+    assert words == [
+        "The folder holds a.py and b.py.",
+        "Read a.py",
+        "It is empty.",
+        "And b.py?",
+        "It is empty, too.",
+        "Ran `wc -l a.py`\n```\n0 a.py\n```",
+        "Remember the tests.",
+        BRANCH_SUMMARY.format("The user asked to delete both files."),
+        "Keep both",
+        "Kept.",
+    ]
+    assert (sums(store, main.id).requests, sums(store, main.id).input) == (5, 700)
+    assert said(store, branch.id)[-2:] == ["> Delete both", "< I would rather not."]
+    efforts = [
+        message.info.model.variant
+        for message in state.messages()
+        if isinstance(message.info, AssistantMessage) and not message.info.summary
+    ]
+    assert efforts == ["medium", "medium", "high", "high", "high"]
+    [tool] = [part for part in parts(store, main.id) if isinstance(part, ToolPart)]
+    assert tool.metadata == {"gaps": ["The output was cut before it was recorded."]}
+    assert origin(store, main.id)["gaps"][0]["chars"] == 891
+
+
+def test_the_last_line_is_the_session_and_other_leaves_are_branches(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "tree.jsonl",
+        user("a", None, "Begin"),
+        answer("b", "a", "Begun"),
+        user("c", "b", "One way"),
+        answer("d", "c", "Gone one way"),
+        line("branch_summary", "e", "b", summary="One way led nowhere.", fromId="d"),
+        user("f", "e", "Another way"),
+        answer("g", "f", "Gone another way"),
+    )
+
+    store, report = bring(path)
+
+    main, branch = report.sessions
+    summary = said(store, main.id)[2]
+    assert said(store, main.id) == [
+        "> Begin",
+        "< Begun",
+        summary,
+        "> Another way",
+        "< Gone another way",
+    ]
+    assert "One way led nowhere." in summary
+    assert said(store, branch.id) == ["> Begin", "< Begun", "> One way", "< Gone one way"]
+    note = origin(store, branch.id)
+    assert note["branch_of"] == main.id
+    assert note["branch_at"] == messages(store, branch.id)[1].id
+
+
+def test_a_compaction_hides_what_it_replaced(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "compacted.jsonl",
+        user("a", None, "Old question"),
+        answer("b", "a", "Old answer"),
+        line("thinking_level_change", "c", "b", thinkingLevel="high"),
+        user("d", "c", "Kept question"),
+        answer("e", "d", "Kept answer"),
+        line(
+            "compaction", "f", "e", summary="It was about old things.", firstKeptEntryId="c",
+            tokensBefore=50_000,
+        ),
+        user("g", "f", "New question"),
+    )  # fmt: skip
+
+    store, report = bring(path)
+
+    state = store.load(report.sessions[0].id)
+    shown = View.of(state.messages(), state.decisions, store.get_blob).folded_messages()
+    words = [part.text for message in shown for part in message.parts if hasattr(part, "text")]
+    assert words == ["It was about old things.", "Kept question", "Kept answer", "New question"]
+
+
+def test_what_the_user_ran_is_told_and_what_is_kept_from_the_model_is_not(tmp_path: Path) -> None:
+    told = {"role": "bashExecution", "command": "ls", "output": "a.py", "exitCode": 1}
+    path = written(
+        tmp_path / "bash.jsonl",
+        line("message", "a", None, message=told),
+        line("message", "b", "a", message={**told, "excludeFromContext": True}),
+        line("custom_message", "c", "b", customType="notes", content="Remember", display=True),
+        user("d", "c", "Now?"),
+    )
+
+    store, report = bring(path)
+
+    assert said(store, report.sessions[0].id) == [
+        "> Ran `ls`\n```\na.py\n```\n\nCommand exited with code 1",
+        "> Remember",
+        "> Now?",
+    ]
+    origins = [message.info.by_engine for message in messages(store, report.sessions[0].id)]  # type: ignore[union-attr]
+    assert origins == [True, True, False]
+
+
+def test_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
+    path = written(tmp_path / "broken.jsonl", user("a", None, "Begin"), answer("b", "a", "Begun"))
+    content = path.read_text().splitlines()
+    content.insert(2, '{"type": "message", "id": "x", ')
+    path.write_text("\n".join(content))
+
+    store, report = bring(path)
+
+    assert report.problems == (Problem("broken.jsonl, line 3", "It is no JSON and was left out."),)
+    assert said(store, report.sessions[0].id) == ["> Begin", "< Begun"]

@@ -1,0 +1,71 @@
+"""An importer whose values a test writes down, and the import of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from palimpsest.recordings.import_journal.registry import ImporterRegistry
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+)
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.interface import Store
+from palimpsest.transcript.values import Usage
+
+NOW = 1_790_000_000_000
+BEGIN = SessionBegin(id="one", format="told", created=1_000, model="anthropic/claude-sonnet-4-5")
+ONE_REQUEST = Usage(input=10, output=2, cache_read=100)
+
+
+class Told:
+    """Reads nothing: its values are given."""
+
+    name = "told"
+    title = "Told"
+    tried_on = "hand-made files"
+
+    def __init__(self, values: Iterable[Recorded]) -> None:
+        self.values = list(values)
+
+    def recognises(self, head: Head) -> bool:
+        return head.start.startswith(b"told")
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
+        yield from self.values
+
+
+def no_others() -> Sequence[Told]:
+    return ()
+
+
+def tell(
+    store: Store, folder: Path, *values: Recorded, control: ImportControl | None = None
+) -> ImportReport:
+    """Import these values."""
+    path = folder / "recording.told"
+    path.write_text("told")
+    registry = ImporterRegistry([Told(values)], no_others)
+    return registry.import_from(store, path, lambda: NOW, control)
+
+
+def user(name: str, words: str, created: int | None = 1_000) -> MessageRead:
+    return MessageRead(name, "user", (Text(words),), created=created)
+
+
+def answer(name: str, *parts: str | Call, created: int | None = 2_000) -> MessageRead:
+    """An answer with usage and cost."""
+    held = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+    return MessageRead(name, "assistant", held, created=created, usage=ONE_REQUEST, cost=0.5)
+
+
+def called(name: str) -> Call:
+    return Call(name, "read", {"path": f"{name}.py"})
+
+
+def result(name: str, output: str, *, is_error: bool = False) -> ResultRead:
+    return ResultRead(name, output, is_error=is_error, ended=3_000)

@@ -1,0 +1,67 @@
+"""A recording that was imported stays one in an export of ours, and its log ends in a checkpoint."""
+
+from pathlib import Path
+
+from tests.recordings.formats.imported import bring, info, origin
+from tests.recordings.formats.sample_files import sample
+
+from palimpsest.model.tokenizer import counter
+from palimpsest.recordings.timeline.journal_timeline import timeline_of
+from palimpsest.store.exchange.json_export import export_json
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+
+
+def exported(store: Store, session_id: str, into: Path) -> Path:
+    into.write_text("".join(export_json(store, session_id, lambda value: value)))
+    return into
+
+
+def test_it_comes_back_as_the_recording_it_is(tmp_path: Path) -> None:
+    folder = sample("claude_code", tmp_path)
+    store, report = bring(folder / "compaction_session.jsonl")
+    (imported,) = report.sessions
+    file = exported(store, imported.id, tmp_path / "exported.json")
+
+    other, again = bring(file)
+
+    (back,) = again.sessions
+    assert (back.id, back.outcome) == (imported.id, "new")
+    assert (info(other, back.id).imported_from, info(other, back.id).read_only) == (
+        "claude-code",
+        True,
+    )
+    before, after = origin(store, imported.id), origin(other, back.id)
+    assert {name: after[name] for name in before} == before
+    assert after["exported"]["from"] == "palimpsest"
+    was, now = timeline_of(store, imported.id, counter), timeline_of(other, back.id, counter)
+    assert (now.origin, now.items, now.requests) == (was.origin, was.items, was.requests)
+    assert len(now.requests) > 0
+    assert [session.outcome for session in bring(file, other)[1].sessions] == ["same"]
+
+
+def test_the_recording_itself_goes_on_from_there(tmp_path: Path) -> None:
+    folder = sample("claude_code", tmp_path)
+    path = folder / "compaction_session.jsonl"
+    store, report = bring(path)
+    file = exported(store, report.sessions[0].id, tmp_path / "exported.json")
+    other, _ = bring(file)
+
+    assert [session.outcome for session in bring(path, other)[1].sessions] == ["same"]
+
+
+def test_one_with_a_compaction_is_opened_from_its_checkpoint(tmp_path: Path) -> None:
+    folder = sample("claude_code", tmp_path)
+    path = folder / "compaction_session.jsonl"
+
+    (tmp_path / "project").mkdir()
+    store, report = bring(path, JsonlStore(prepare(tmp_path / "project")))
+
+    (imported,) = report.sessions
+    newest = next(iter(store.stream(imported.id)))
+    assert newest.event.type == "session.checkpoint"
+    opened = store.open_live(imported.id)
+    assert opened.partial
+    assert 0 < len(opened.messages()) < len(store.load(imported.id).messages())
+    assert [again.outcome for again in bring(path, store)[1].sessions] == ["same"]

@@ -1,0 +1,215 @@
+"""The importer of a source is found by its content, and a folder is looked through."""
+
+import bz2
+import gzip
+import json
+import lzma
+import os
+import tarfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from tests.recordings.formats.imported import bring, now
+from tests.recordings.formats.sample_files import sample
+from tests.recordings.import_journal.recordings import BEGIN, Told, user
+from tests.store.foreign_sessions import sample as opencode_sample
+
+import palimpsest
+from palimpsest.recordings.formats.built_in import BUILT_IN, REGISTRY
+from palimpsest.recordings.import_journal.registry import ImporterRegistry, installed_importers
+from palimpsest.recordings.reading.compressed_files import PASSED_OVER
+from palimpsest.recordings.reading.importer import Importer
+from palimpsest.recordings.reading.sources import head_of
+from palimpsest.store.exchange.json_export import export_json
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.transcript.errors import NotFound, UserError
+
+DATABASE = Path(__file__).parents[2] / "store" / "exchange" / "opencode_database.tar.xz"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("pi_large_session.jsonl", "pi"),
+        ("claude_code/compaction_session.jsonl", "claude-code"),
+        ("codex_rollout.jsonl", "codex"),
+    ],
+)
+def test_a_recording_is_recognised_under_any_name(tmp_path: Path, name: str, expected: str) -> None:
+    path = sample(name, tmp_path).rename(tmp_path / "recording.txt")
+
+    importer = REGISTRY.recognise(path)
+
+    assert importer is not None
+    assert importer.name == expected
+    told = [known.name for known in BUILT_IN if known.recognises(head_of(path))]
+    assert told == [expected], "no two importers take the same file for theirs"
+
+
+def test_a_storage_folder_and_an_export_are_opencodes(tmp_path: Path) -> None:
+    storage = opencode_sample("opencode_storage", tmp_path)
+    store, report = bring(storage)
+    export = tmp_path / "session.json"
+    session = "ses_11111111aaaaMockOpenCode01"
+    export.write_text("".join(export_json(store, session, lambda value: value)))
+
+    again = REGISTRY.import_from(store, export, now)
+
+    assert {imported.outcome for imported in report.sessions} == {"new"}
+    assert [(imported.id, imported.outcome, imported.read_only) for imported in again.sessions] == [
+        (session, "same", False)
+    ]
+
+
+def test_of_opencodes_own_folder_the_database_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "opencode"
+    with tarfile.open(DATABASE) as tar:
+        tar.extractall(folder, filter="data")
+    (folder / "export.json").unlink()
+    opencode_sample("opencode_storage", folder).rename(folder / "storage")
+
+    _, report = bring(folder)
+
+    assert [(session.id, session.outcome) for session in report.sessions] == [
+        ("ses_11111111aaaaMockOpenCode01", "new")
+    ]
+
+
+def test_what_nothing_recognises_is_refused_with_the_known_formats(tmp_path: Path) -> None:
+    other = tmp_path / "notes.json"
+    other.write_text('{"a": 1}')
+    (tmp_path / "empty").mkdir()
+
+    for path in (other, tmp_path / "empty"):
+        with pytest.raises(UserError, match=r"what can be: pi, Codex, Claude Code") as refused:
+            bring(path)
+        assert str(refused.value).count(". ") == 0
+    with pytest.raises(NotFound):
+        bring(tmp_path / "nothing")
+
+
+def test_a_folder_brings_all_its_recordings_and_follows_no_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    sample("pi_large_session.jsonl", outside)
+    folder = tmp_path / "recordings"
+    (folder / "2026" / "03").mkdir(parents=True)
+    sample("codex_rollout.jsonl", folder / "2026" / "03")
+    sample("claude_code/compaction_session.jsonl", folder)
+    (folder / "notes.json").write_text("{}")
+    (folder / "link.jsonl").symlink_to(outside / "pi_large_session.jsonl")
+    (folder / "linked").symlink_to(outside)
+
+    _, report = bring(folder)
+
+    assert min(session.title[:12] for session in report.sessions) == "Start a long"
+    assert len(report.sessions) == 2
+    assert report.problems == ()
+
+
+def test_importers_of_others_are_asked_last_and_only_when_needed(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def others() -> Sequence[Importer]:
+        asked.append("loaded")
+        return (Told([BEGIN, user("u", "Hi")]),)
+
+    registry = ImporterRegistry(BUILT_IN, others)
+    told = tmp_path / "a.told"
+    told.write_text("told")
+
+    registry.import_from(MemoryStore(), sample("codex_rollout.jsonl", tmp_path), now)
+    assert asked == []
+    report = registry.import_from(MemoryStore(), told, now)
+
+    assert asked == ["loaded"]
+    assert [session.title for session in report.sessions] == ["Hi"]
+
+
+def test_an_installed_importer_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "told-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: told\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[palimpsest.importers]\ntold = told_importer:TOLD\nbroken = told_importer:MISSING\n"
+    )
+    (tmp_path / "told_importer.py").write_text(
+        "from tests.recordings.import_journal.recordings import BEGIN, Told\nTOLD = Told([BEGIN])\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert [importer.name for importer in installed_importers()] == ["told"]
+
+    # Installed meanwhile, and removed again.
+    info.rename(tmp_path / "told-1.0.gone")
+    assert installed_importers() == ()
+    (tmp_path / "told-1.0.gone").rename(info)
+    assert [importer.name for importer in installed_importers()] == ["told"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+
+    with pytest.raises(UserError):
+        bring(tmp_path / "pipe.jsonl")
+    with pytest.raises(UserError, match="holds no session"):
+        bring(tmp_path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
+def test_a_compressed_recording_is_refused_with_what_to_do(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    packed = tmp_path / "session.jsonl.gz"
+    packed.write_bytes(pack(sample("pi_version_3.jsonl", tmp_path).read_bytes()))
+
+    with pytest.raises(UserError, match="is compressed: unpack it, and open what comes out"):
+        bring(packed)
+
+
+def test_compressed_files_of_a_folder_are_named(tmp_path: Path) -> None:
+    packed = tmp_path / "old" / "session.jsonl.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(b"{}"))
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(b"a,b"))
+
+    with pytest.raises(UserError, match=r"compressed files such as 'session\.jsonl\.gz': unpack"):
+        bring(tmp_path)
+    sample("pi_version_3.jsonl", tmp_path)
+    _, report = bring(tmp_path)
+
+    assert len(report.sessions) == 2
+    assert [found_problem.sentence for found_problem in report.problems] == [
+        "session.jsonl.gz: It is compressed and was passed over: unpack it, and import what comes out."
+    ]
+    (problem,) = palimpsest.corpus(tmp_path, cache=False)._compressed_files
+    assert problem == f"{packed}: {PASSED_OVER}"
+
+
+def test_a_file_in_which_another_recording_goes_on_is_read_with_it_alone(tmp_path: Path) -> None:
+    folder = sample("atif", tmp_path)
+
+    _, report = bring(folder)
+
+    # Four requests with 2,950 tokens, and two subagents; each of the three files names the next one or is named.
+    assert [session.title for session in report.sessions].count("Make hello.txt.") == 1
+    assert len(report.sessions) == 3
+    assert [recording.name for recording in REGISTRY.recordings(folder)] == ["trajectory.json"]
+
+
+def test_of_two_that_name_each_other_one_is_read_with_the_other(tmp_path: Path) -> None:
+    for name, other in (("a.json", "b.json"), ("b.json", "a.json")):
+        value = {
+            "schema_version": "ATIF-v1.7",
+            "session_id": name,
+            "agent": {"name": "some", "version": "1"},
+            "steps": [{"step_id": 1, "source": "user", "message": name}],
+            "continued_trajectory_ref": other,
+        }
+        (tmp_path / name).write_text(json.dumps(value))
+
+    assert [recording.name for recording in REGISTRY.recordings(tmp_path)] == ["a.json"]
