@@ -79,7 +79,7 @@ class CellOutput:
         """Numbers of records and of notable records at the last refresh."""
         self._first_step = self._steps_shown = 0
         """Numbers of steps that had ended where the open segment begins, and at its last refresh."""
-        self._shown_at = self._measured_at = float("-inf")
+        self._shown_at = self._length_checked_at = float("-inf")
         self._shown_bundles: dict[int, dict[str, Any]] = {}
         """The newest bundle of each segment that may still change."""
         self._unsettled: list[Segment] = []
@@ -218,9 +218,9 @@ class CellOutput:
         turn, most of a long answer would be drawn a second time, in new outputs.
         """
         now = self._clock()
-        if now - self._measured_at < SLOW_SECONDS or self._outputs + 1 >= MOST_OUTPUTS:
+        if now - self._length_checked_at < SLOW_SECONDS or self._outputs + 1 >= MOST_OUTPUTS:
             return False
-        self._measured_at = now
+        self._length_checked_at = now
         snapshot = self._feed.snapshot()
         return (
             snapshot is not None

@@ -5,12 +5,12 @@
  */
 
 /** Formulas that were typeset, by their source; a source can stand in a text several times. */
-type Kept = Map<string, Element[]>;
+type FormulasBySource = Map<string, Element[]>;
 
 /** What typesets the formulas in an element. */
 type Typeset = (element: HTMLElement) => Promise<void> | void;
 
-const kept = new WeakMap<HTMLElement, Kept>();
+const formulasOf = new WeakMap<HTMLElement, FormulasBySource>();
 
 /** Where a typesetter looks for no formulas. */
 const VERBATIM = 'pre, code, mjx-container, math, script, style, textarea';
@@ -32,11 +32,12 @@ export async function typesetAdded(
   typeset: Typeset,
   added: (place: HTMLElement) => void
 ): Promise<void> {
-  const before: Kept = kept.get(drawn) ?? new Map<string, Element[]>();
-  const now: Kept = new Map();
-  kept.set(drawn, now);
+  const earlier: FormulasBySource =
+    formulasOf.get(drawn) ?? new Map<string, Element[]>();
+  const present: FormulasBySource = new Map();
+  formulasOf.set(drawn, present);
   const keep = (source: string, formula: Element) => {
-    now.set(source, [...(now.get(source) ?? []), formula]);
+    present.set(source, [...(present.get(source) ?? []), formula]);
   };
   const texts = textsWithSigns(drawn);
   if (texts.length === 0) {
@@ -53,10 +54,10 @@ export async function typesetAdded(
       if (index % 2 === 0) {
         return piece;
       }
-      const known = before.get(piece)?.shift();
-      if (known !== undefined) {
-        keep(piece, known);
-        return known;
+      const typesetBefore = earlier.get(piece)?.shift();
+      if (typesetBefore !== undefined) {
+        keep(piece, typesetBefore);
+        return typesetBefore;
       }
       const place = document.createElement('span');
       place.textContent = piece;
