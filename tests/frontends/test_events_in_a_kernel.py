@@ -169,12 +169,17 @@ def test_message_updated_carries_who_said_it_and_what_it_cost(heard: Heard) -> N
 
 
 def test_message_part_updated_and_delta_carry_the_words(heard: Heard) -> None:
-    session = heard.begin("says('Let me look at it.').drips(0.01)")
+    session = heard.begin("says('Let me look at it.').stalls()")
 
-    heard.interfaces.says("Hello.")
+    heard.interfaces.says("--bg Hello.")
 
     delta = heard("message.part.delta")
     assert (delta["field"], delta["delta"][:3]) == ("text", "Let")
+    growing = "next(p.text for m in now().messages for p in m.parts if p.id == {!r})"
+    eventually(
+        lambda: heard.interfaces.look(growing.format(delta["part_id"])) == "Let me look at it."
+    )
+    heard.interfaces.says("stop")
     heard("session.status", status={"type": "idle"})
     parts = heard.interfaces.look(
         f"[o.wire()['part'] for o in heard if o.event.type == 'message.part.updated'"

@@ -1,5 +1,6 @@
 """``%agent compact`` in a real kernel: the cell shows the summary, and the session continues after it."""
 
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -212,9 +213,15 @@ def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
     run = kernel.client.run
     run(NARROW)
     run("use(window=100_000)")
+    gate = kernel.client.gate()
+    summary = f"""
+def summary(request):
+{textwrap.indent(gate.blocking, "    ")}
+    return says('{SUMMARY}').drips(0.05)
+"""
+    run(summary)
     run(
-        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), "
-        f"says('{SUMMARY}').drips(0.01), says('Never sent.'))"
+        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), summary, says('Never sent.'))"
     )
     run("%agent What is the mean?")
     run("""
@@ -222,10 +229,16 @@ async def summarise():
     return await (await harness.workspace.current(None)).compact()
 other, again = [harness.engine.submit(summarise()) for _ in range(2)]
 """)
-    purpose = "harness.model.requests[-1].purpose"
-    eventually(lambda: kernel.client.value(purpose) == "'compaction'")
+    gate.reached()
 
-    shown = run("%agent compact").markdown()
+    joins = kernel.client.send("%agent compact")
+    kernel.client.wait(
+        lambda m: (
+            m["header"]["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == joins
+        )
+    )
+    gate.open()
+    shown = kernel.client.finish(joins).markdown()
 
     assert "know the penguins" in shown
     assert kernel.client.value("other.result(120) == again.result(120)")
