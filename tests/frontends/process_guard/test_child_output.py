@@ -76,6 +76,22 @@ def test_a_child_that_shows_a_value_takes_nothing_of_its_parents(kernel: Kernel)
     assert called.section("stdout").count("parent") == 30
 
 
+def test_a_child_that_shows_a_value_waits_for_no_lock_of_its_parents(kernel: Kernel) -> None:
+    code = (
+        "import os, threading\nfrom IPython.display import HTML\n"
+        "locked, ended = threading.Event(), threading.Event()\n"
+        "def lock(_): locked.set(); ended.wait()\n"
+        "journal = harness.frontend.channel.current.journal\n"
+        "threading.Thread(target=journal.read_state, args=(lock,)).start(); locked.wait()\n"
+        "pid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\n    ended.set()\nHTML('<b>shown</b>')"
+    )
+
+    called = call_python(kernel, code)
+
+    assert not called.failed
+    assert sum("shown" in str(output["data"]) for output in called.run.outputs()) == 2
+
+
 def test_a_letter_in_two_writes_is_one_letter(kernel: Kernel) -> None:
     code = (
         "import os\n_ = os.write(1, b'\\xc3')\nprint(end='', flush=True)\n_ = os.write(1, b'\\xa9')"

@@ -198,8 +198,13 @@ class Capture:
         )
 
     def show(self, data: dict[str, Any]) -> bool:
-        """Record a MIME bundle; returns True if it becomes a native output."""
+        """Record a MIME bundle; returns True if it becomes a native output.
+
+        A forked child records nothing: it would wait for locks whose holders, threads of its parent, it does not have.
+        """
         rich_types = [mime for mime in data if mime != "text/plain"]
+        if self.in_child:
+            return bool(rich_types)
         text = _displayed_text(data)
         if text:
             self._store("stdout", text.rstrip("\n") + "\n")
