@@ -1,24 +1,14 @@
 // @vitest-environment jsdom
 /** A text that grows has each of its formulas typeset once. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  SHARED_MS,
-  typesetAdded
-} from '../../src/notebook/rendering/keptFormulas';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { typesetAdded } from '../../src/notebook/rendering/keptFormulas';
 
 /** The sources that were typeset, in order. */
 let typeset: string[] = [];
-let drawn = document.createElement('div');
+const drawn = document.createElement('div');
 
 beforeEach(() => {
-  vi.useFakeTimers();
   typeset = [];
-  drawn = document.createElement('div');
-});
-
-afterEach(() => {
-  vi.runAllTimers();
-  vi.useRealTimers();
 });
 
 /** Typesets as MathJax does: what stands between signs becomes an element; prices and code stay. */
@@ -59,42 +49,6 @@ async function draw(
 
 const formulas = () => [...drawn.querySelectorAll('mjx-container')];
 
-describe('Two places that show the same text', () => {
-  let other = document.createElement('div');
-
-  beforeEach(() => {
-    other = document.createElement('div');
-    other.innerHTML = '<p>The mean $x^2$</p>';
-  });
-
-  const typesetOther = () => typesetAdded(other, typesetAll, () => undefined);
-
-  it('have it typeset once, and each has a formula of its own', async () => {
-    await draw('<p>The mean $x^2$</p>');
-    await typesetOther();
-
-    expect(typeset).toEqual(['$x^2$']);
-    expect(formulas()).toHaveLength(1);
-    expect(other.innerHTML).toBe(drawn.innerHTML);
-  });
-
-  it('have it typeset each when the second is drawn later', async () => {
-    await draw('<p>The mean $x^2$</p>');
-    vi.advanceTimersByTime(SHARED_MS);
-    await typesetOther();
-
-    expect(typeset).toEqual(['$x^2$', '$x^2$']);
-  });
-
-  it('have it typeset each when a definition was typeset meanwhile', async () => {
-    await draw('<p>The mean $x^2$</p>');
-    await draw('<p>$\\def\\x{1}$</p>');
-    await typesetOther();
-
-    expect(typeset).toEqual(['$x^2$', '$\\def\\x{1}$', '$x^2$']);
-  });
-});
-
 describe('A text that grows', () => {
   it('has each formula typeset once, and keeps the element', async () => {
     await draw('<p>The mean $x^2$ of</p>');
@@ -112,14 +66,12 @@ describe('A text that grows', () => {
 
   it('has a formula as often as it is written, and loses one that is no longer there', async () => {
     await draw('<p>$a$ and $a$</p>');
-    vi.advanceTimersByTime(SHARED_MS);
     await draw('<p>$a$, $a$ and $a$</p>');
     expect(typeset).toEqual(['$a$', '$a$', '$a$']);
     expect(formulas()).toHaveLength(3);
 
     await draw('<p>none</p>');
     expect(formulas()).toHaveLength(0);
-    vi.advanceTimersByTime(SHARED_MS);
     await draw('<p>$a$</p>');
     expect(typeset).toHaveLength(4);
   });

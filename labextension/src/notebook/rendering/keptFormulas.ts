@@ -1,8 +1,7 @@
 /**
  * Keeps the formulas of a text that grows, so that each is typeset once.
  *
- * A renderer draws its whole text again with every update, and a cell and the panel draw the same text; typesetting is
- * the dearest part of that.
+ * A renderer draws its whole text again with every update; typesetting is the dearest part of that.
  */
 
 /** Formulas that were typeset, by their source; a source can stand in a text several times. */
@@ -12,12 +11,6 @@ type FormulasBySource = Map<string, Element[]>;
 type Typeset = (element: HTMLElement) => Promise<void> | void;
 
 const formulasOf = new WeakMap<HTMLElement, FormulasBySource>();
-
-/** Milliseconds in which another place that shows a formula gets a copy; later a definition may have changed it. */
-export const SHARED_MS = 1000;
-
-/** Formulas that were typeset within the last `SHARED_MS`, by their source. */
-const shared = new Map<string, Element>();
 
 /** Where a typesetter looks for no formulas. */
 const VERBATIM = 'pre, code, mjx-container, math, script, style, textarea';
@@ -51,7 +44,6 @@ export async function typesetAdded(
     return;
   }
   if (texts.some(({ data }) => !isSimple(data))) {
-    shared.clear();
     await typeset(drawn);
     added(drawn);
     return;
@@ -62,8 +54,7 @@ export async function typesetAdded(
       if (index % 2 === 0) {
         return piece;
       }
-      const typesetBefore =
-        earlier.get(piece)?.shift() ?? copyOf(shared.get(piece));
+      const typesetBefore = earlier.get(piece)?.shift();
       if (typesetBefore !== undefined) {
         keep(piece, typesetBefore);
         return typesetBefore;
@@ -84,24 +75,9 @@ export async function typesetAdded(
     const formula = place.firstElementChild;
     if (formula?.localName === 'mjx-container') {
       keep(source, formula);
-      share(source, formula);
     }
     place.replaceWith(...place.childNodes);
   }
-}
-
-/** Lets other places copy a formula for a while. */
-function share(source: string, formula: Element): void {
-  shared.set(source, formula);
-  setTimeout(() => {
-    if (shared.get(source) === formula) {
-      shared.delete(source);
-    }
-  }, SHARED_MS);
-}
-
-function copyOf(formula: Element | undefined): Element | undefined {
-  return formula?.cloneNode(true) as Element | undefined;
 }
 
 /** Returns the texts of an element in which something may be a formula. */
