@@ -42,8 +42,7 @@ export function useEndScroll() {
         follow();
         return;
       }
-      const distance = node.scrollHeight - node.scrollTop - node.clientHeight;
-      staysAtEnd.current = distance <= NEAR;
+      staysAtEnd.current = isAtEnd(node);
       setAtEnd(staysAtEnd.current);
     };
     const follow = () => {
@@ -54,6 +53,8 @@ export function useEndScroll() {
       }
       if (staysAtEnd.current) {
         node.scrollTop = node.scrollHeight;
+      } else {
+        setAtEnd(isAtEnd(node));
       }
     };
     const onAct = () => {
@@ -91,7 +92,11 @@ export function useEndScroll() {
   };
   const leaveEnd = useCallback(() => {
     staysAtEnd.current = false;
-    setAtEnd(false);
+    setAtEnd(place.current === null || isAtEnd(place.current));
   }, []);
   return { place, atEnd, toEnd, leaveEnd };
+}
+
+function isAtEnd(node: HTMLElement): boolean {
+  return node.scrollHeight - node.scrollTop - node.clientHeight <= NEAR;
 }

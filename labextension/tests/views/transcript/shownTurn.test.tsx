@@ -14,7 +14,7 @@ const scrolled = vi.fn();
 const WORDS = 'word '.repeat(200);
 
 beforeEach(() => {
-  scrolled.mockClear();
+  scrolled.mockReset();
   Element.prototype.scrollIntoView = scrolled;
 });
 afterEach(() => {
@@ -44,6 +44,19 @@ function show(...ids: string[]) {
   };
 }
 
+/** Has the transcript scroll to its beginning when it is asked to scroll; jsdom has no layout. */
+function scrollsOnRequest(): void {
+  const transcript = document.querySelector('.plm-Transcript');
+  if (transcript === null) {
+    throw new Error('It was not drawn.');
+  }
+  Object.defineProperty(transcript, 'scrollHeight', { value: 1000 });
+  scrolled.mockImplementation(() => {
+    transcript.scrollTop = 0;
+    fireEvent.scroll(transcript);
+  });
+}
+
 function askFor(turn: string): void {
   act(() => {
     shownPlace.show({ turn, line: turn, isScrolledTo: true });
@@ -53,6 +66,7 @@ function askFor(turn: string): void {
 it('is scrolled to, and the transcript lets go of its end', () => {
   const { followsItsEnd } = show('one', 'two');
   expect(followsItsEnd()).toBe(true);
+  scrollsOnRequest();
 
   askFor('one');
 
