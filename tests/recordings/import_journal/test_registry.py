@@ -213,3 +213,57 @@ def test_of_two_that_name_each_other_one_is_read_with_the_other(tmp_path: Path) 
         (tmp_path / name).write_text(json.dumps(value))
 
     assert [recording.name for recording in REGISTRY.recordings(tmp_path)] == ["a.json"]
+
+
+NINE_FILES = (
+    "pi_version_3.jsonl",
+    "pi_large_session.jsonl",
+    "codex_rollout.jsonl",
+    "gemini_cli.jsonl",
+    "inspect_plain.eval",
+    "marshmallow-1867.traj",
+    "mini-swe-agent.traj.json",
+    "openhands_v0.jsonl",
+    "otel_genai.json",
+)
+
+
+@pytest.fixture
+def nine(tmp_path: Path) -> Path:
+    """A folder with nine recordings of seven formats, one of them in a folder below."""
+    folder = tmp_path / "recordings"
+    below = folder / "older"
+    below.mkdir(parents=True)
+    for name in NINE_FILES:
+        sample(name, below if name == "gemini_cli.jsonl" else folder)
+    return folder
+
+
+@pytest.mark.parametrize("owner", ["cline", "openhands_v1", "openhands_v1/events"])
+def test_a_recording_in_the_files_of_a_folder_hides_no_other(
+    nine: Path, tmp_path: Path, owner: str
+) -> None:
+    for path in sample(owner, tmp_path).iterdir():
+        path.rename(nine / path.name)
+
+    _, report = bring(nine)
+
+    files = [nine / ("older" if name == "gemini_cli.jsonl" else "") / name for name in NINE_FILES]
+    assert sorted(REGISTRY.recordings(nine)) == sorted([nine, *files])
+    imported = [session.id for session in report.sessions]
+    alone = [session.id for file in files for session in bring(file)[1].sessions]
+    assert set(alone) < set(imported)
+    assert len(imported) == len(set(imported)) == len(alone) + 1
+
+
+def test_a_file_with_the_name_of_an_event_is_told_of_and_hides_no_recording(nine: Path) -> None:
+    _, before = bring(nine)
+    (nine / "event-1.json").write_text("{}")
+
+    _, report = bring(nine)
+
+    assert [session.id for session in report.sessions] == [
+        session.id for session in before.sessions
+    ]
+    told = [problem.what for problem in report.problems if problem.where == nine.name]
+    assert told == [f"The events of {nine.name!r} cannot be read."]

@@ -65,6 +65,10 @@ class ClineImporter:
             name in begins for name in (b'"sessionId"', b'"agent"', b'"messages"')
         )
 
+    def is_own_file(self, name: str) -> bool:
+        """Return whether a file of a folder holds messages or the state of a compaction."""
+        return name.endswith((MESSAGES, COMPACTION))
+
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a file, or the sessions of a folder."""
         if not path.is_dir():

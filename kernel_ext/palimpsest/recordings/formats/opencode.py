@@ -15,6 +15,9 @@ from palimpsest.store.interface import Store
 
 EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
 FOLDERS = frozenset({"session", "message"})
+STORAGE = "storage"
+STORAGE_FOLDERS = FOLDERS | {STORAGE, "part", "project", "session_diff", "todo"}
+"""The folders of OpenCode's storage, and the one that holds them."""
 DATABASE = re.compile(r"opencode(-[a-z0-9]+)?\.db")
 """Name of the database in OpenCode's folder; other channels than the stable one have their name in it."""
 
@@ -34,6 +37,10 @@ class OpenCodeImporter:
             return is_opencode_database(head.path)
         return EXPORT.match(head.start) is not None
 
+    def is_own_file(self, name: str) -> bool:
+        """Return whether an entry of a folder is OpenCode's database, or holds its sessions."""
+        return name in STORAGE_FOLDERS or DATABASE.match(name) is not None
+
     def import_whole(
         self,
         store: Store,
@@ -50,7 +57,7 @@ class OpenCodeImporter:
 def _is_storage(head: Head) -> bool:
     if FOLDERS & set(head.names):
         return any((head.path / name).is_dir() for name in FOLDERS)
-    return "storage" in head.names and (head.path / "storage" / "session").is_dir()
+    return STORAGE in head.names and (head.path / STORAGE / "session").is_dir()
 
 
 def _database(head: Head) -> Path | None:

@@ -13,6 +13,7 @@ from palimpsest.recordings.format_parts.openhands_instance import event_session,
 from palimpsest.recordings.format_parts.openhands_subagents import (
     MOST_CHILDREN,
     MOST_LEVELS,
+    SUBAGENTS,
     GivenTasks,
     SubagentFolder,
     subagent_folders,
@@ -47,6 +48,8 @@ from palimpsest.transcript.values import ToolSpec
 
 MOST_EVENTS = 200_000
 BASE_STATE = "base_state.json"
+EVENTS = "events"
+"""Name of the folder inside a conversation's folder that holds its events; they may also stand beside its state."""
 OTHER_SYSTEM = "Another system prompt was sent from here on."
 OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
 
@@ -61,10 +64,8 @@ class OpenHandsImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a folder holds events, or a file begins with an instance or with events."""
         if head.names:
-            events = any(
-                name.startswith("event-") and name.endswith(".json") for name in head.names
-            )
-            return events or (BASE_STATE in head.names and "events" in head.names)
+            events = any(_is_event_file(name) for name in head.names)
+            return events or (BASE_STATE in head.names and EVENTS in head.names)
         begins = head.start.lstrip()
         if begins.startswith(b"{"):
             early = begins[:400]
@@ -72,6 +73,10 @@ class OpenHandsImporter:
                 b'"agent_class"' in begins or b'"history"' in begins or b'"test_result"' in early
             )
         return begins.startswith(b"[") and b'"source"' in begins[:20_000] and _has_events(begins)
+
+    def is_own_file(self, name: str) -> bool:
+        """Return whether an entry of a folder holds events, subagents or the state of the conversation."""
+        return _is_event_file(name) or name in {BASE_STATE, EVENTS, SUBAGENTS}
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation of a folder, an output file or a list of events."""
@@ -97,6 +102,10 @@ class OpenHandsImporter:
             yield from _conversation(events, NOTHING, begin, GivenTasks())
         else:
             yield from event_session(events, begin, NOTHING, report)
+
+
+def _is_event_file(name: str) -> bool:
+    return name.startswith("event-") and name.endswith(".json")
 
 
 def _has_events(begins: bytes) -> bool:
@@ -137,7 +146,7 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
 
 
 def _events(path: Path, report: Report) -> Iterator[JsonValue]:
-    inner_folder = path / "events"
+    inner_folder = path / EVENTS
     folder = inner_folder if inner_folder.is_dir() and not inner_folder.is_symlink() else path
     names = sorted(child.name for child in folder.iterdir() if child.name.startswith("event-"))
     if len(names) > MOST_EVENTS:

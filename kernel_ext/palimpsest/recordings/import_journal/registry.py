@@ -15,7 +15,13 @@ from pathlib import Path
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import ImportLog, RecordingImport
 from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compressed_files
-from palimpsest.recordings.reading.importer import FilesBeside, Head, Importer, WholeImporter
+from palimpsest.recordings.reading.importer import (
+    FilesBeside,
+    FolderFormat,
+    Head,
+    Importer,
+    WholeImporter,
+)
 from palimpsest.recordings.reading.sources import head_of, is_compressed
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
@@ -93,7 +99,7 @@ class ImporterRegistry:
         failed = bool(log.problems)
         import_one = partial(_import_with, store, clock, log, control or ImportControl())
         if importer is not None:
-            import_one(importer, path, alone=alone)
+            self._import_recording(path, importer, log, partial(import_one, alone=alone))
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
         elif not path.is_dir() or not self._import_folder(path, log, import_one):
@@ -112,36 +118,60 @@ class ImporterRegistry:
 
     def recordings(self, path: Path) -> Iterator[Path]:
         """Yield the recordings at or below a path, sorted; a project's own folder is none."""
-        if self._importer_of(path) is not None:
+        importer = self._importer_of(path)
+        if importer is not None:
             yield path
-        elif path.is_dir():
-            yield from (recording for recording, _ in self._recordings_below(path))
+        yield from (recording for recording, _ in self._recordings_below(path, importer))
 
     def compressed(self, path: Path) -> Iterator[Path]:
         """Yield the compressed files below a folder that may be recordings; they are not read."""
         if path.is_dir():
             yield from compressed_files(path, ENDINGS, MOST_DEPTH)
 
-    def _import_folder(self, folder: Path, log: ImportLog, import_one: Callable[..., None]) -> bool:
-        """Import every recording below a folder; returns False where there is none."""
+    def _import_recording(
+        self, path: Path, importer: AnyImporter, log: ImportLog, import_one: Callable[..., None]
+    ) -> None:
+        """Import a recording, and the others that its folder holds; raises UserError where nothing can be imported."""
+        try:
+            import_one(importer, path)
+        except UserError as error:
+            if not self._import_folder(path, log, import_one, importer):
+                raise
+            log.report(path.name, str(error))
+        else:
+            self._import_folder(path, log, import_one, importer)
+
+    def _import_folder(
+        self,
+        folder: Path,
+        log: ImportLog,
+        import_one: Callable[..., None],
+        owner: AnyImporter | None = None,
+    ) -> bool:
+        """Import every recording below a folder, but what belongs to ``owner``'s; returns False where there is none."""
         has_recordings = False
-        for path, importer in self._recordings_below(folder):
+        for path, importer in self._recordings_below(folder, owner):
+            if log.stopped:
+                return has_recordings
             has_recordings = True
             try:
                 import_one(importer, path, alone=True)
             except UserError as error:
                 log.report(path.name, str(error))
-            if log.stopped:
-                return has_recordings
         for path in self.compressed(folder):
             log.report(path.name, PASSED_OVER)
         return has_recordings
 
-    def _recordings_below(self, folder: Path) -> Iterator[tuple[Path, AnyImporter]]:
-        """Yield the recordings below a folder, each once: without the files in which another one continues."""
+    def _recordings_below(
+        self, folder: Path, owner: AnyImporter | None = None
+    ) -> Iterator[tuple[Path, AnyImporter]]:
+        """Yield the recordings below a folder, each once: without the files in which another one continues.
+
+        ``owner`` is the importer that reads the folder itself as a recording; its own files are not looked at.
+        """
         paths_beside: set[Path] = set()
         recordings: list[tuple[Path, AnyImporter]] = []
-        for path in self._recordings(folder, MOST_DEPTH):
+        for path in self._recordings(folder, MOST_DEPTH, owner):
             importer = self._importer_of(path)
             if importer is None:
                 continue
@@ -157,14 +187,18 @@ class ImporterRegistry:
                 )
         yield from (recording for recording in recordings if recording[0] not in paths_beside)
 
-    def _recordings(self, folder: Path, depth: int) -> Iterator[Path]:
+    def _recordings(self, folder: Path, depth: int, owner: AnyImporter | None) -> Iterator[Path]:
         """Yield the files and folders below a folder that may be recordings, sorted; links are not followed."""
+        if not folder.is_dir() or (owner is not None and not isinstance(owner, FolderFormat)):
+            return
         try:
             paths = sorted(
                 path for path, _ in zip(folder.iterdir(), range(MOST_RECORDINGS), strict=False)
             )
         except OSError:
             return
+        if isinstance(owner, FolderFormat):
+            paths = [path for path in paths if not owner.is_own_file(path.name)]
         files = [child for child in paths if child.suffix in ENDINGS and not child.is_symlink()]
         files = [file for file in files if file.is_file()]
         recording_names = {file.stem for file in files if self._importer_of(file) is not None}
@@ -173,10 +207,11 @@ class ImporterRegistry:
             # A folder named like a recording belongs to it: it holds its subagents, for example.
             if path.is_symlink() or not path.is_dir() or path.name in {*recording_names, FOLDER}:
                 continue
-            if self._importer_of(path) is not None:
+            importer = self._importer_of(path)
+            if importer is not None:
                 yield path
-            elif depth > 1:
-                yield from self._recordings(path, depth - 1)
+            if depth > 1:
+                yield from self._recordings(path, depth - 1, importer)
 
     def _importer_of(self, path: Path) -> AnyImporter | None:
         try:

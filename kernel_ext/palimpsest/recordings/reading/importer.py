@@ -75,3 +75,11 @@ class LoneReader(Protocol):
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the values of ``read`` without the subagents in other files."""
+
+
+@runtime_checkable
+class FolderFormat(Protocol):
+    """An importer of folders that may also hold recordings of other formats."""
+
+    def is_own_file(self, name: str) -> bool:
+        """Return whether the entry of that name in a recorded folder belongs to the recording."""
