@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.recordings.formats.imported import (
     Sums,
     bring,
@@ -228,3 +229,39 @@ def test_a_broken_line_costs_only_itself(tmp_path: Path) -> None:
 
     assert report.problems == (Problem("broken.jsonl, line 3", "It is no JSON and was left out."),)
     assert said(store, report.sessions[0].id) == ["> Begin", "< Begun"]
+
+
+@pytest.mark.parametrize("broken", [1, 2, 3])
+def test_what_follows_a_broken_line_stays_in_its_session(tmp_path: Path, broken: int) -> None:
+    entries = [
+        user("a", None, "Begin"),
+        answer("b", "a", "Begun"),
+        user("c", "b", "Go on"),
+        answer("d", "c", "Done"),
+        user("e", "b", "Do it otherwise"),
+    ]
+    path = written(tmp_path / "broken.jsonl", *entries)
+    lines = path.read_text().splitlines()
+    lines[broken] = lines[broken][:-5]
+    path.write_text("\n".join(lines) + "\n")
+
+    store, report = bring(path)
+
+    assert [problem.what for problem in report.problems] == ["It is no JSON and was left out."]
+    told = [said(store, session.id) for session in report.sessions]
+    lost = {1: "> Begin", 2: "< Begun", 3: "> Go on"}[broken]
+    branches = (
+        ["> Begin", "< Begun", "> Do it otherwise"],
+        ["> Begin", "< Begun", "> Go on", "< Done"],
+    )
+    assert told == [[text for text in branch if text != lost] for branch in branches]
+
+
+def test_an_entry_that_no_broken_line_explains_begins_a_branch(tmp_path: Path) -> None:
+    path = written(tmp_path / "lost.jsonl", user("a", None, "Begin"), user("c", "b", "Go on"))
+
+    _, report = bring(path)
+
+    assert [problem.what for problem in report.problems] == [
+        "What it follows is missing; it begins a new branch."
+    ]

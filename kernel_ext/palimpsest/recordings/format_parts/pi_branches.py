@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palimpsest.recordings.reading.importer import Report
-from palimpsest.recordings.reading.sources import discard_report, json_lines
+from palimpsest.recordings.reading.sources import json_lines
 
 MOST_BRANCHES = 100
 """Most other branches that are read; each takes another pass over the file."""
@@ -27,19 +27,33 @@ class PiTree:
     def __init__(self, path: Path, report: Report) -> None:
         self._parents: dict[str, str | None] = {}
         self._messages: set[str] = set()
-        for number, entry in json_lines(path, discard_report):
+        self._unread: list[str | None] = []
+        """For each line that cannot be read, the entry before it; without those whose id a later entry told."""
+        for number, entry in json_lines(path, self._note_unread):
             if entry.get("type") == "session":
                 continue
             name, parent = entry.get("id"), entry.get("parentId")
             if not isinstance(name, str) or name in self._parents:
                 report(f"line {number}", "It has no id of its own and was left out.")
                 continue
-            is_known_parent = isinstance(parent, str) and parent in self._parents
+            is_known_parent = isinstance(parent, str) and (
+                parent in self._parents or self._stands_for_unread(parent)
+            )
             if parent is not None and not is_known_parent:
                 report(f"line {number}", "What it follows is missing; it begins a new branch.")
             self._parents[name] = parent if is_known_parent else None
             if entry.get("type") in ("message", "custom_message", "branch_summary"):
                 self._messages.add(name)
+
+    def _note_unread(self, _place: str, _what: str) -> None:
+        self._unread.append(next(reversed(self._parents), None))
+
+    def _stands_for_unread(self, name: str) -> bool:
+        """Take a missing entry for the newest line that cannot be read, which followed the line before it."""
+        if not self._unread:
+            return False
+        self._parents[name] = self._unread.pop()
+        return True
 
     def branches(self, session: str, report: Report) -> Iterator[PiBranch]:
         """Yield the path to the last entry, then those to other leaves, the newest first."""
