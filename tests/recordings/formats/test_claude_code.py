@@ -249,3 +249,72 @@ def test_what_the_provider_ran_itself_is_a_call_of_its_own_with_its_result(tmp_p
     assert (part.metadata or {})["provider_executed"] is True
     assert part.state.status == "completed"
     assert part.state.output == "1. Penguins\n   https://example.org/penguins"
+
+
+SUBAGENT = (
+    user("s1", None, "Find the tests", isSidechain=True, agentId="abc"),
+    answer("s2", "s1", "msg_s", "They are in tests/", isSidechain=True, agentId="abc"),
+)
+
+
+def launching_session(path: Path) -> Path:
+    """Write a session whose call starts a run of the tool Workflow, and return its path."""
+    launched = result("r1", "a1", "c1", "Workflow launched")
+    return written(
+        path,
+        user("u1", None, "Look around"),
+        answer("a1", "u1", "msg_1", {**call("c1"), "name": "Workflow"}),
+        {**launched, "toolUseResult": {"isAsync": True, "runId": "wf_1"}},
+        answer("a2", "r1", "msg_2", "It runs."),
+    )
+
+
+def test_the_subagents_of_a_workflow_are_children_of_its_call(tmp_path: Path) -> None:
+    path = launching_session(tmp_path / "session.jsonl")
+    run = tmp_path / "session" / "subagents" / "workflows" / "wf_1"
+    run.mkdir(parents=True)
+    written(run / "agent-abc.jsonl", *SUBAGENT)
+    written(run / "journal.jsonl", {"type": "started", "agentId": "abc"})
+
+    store, report = bring(path)
+    folder_report = bring(tmp_path)[1]
+
+    main, child = report.sessions
+    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    assert info(store, child.id).parent_id == main.id
+    assert origin(store, child.id)["parent_call"] == "c1"
+    assert [session.id for session in folder_report.sessions] == [main.id, child.id]
+
+
+def test_a_subagents_file_beside_its_session_belongs_to_it(tmp_path: Path) -> None:
+    path = launching_session(tmp_path / "session.jsonl")
+    written(tmp_path / "agent-abc.jsonl", *SUBAGENT)
+    stray = [{**record, "sessionId": "another"} for record in SUBAGENT]
+    written(tmp_path / "agent-def.jsonl", *stray)
+
+    store, report = bring(path)
+    folder_report = bring(tmp_path)[1]
+
+    main, child = report.sessions
+    assert info(store, child.id).parent_id == main.id
+    assert said(store, child.id) == ["> Find the tests", "< They are in tests/"]
+    imported = [session.id for session in folder_report.sessions]
+    assert len(imported) == len(set(imported)) == 3
+    assert {main.id, child.id} < set(imported)
+
+
+def test_a_long_queue_operation_before_a_session_hides_nothing(tmp_path: Path) -> None:
+    queued = {
+        "type": "queue-operation",
+        "operation": "enqueue",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "sessionId": "session",
+        "content": "long prompt " * 6_000,
+    }
+    path = launching_session(tmp_path / "session.jsonl")
+    path.write_text(json.dumps(queued) + "\n" + path.read_text())
+
+    store, report = bring(path)
+
+    [session] = report.sessions
+    assert said(store, session.id) == ["> Look around", "<", "< It runs."]

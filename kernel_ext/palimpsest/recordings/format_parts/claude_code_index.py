@@ -52,6 +52,8 @@ class ClaudeIndex:
         """Lines before which records are missing."""
         self.agent_calls: dict[str, str] = {}
         """The call that started each subagent, by the subagent's id."""
+        self.workflow_calls: dict[str, str] = {}
+        """The call that started each run of the tool Workflow, by the run's id, which its folder is named after."""
         self.prompts: dict[str, str] = {}
         """The call of each task, by the beginning of its prompt."""
         self._anchors: dict[str, tuple[str, str]] = {}
@@ -125,6 +127,9 @@ class ClaudeIndex:
             agent = record.get("toolUseResult", "agentId")
             if isinstance(agent, str):
                 self.agent_calls.setdefault(agent, results[0])
+            run = record.get("toolUseResult", "runId")
+            if isinstance(run, str):
+                self.workflow_calls.setdefault(run, results[0])
             return called
         if record.get("isCompactSummary") is True and before is not None:
             node = thread.nodes.get(before)

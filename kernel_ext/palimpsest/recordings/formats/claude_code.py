@@ -5,8 +5,10 @@ Several records with the same message id together are one answer, whose usage is
 tools are not recorded.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -65,6 +67,10 @@ PERSISTED_OUTPUT = "<persisted-output>"
 VERSION_CHARS = 40
 SUMMARY_WRITERS = "agent-acompact-*.jsonl"
 """Name pattern of the files with requests that wrote summaries."""
+WORKFLOWS = "workflows"
+"""Name of the folder of the tool Workflow's runs, each in a folder of its own, below that of the subagents."""
+_AGENT_FILE = re.compile(r"agent-.*\.jsonl")
+_QUEUE_OPERATION = re.compile(rb'\{\s*"type"\s*:\s*"queue-operation"')
 
 
 class ClaudeCodeImporter:
@@ -75,9 +81,15 @@ class ClaudeCodeImporter:
     tried_on = "real sessions"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether the records name their parents and their session."""
+        """Return whether the records name their parents and their session; a long queue operation may stand before them."""
         start = head.start
-        return start[:1] == b"{" and b'"parentUuid":' in start and b'"sessionId":' in start
+        names_parent = b'"parentUuid":' in start or _QUEUE_OPERATION.match(start) is not None
+        return start[:1] == b"{" and names_parent and b'"sessionId":' in start
+
+    def files_beside(self, path: Path) -> Iterator[str]:
+        """Yield the names of the files beside a session that hold its subagents, as Claude Code 2.0 wrote them."""
+        session = _session_of(path)
+        yield from (file.name for file in _agent_files_beside(path, session))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session, its other branches, then its subagents."""
@@ -90,7 +102,7 @@ class ClaudeCodeImporter:
             writers = _summary_writers(path, session, index)
             yield from _thread(path, index, "", SessionBegin(session, FORMAT), report, writers)
         parent = session if is_whole else None
-        files = _subagents(path, report) if is_whole else ()
+        files = _subagents(path, session, report) if is_whole else ()
         for file, inner, report_there in chain(((path, index, report),), files):
             for name, thread in inner.threads.items():
                 agent = thread.agent or name
@@ -100,6 +112,7 @@ class ClaudeCodeImporter:
                         FORMAT,
                         parent=parent,
                         parent_call=index.agent_calls.get(agent)
+                        or index.workflow_calls.get(file.parent.name)
                         or index.prompts.get(thread.prompt),
                     )
                     yield from _thread(file, inner, name, begin, report_there)
@@ -128,15 +141,49 @@ def _subagent_folder(path: Path) -> Path:
     return folder if not folder.is_symlink() else path / "none"
 
 
-def _subagents(path: Path, report: Report) -> Iterator[tuple[Path, ClaudeIndex, Report]]:
-    """Yield the files of subagents that lie in the folder of the session's name, with their index and reports."""
-    files = sorted(_subagent_folder(path).glob("agent-*.jsonl"))
+def _subagents(
+    path: Path, session: str, report: Report
+) -> Iterator[tuple[Path, ClaudeIndex, Report]]:
+    """Yield the files of a session's subagents, with their index and reports: in the folder of its name, or beside it."""
+    folder = _subagent_folder(path)
+    files = sorted(folder.glob("agent-*.jsonl"))
+    files += [
+        file
+        for run in sorted(folder.glob(f"{WORKFLOWS}/*"))
+        if not run.is_symlink() and not run.parent.is_symlink()
+        for file in sorted(run.glob("agent-*.jsonl"))
+    ]
+    files += _agent_files_beside(path, session)
     if len(files) > MOST_SESSIONS:
         report("", f"Only the first {MOST_SESSIONS} of its subagents were read.")
     for file in files[:MOST_SESSIONS]:
         if file.is_file() and not file.is_symlink():
             report_there = report_beside(report, file.name)
             yield file, _index_of(file, report_there), report_there
+
+
+def _agent_files_beside(path: Path, session: str) -> list[Path]:
+    """Return the files in a session's folder that hold its subagents; none for such a file itself."""
+    if _AGENT_FILE.fullmatch(path.name):
+        return []
+    folder = path.parent
+    return [
+        folder / name for name, of in _agent_sessions(folder, _modified(folder)) if of == session
+    ]
+
+
+@lru_cache(maxsize=4)
+def _agent_sessions(folder: Path, _modified: int) -> tuple[tuple[str, str], ...]:
+    """Return the files of subagents in a folder with the session of each; read anew when the folder has changed."""
+    files = [file for file in sorted(folder.glob("agent-*.jsonl")) if not file.is_symlink()]
+    return tuple((file.name, _session_of(file)) for file in files if file.is_file())
+
+
+def _modified(folder: Path) -> int:
+    try:
+        return folder.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _index_of(path: Path, report: Report) -> ClaudeIndex:
