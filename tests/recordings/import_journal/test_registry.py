@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.imported import bring, now
+from tests.recordings.formats.imported import bring, now, said
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.import_journal.recordings import BEGIN, Told, user
 from tests.store.foreign_sessions import sample as opencode_sample
@@ -213,6 +213,22 @@ def test_of_two_that_name_each_other_one_is_read_with_the_other(tmp_path: Path) 
         (tmp_path / name).write_text(json.dumps(value))
 
     assert [recording.name for recording in REGISTRY.recordings(tmp_path)] == ["a.json"]
+
+
+@pytest.mark.parametrize("cut", ["the header is missing", "the header is cut off"])
+@pytest.mark.parametrize("name", ["pi_version_3.jsonl", "codex_rollout.jsonl"])
+def test_a_recording_without_its_header_is_read(tmp_path: Path, name: str, cut: str) -> None:
+    path = sample(name, tmp_path)
+    store, report = bring(path)
+    header, rest = path.read_text().split("\n", 1)
+    path.write_text(rest if cut == "the header is missing" else f"{header[-40:]}\n{rest}")
+
+    headless_store, headless = bring(path)
+
+    assert [said(headless_store, session.id) for session in headless.sessions] == [
+        said(store, session.id) for session in report.sessions
+    ]
+    assert headless.problems
 
 
 NINE_FILES = (

@@ -53,6 +53,9 @@ NO_TOOLS = "The tools are not in the recording."
 COPIED = (
     "It may begin with requests of the session that began it; where its own begin is not recorded."
 )
+HEADER_LOST = (
+    "The header of the session is missing: its folder, version and instructions are not known."
+)
 NO_ANSWER = "The answer of this request is not in the recording."
 ENCRYPTED = "What one agent wrote to the other is encrypted."
 SILENT = frozenset({"ghost_snapshot", "other", "compaction_trigger"})
@@ -98,7 +101,10 @@ class CodexRollout:
             time = record.moment("timestamp")
             if not begun:
                 begun = True
-                yield from self._begin(payload if kind == "session_meta" else NOTHING, time)
+                has_header = kind == "session_meta"
+                if not has_header:
+                    self._report(f"line {number}", HEADER_LOST)
+                yield from self._begin(payload if has_header else NOTHING, time)
             ordinal = record.get("ordinal")
             if isinstance(ordinal, int) and ordinal < self._own_from:
                 yield from self._parent_record(kind, payload, time)

@@ -7,10 +7,11 @@ from palimpsest.recordings.format_parts.codex_rollout import FORMAT, CodexRollou
 from palimpsest.recordings.format_parts.codex_threads import NamedThreads
 from palimpsest.recordings.format_parts.codex_tree import RolloutTree
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import Recorded
-from palimpsest.recordings.reading.sources import report_beside
+from palimpsest.recordings.reading.sources import first_object, report_beside
 
+RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+"""Types of records with a payload, of any version."""
 MOST_CHILDREN = 200
 """Most subagents that are read of one recording, including subagents of subagents."""
 MOST_LEVELS = 8
@@ -25,12 +26,16 @@ class CodexImporter:
     tried_on = "real sessions"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether the first line is the header of a rollout, of any version."""
+        """Return whether a file begins with the header of a rollout, of any version, or with records whose header is lost."""
         line = head.start.split(b"\n", 1)[0]
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
-        header = JsonValue(line).decoded().fields()
-        return "type" not in header and {"id", "timestamp", "instructions"} <= header.keys()
+        record = first_object(head)
+        if "payload" in record and record.text("type") in RECORDS:
+            return True
+        return (
+            "type" not in record and {"id", "timestamp", "instructions"} <= record.fields().keys()
+        )
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a rollout."""

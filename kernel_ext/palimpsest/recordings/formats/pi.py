@@ -24,12 +24,27 @@ from palimpsest.recordings.reading.recorded import (
     media_of,
     words_of,
 )
-from palimpsest.recordings.reading.sources import discard_report, json_lines
-from palimpsest.transcript.errors import UserError
+from palimpsest.recordings.reading.sources import discard_report, first_object, json_lines
+from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage
 
 FIRST_TREE = 2
 """The first version whose lines have ids."""
+ENTRIES = frozenset(
+    {
+        "message",
+        "custom_message",
+        "branch_summary",
+        "compaction",
+        "model_change",
+        "thinking_level_change",
+        "session_info",
+        "label",
+        "custom",
+    }
+)
+"""Types of the entries of a tree."""
+HEADER_LOST = "The header of the session is missing: its folder and first model are not known."
 BRANCH_SUMMARY = (
     "The following is a summary of a branch that this conversation came back from:\n\n"
     "<summary>\n{}</summary>"
@@ -45,17 +60,23 @@ class PiImporter:
     tried_on = "real sessions"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether the first line is the header of a session."""
-        header = _header(head.start.split(b"\n", 1)[0])
-        return header is not None and "timestamp" in header and "cwd" in header
+        """Return whether a file begins with the header of a session, or with entries whose header is lost."""
+        first = first_object(head)
+        if _is_header(first):
+            return "timestamp" in first and "cwd" in first
+        return (
+            first.text("type") in ENTRIES
+            and {"id", "parentId", "timestamp"} <= first.fields().keys()
+        )
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session that the last line ends, then its other branches."""
-        _, header = next(json_lines(path, discard_report), (0, NOTHING))
-        if header.get("type") != "session":
-            raise UserError(f"{path.name!r} does not begin with the header of a session.")
-        session = header.text("id")
-        is_tree = header.count("version") >= FIRST_TREE
+        number, first = next(json_lines(path, discard_report), (0, NOTHING))
+        header = first if _is_header(first) else NOTHING
+        if not header:
+            report(f"line {number}", HEADER_LOST)
+        session = header.text("id") or recorded_name(path.stem)
+        is_tree = not header or header.count("version") >= FIRST_TREE
         tree = PiTree(path, report).branches(session, report) if is_tree else [PiBranch(session)]
         for branch in tree:
             yield from _PiPath(header, branch).read(path, report)
@@ -90,7 +111,7 @@ class _PiPath:
         return SessionBegin(
             id=branch.name,
             format="pi",
-            format_version=str(header.count("version") or 1),
+            format_version=str(header.count("version") or 1) if header else "",
             directory=header.text("cwd"),
             created=header.moment("timestamp"),
             model=self._model,
@@ -202,10 +223,8 @@ class _PiPath:
         )
 
 
-def _header(line: bytes) -> JsonValue | None:
-    value = JsonValue(line).decoded()
-    is_header = value.get("type") == "session" and isinstance(value.get("id"), str)
-    return value if is_header else None
+def _is_header(entry: JsonValue) -> bool:
+    return entry.get("type") == "session" and isinstance(entry.get("id"), str)
 
 
 def _model(model: JsonValue, field: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from palimpsest.import_guard import optional_module
 from palimpsest.recordings.reading.importer import Head, Report
-from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.nesting_limit import NestedTooDeeply, NestingLimit
 from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
@@ -27,6 +27,8 @@ TOO_LONG = f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left ou
 MOST_DOCUMENT_BYTES = 64_000_000
 """Largest document that is read as a whole; larger ones are read by ``json_items``."""
 HEAD_BYTES = 65_536
+LOOKED_AT_LINES = 3
+"""Lines of a file's beginning that are looked at for one that can be read."""
 MOST_DEPTH = 100
 """Levels of nesting that are read; recorded sessions have about ten."""
 _PIECE = 1 << 20
@@ -58,6 +60,15 @@ def head_of(path: Path) -> Head:
             return Head(path, start=file.read(HEAD_BYTES) or b"")
     except OSError as error:
         raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def first_object(head: Head) -> JsonValue:
+    """Return the first line of a file that is a JSON object; the lines before it were cut off or broken."""
+    for line in head.start.split(b"\n")[:LOOKED_AT_LINES]:
+        value = JsonValue(line).decoded()
+        if isinstance(value.raw, dict):
+            return value
+    return NOTHING
 
 
 def is_compressed(path: Path) -> bool:
