@@ -105,7 +105,7 @@ def test_a_folder_brings_all_its_recordings_and_follows_no_link(tmp_path: Path) 
 
     assert min(session.title[:12] for session in report.sessions) == "Start a long"
     assert len(report.sessions) == 2
-    assert report.problems == ()
+    assert [problem.where for problem in report.problems] == ["notes.json"]
 
 
 def test_importers_of_others_are_asked_last_and_only_when_needed(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_file_in_which_another_recording_goes_on_is_read_with_it_alone(tmp_pat
     # Four requests with 2,950 tokens, and two subagents; each of the three files names the next one or is named.
     assert [session.title for session in report.sessions].count("Make hello.txt.") == 1
     assert len(report.sessions) == 3
-    assert [recording.name for recording in REGISTRY.recordings(folder)] == ["trajectory.json"]
+    assert [path.name for path, _ in REGISTRY.contents(folder).recordings] == ["trajectory.json"]
 
 
 def test_of_two_that_name_each_other_one_is_read_with_the_other(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_of_two_that_name_each_other_one_is_read_with_the_other(tmp_path: Path) 
         }
         (tmp_path / name).write_text(json.dumps(value))
 
-    assert [recording.name for recording in REGISTRY.recordings(tmp_path)] == ["a.json"]
+    assert [path.name for path, _ in REGISTRY.contents(tmp_path).recordings] == ["a.json"]
 
 
 @pytest.mark.parametrize("cut", ["the header is missing", "the header is cut off"])
@@ -265,7 +265,7 @@ def test_a_recording_in_the_files_of_a_folder_hides_no_other(
     _, report = bring(nine)
 
     files = [nine / ("older" if name == "gemini_cli.jsonl" else "") / name for name in NINE_FILES]
-    assert sorted(REGISTRY.recordings(nine)) == sorted([nine, *files])
+    assert sorted(path for path, _ in REGISTRY.contents(nine).recordings) == sorted([nine, *files])
     imported = [session.id for session in report.sessions]
     alone = [session.id for file in files for session in bring(file)[1].sessions]
     assert set(alone) < set(imported)
@@ -283,3 +283,17 @@ def test_a_file_with_the_name_of_an_event_is_told_of_and_hides_no_recording(nine
     ]
     told = [problem.what for problem in report.problems if problem.where == nine.name]
     assert told == [f"The events of {nine.name!r} cannot be read."]
+
+
+def test_files_that_are_no_recordings_are_counted_and_named(nine: Path) -> None:
+    for name in ("a.json", "b.json", "c.jsonl", "d.json", "e.json"):
+        (nine / name).write_text("{}")
+    (nine / "notes.txt").write_text("Not of interest.")
+
+    _, report = bring(nine)
+
+    [problem] = [problem for problem in report.problems if "no recording" in problem.what]
+    assert problem.where == "a.json"
+    assert problem.what == (
+        "It is no recording of a known format and was left out, and so were b.json, c.jsonl, d.json and 1 more."
+    )

@@ -16,7 +16,8 @@ from palimpsest.recordings.formats.openhands import OpenHandsImporter
 from palimpsest.recordings.formats.otel_genai import OtelGenAiImporter
 from palimpsest.recordings.formats.pi import PiImporter
 from palimpsest.recordings.formats.swe_agent import SweAgentImporter
-from palimpsest.recordings.import_journal.registry import AnyImporter, ImporterRegistry
+from palimpsest.recordings.import_journal.registry import ImporterRegistry
+from palimpsest.recordings.reading.importer import AnyImporter
 
 BUILT_IN: tuple[AnyImporter, ...] = (
     PiImporter(),

@@ -7,7 +7,7 @@ started them, and name it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,9 +65,12 @@ class ClineImporter:
             name in begins for name in (b'"sessionId"', b'"agent"', b'"messages"')
         )
 
-    def is_own_file(self, name: str) -> bool:
-        """Return whether a file of a folder holds messages or the state of a compaction."""
-        return name.endswith((MESSAGES, COMPACTION))
+    def own_files(self, names: Collection[str]) -> Collection[str]:
+        """Return the files with messages, with the state of a compaction, and with a session's settings."""
+        sessions = [name.removesuffix(MESSAGES) for name in names if name.endswith(MESSAGES)]
+        return {
+            session + ending for session in sessions for ending in (MESSAGES, COMPACTION, ".json")
+        }
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a file, or the sessions of a folder."""

@@ -5,7 +5,7 @@ without loss, exports them the same, and they can be continued.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from palimpsest.recordings.reading.importer import Head
@@ -37,9 +37,9 @@ class OpenCodeImporter:
             return is_opencode_database(head.path)
         return EXPORT.match(head.start) is not None
 
-    def is_own_file(self, name: str) -> bool:
-        """Return whether an entry of a folder is OpenCode's database, or holds its sessions."""
-        return name in STORAGE_FOLDERS or DATABASE.match(name) is not None
+    def own_files(self, names: Collection[str]) -> Collection[str]:
+        """Return OpenCode's databases, and the folders that hold its sessions."""
+        return {*STORAGE_FOLDERS, *filter(DATABASE.match, names)}
 
     def import_whole(
         self,

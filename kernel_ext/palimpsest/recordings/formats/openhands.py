@@ -5,7 +5,7 @@ events; its subagents are such folders inside it. All actions with one ``llm_res
 condensation names the events that it forgets, so the messages that it replaced are known exactly.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -74,9 +74,9 @@ class OpenHandsImporter:
             )
         return begins.startswith(b"[") and b'"source"' in begins[:20_000] and _has_events(begins)
 
-    def is_own_file(self, name: str) -> bool:
-        """Return whether an entry of a folder holds events, subagents or the state of the conversation."""
-        return _is_event_file(name) or name in {BASE_STATE, EVENTS, SUBAGENTS}
+    def own_files(self, names: Collection[str]) -> Collection[str]:
+        """Return the entries with events, with subagents, and with the state of the conversation."""
+        return {BASE_STATE, EVENTS, SUBAGENTS, *filter(_is_event_file, names)}
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation of a folder, an output file or a list of events."""

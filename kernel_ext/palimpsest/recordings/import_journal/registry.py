@@ -7,35 +7,22 @@ loaded where none of ours recognises a source, and never by a name in a file.
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from palimpsest.recordings.import_journal.folder_search import FolderContents, search_folder
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import ImportLog, RecordingImport
-from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compressed_files
-from palimpsest.recordings.reading.importer import (
-    FilesBeside,
-    FolderFormat,
-    Head,
-    Importer,
-    WholeImporter,
-)
+from palimpsest.recordings.reading.importer import AnyImporter, Head, WholeImporter
 from palimpsest.recordings.reading.sources import head_of, is_compressed
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
-from palimpsest.store.project_folder.layout import FOLDER
 from palimpsest.transcript.errors import NotFound, UserError
 
 GROUP = "palimpsest.importers"
-MOST_DEPTH = 6
-"""Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
-MOST_RECORDINGS = 10_000
-ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson"})
-
-AnyImporter = Importer | WholeImporter
-
 LOG = logging.getLogger(__name__)
 
 Failed = Callable[[AnyImporter, Exception], None]
@@ -105,28 +92,26 @@ class ImporterRegistry:
         elif not path.is_dir() or not self._import_folder(path, log, import_one):
             if failed:
                 return log.import_report()
-            compressed_file = next(self.compressed(path), None)
-            if compressed_file is not None:
+            compressed = self.contents(path).compressed
+            if compressed:
                 raise UserError(
                     f"{str(path)!r} holds no session that can be imported, but compressed files such as "
-                    f"{compressed_file.name!r}: unpack them, and import what comes out."
+                    f"{compressed[0].name!r}: unpack them, and import what comes out."
                 )
             raise UserError(
                 f"{str(path)!r} holds no session that can be imported; what can be: {self.titles()}."
             )
         return log.import_report()
 
-    def recordings(self, path: Path) -> Iterator[Path]:
-        """Yield the recordings at or below a path, sorted; a project's own folder is none."""
+    def contents(self, path: Path) -> FolderContents:
+        """Return the recordings at or below a path, sorted, and the files that are none; a project's folder is none."""
         importer = self._importer_of(path)
-        if importer is not None:
-            yield path
-        yield from (recording for recording, _ in self._recordings_below(path, importer))
-
-    def compressed(self, path: Path) -> Iterator[Path]:
-        """Yield the compressed files below a folder that may be recordings; they are not read."""
-        if path.is_dir():
-            yield from compressed_files(path, ENDINGS, MOST_DEPTH)
+        contents = search_folder(path, self._importer_of, importer)
+        return (
+            contents
+            if importer is None
+            else replace(contents, recordings=((path, importer), *contents.recordings))
+        )
 
     def _import_recording(
         self, path: Path, importer: AnyImporter, log: ImportLog, import_one: Callable[..., None]
@@ -149,69 +134,17 @@ class ImporterRegistry:
         owner: AnyImporter | None = None,
     ) -> bool:
         """Import every recording below a folder, but what belongs to ``owner``'s; returns False where there is none."""
-        has_recordings = False
-        for path, importer in self._recordings_below(folder, owner):
-            if log.stopped:
-                return has_recordings
-            has_recordings = True
+        contents = search_folder(folder, self._importer_of, owner)
+        for path, importer in contents.recordings:
             try:
                 import_one(importer, path, alone=True)
             except UserError as error:
                 log.report(path.name, str(error))
-        for path in self.compressed(folder):
-            log.report(path.name, PASSED_OVER)
-        return has_recordings
-
-    def _recordings_below(
-        self, folder: Path, owner: AnyImporter | None = None
-    ) -> Iterator[tuple[Path, AnyImporter]]:
-        """Yield the recordings below a folder, each once: without the files in which another one continues.
-
-        ``owner`` is the importer that reads the folder itself as a recording; its own files are not looked at.
-        """
-        paths_beside: set[Path] = set()
-        recordings: list[tuple[Path, AnyImporter]] = []
-        for path in self._recordings(folder, MOST_DEPTH, owner):
-            importer = self._importer_of(path)
-            if importer is None:
-                continue
-            recordings.append((path, importer))
-            if isinstance(importer, FilesBeside):
-                try:
-                    names = set(importer.files_beside(path)) - {path.name}
-                except Exception:  # noqa: BLE001 - reading the recording reports the error
-                    continue
-                # Where two files name each other, the first is the recording and includes the other.
-                paths_beside |= (
-                    {path.parent / name for name in names} if path not in paths_beside else set()
-                )
-        yield from (recording for recording in recordings if recording[0] not in paths_beside)
-
-    def _recordings(self, folder: Path, depth: int, owner: AnyImporter | None) -> Iterator[Path]:
-        """Yield the files and folders below a folder that may be recordings, sorted; links are not followed."""
-        if not folder.is_dir() or (owner is not None and not isinstance(owner, FolderFormat)):
-            return
-        try:
-            paths = sorted(
-                path for path, _ in zip(folder.iterdir(), range(MOST_RECORDINGS), strict=False)
-            )
-        except OSError:
-            return
-        if isinstance(owner, FolderFormat):
-            paths = [path for path in paths if not owner.is_own_file(path.name)]
-        files = [child for child in paths if child.suffix in ENDINGS and not child.is_symlink()]
-        files = [file for file in files if file.is_file()]
-        recording_names = {file.stem for file in files if self._importer_of(file) is not None}
-        yield from files
-        for path in paths:
-            # A folder named like a recording belongs to it: it holds its subagents, for example.
-            if path.is_symlink() or not path.is_dir() or path.name in {*recording_names, FOLDER}:
-                continue
-            importer = self._importer_of(path)
-            if importer is not None:
-                yield path
-            if depth > 1:
-                yield from self._recordings(path, depth - 1, importer)
+            if log.stopped:
+                return True
+        for path, sentence in contents.left_out():
+            log.report(path.name, sentence)
+        return bool(contents.recordings)
 
     def _importer_of(self, path: Path) -> AnyImporter | None:
         try:

@@ -4,7 +4,7 @@ An importer is a module-level object with a name, a test by content and a reader
 only its source, and skips a broken line without failing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -81,5 +81,8 @@ class LoneReader(Protocol):
 class FolderFormat(Protocol):
     """An importer of folders that may also hold recordings of other formats."""
 
-    def is_own_file(self, name: str) -> bool:
-        """Return whether the entry of that name in a recorded folder belongs to the recording."""
+    def own_files(self, names: Collection[str]) -> Collection[str]:
+        """Return which entries of a recorded folder belong to the recording, of all names in it."""
+
+
+AnyImporter = Importer | WholeImporter

@@ -24,7 +24,6 @@ from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.corpus.result_cache import ResultCache, default_folder, result_key
 from palimpsest.review.corpus.session_sources import (
     SessionSource,
-    compressed_files_in,
     content_hash,
     sources_in,
 )
@@ -239,13 +238,14 @@ def corpus(
         cache_folder: Path | None = home_path(cache)
     else:
         cache_folder = None if cache is False else default_folder()
+    found = sources_in(folder)
     return Corpus(
-        sources_in(folder),
+        found.sources,
         executor,
         ResultCache(cache_folder),
         progress or default_progress(),
         price_words(price, lifetime),
-        compressed_files_in(folder),
+        found.left_out,
     )
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from palimpsest.home_paths import home_path
 from palimpsest.recordings.formats.built_in import REGISTRY
-from palimpsest.recordings.reading.compressed_files import PASSED_OVER
 from palimpsest.review.recorded_sessions.recording import project_root
 from palimpsest.store.log.segments import SEGMENT_NAME
 from palimpsest.store.project_folder.layout import SAFE_NAME
@@ -38,23 +37,29 @@ class SessionSource:
         return f"{self.path}, {self.session}" if self.session else self.path
 
 
-def sources_in(folder: str | Path) -> tuple[SessionSource, ...]:
+@dataclass(frozen=True, slots=True)
+class FolderSources:
+    """The sources of a folder."""
+
+    sources: tuple[SessionSource, ...]
+    left_out: tuple[str, ...]
+    """A sentence on each file that is not read: a compressed one, or one that is no recording."""
+
+
+def sources_in(folder: str | Path) -> FolderSources:
     """Return the sources at or below a path, sorted; raises UserError with one sentence where there are none."""
     top = home_path(folder).absolute()
     if not top.exists():
         raise NotFound(f"There is no {str(top)!r}.")
     sources = [*_project_sessions(top, MOST_DEPTH)]
+    left_out: tuple[str, ...] = ()
     if project_root(top) is None or top.name != ".palimpsest":
-        sources += [SessionSource(str(recording)) for recording in REGISTRY.recordings(top)]
+        contents = REGISTRY.contents(top)
+        sources += [SessionSource(str(path)) for path, _ in contents.recordings]
+        left_out = tuple(f"{path}: {sentence}" for path, sentence in contents.left_out())
     if not sources:
         raise UserError(f"{str(top)!r} holds no session that can be read: {REGISTRY.titles()}.")
-    return tuple(sources)
-
-
-def compressed_files_in(folder: str | Path) -> tuple[str, ...]:
-    """Return a sentence for each compressed file below a folder that may be a recording, which is not read."""
-    top = home_path(folder).absolute()
-    return tuple(f"{path}: {PASSED_OVER}" for path in REGISTRY.compressed(top))
+    return FolderSources(tuple(sources), left_out)
 
 
 def _project_sessions(folder: Path, depth: int) -> Iterator[SessionSource]:
