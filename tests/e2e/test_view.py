@@ -104,6 +104,7 @@ def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     photograph(page, "view-saved")
 
 
+@pytest.mark.soak  # with each commit the test above follows a turn, and reloads
 def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:
