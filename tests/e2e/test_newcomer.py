@@ -72,6 +72,7 @@ def test_a_cell_says_it_in_one_line_too(page: Page, lab: Lab, seen: PageErrors) 
     assert seen.errors == []
 
 
+@pytest.mark.usefixtures("own_page")
 def test_the_panel_is_found_by_its_sign_its_menu_and_its_card_with_keys(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
