@@ -349,6 +349,7 @@ def test_a_moved_project_asks_once_whether_to_keep_what_was_allowed(
     assert (here / "marker").exists()
 
 
+@pytest.mark.soak
 def test_what_a_person_leaves_behind_is_not_offered_again(project: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     granted(project, state)
