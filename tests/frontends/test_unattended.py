@@ -237,6 +237,7 @@ class TestKernel:
             assert requests(kernel) == most
             assert (run.status, f"({guard})" in run.reply["content"]["evalue"]) == ("error", True)
 
+    @pytest.mark.soak
     def test_a_summary_that_fails_ends_the_turn_and_the_cell(self, tmp_path: Path) -> None:
         answers, limits = summary_fails()
         with kernel_with(tmp_path, *answers, limits=limits) as kernel:

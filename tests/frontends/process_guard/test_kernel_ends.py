@@ -282,7 +282,7 @@ NOT_TOLD = {
 
 @pytest.mark.parametrize(
     ("code", "what"),
-    sampled_cases(ENDS_LATER, "a thread that crashes", "a callback"),
+    sampled_cases(ENDS_LATER, "a thread that crashes"),
 )
 def test_the_next_kernel_names_the_code_that_had_left_something_running(
     folder: Path, code: str, what: str

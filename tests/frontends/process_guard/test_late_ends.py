@@ -227,6 +227,7 @@ def test_a_stream_that_a_thread_breaks_is_put_back_and_told(
     assert "unusable" in told
 
 
+@pytest.mark.soak
 def test_a_stream_that_a_thread_replaces_between_cells_is_put_back(folder: Path) -> None:
     code = (
         "import io, sys, threading\ndef f():\n    late.wait()\n    sys.stdout = io.StringIO()\n    done.set()\n"

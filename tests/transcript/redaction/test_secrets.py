@@ -59,7 +59,9 @@ PLACED = {
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-@pytest.mark.parametrize("around", ["{}", "say {}, please", '"{}"', "a\\n{}\\nb", "KEY={}", "({})"])
+@pytest.mark.parametrize(
+    "around", thinned(["{}", "say {}, please", '"{}"', "a\\n{}\\nb", "KEY={}", "({})"], 3)
+)
 def test_a_known_form_goes_wherever_it_stands(secret: str, around: str) -> None:
     assert scrub(around.format(secret)) == around.format(REDACTED)
 
