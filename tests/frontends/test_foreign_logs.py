@@ -386,6 +386,7 @@ def test_where_nobody_is_there_to_ask_a_moved_project_has_nothing(
         kernel.client.finish(run)
 
 
+@pytest.mark.soak
 def test_how_far_a_person_let_it_go_on_lasts(project: Path, tmp_path: Path) -> None:
     state, settings = tmp_path / "state", {"budget.tokens": 500}
     with opened(project, LOOK, SHORT, state=state, settings=settings) as kernel:

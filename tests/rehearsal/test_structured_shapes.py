@@ -274,6 +274,7 @@ for shape in SHAPES[:: {sample_size(9, 1)}]:
 """
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_every_shape_is_answered_without_a_key(tmp_path: Path) -> None:
     (tmp_path / "penguins.csv").write_text("species\nGentoo\n")

@@ -1,13 +1,12 @@
 """Hooks and MCP servers in a real kernel: listed, used, and reported when they fail."""
 
-import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.frontends.operations.said import said
 from tests.harness.kernel import Kernel
-from tests.harness.process_forks import MCP_SERVER, forked_python
 
 from palimpsest.app.wiring import App
 
@@ -36,10 +35,9 @@ def broken(event):
 def settings(home: Path) -> dict[str, str]:
     folder = home / ".config" / "palimpsest"
     folder.mkdir(parents=True)
-    python, *begin = forked_python(*MCP_SERVER)
     (folder / "config.toml").write_text(
-        f'titles = false\npermission = "allow"\n[mcp.demo]\ncommand = "{python}"\n'
-        f'args = {json.dumps([*begin, str(DEMO), "stdio"])}\n[mcp.gone]\ncommand = "no-such-program"\n'
+        f'titles = false\npermission = "allow"\n[mcp.demo]\ncommand = "{sys.executable}"\n'
+        f'args = ["{DEMO}", "stdio"]\n[mcp.gone]\ncommand = "no-such-program"\n'
     )
     return {"HOME": str(home), "PALIMPSEST_REHEARSAL_DELAY": "0"}
 
