@@ -27,11 +27,17 @@ FIRST = (
     "tests/kill/",
     "tests/hostile/",
     "tests/frontends/",
+    "tests/model/",
     "tests/loop/",
+    "tests/context/",
+    "tests/session/controls/",
+    "tests/golden/",
     "tests/tools/",
 )
 """Folders that begin first: after the browser, which a process keeps until its first test without one, those that
-start kernels and servers, then the many short files, so that all processes end together."""
+start kernels and servers, then those that import litellm, whose import takes a process four seconds or more of a
+processor: those that help at the end take the files without it. The many short files come last, so that all
+processes end together."""
 LONGEST = (
     "tests/e2e/test_inspector_tab.py",
     "tests/e2e/test_inspector_views.py",

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from tests.frontends.turn_output.test_terminal_output import Feed
 from tests.harness.kernel import Kernel, Run
+from tests.harness.process_forks import APPLICATION, forked_python
 from tests.harness.terminal import ipython
 from tests.hostile_text import HOSTILE, steers
 from tests.render.sample_parts import assistant, failed, ran
@@ -314,7 +315,7 @@ def test_a_call_draws_no_other_question_in_ipython(tmp_path: Path) -> None:
         "get_ipython().run_line_magic('agent', '--new go')\n"
     )
     (tmp_path / "begin.py").write_text(begin)
-    with ipython(tmp_path, "begin.py") as terminal:
+    with ipython(tmp_path, "begin.py", forked_python(*APPLICATION)) as terminal:
         terminal.until("\n> ")
         terminal.type("3\n")
         text = terminal.to_the_end()

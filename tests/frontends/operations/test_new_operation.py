@@ -58,6 +58,7 @@ def test_none_of_its_files_is_of_the_page() -> None:
     assert not any("labextension" in changed_path for changed_path in new_kinds.files(OPERATION))
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Path) -> None:
     sources = shutil.ignore_patterns("__pycache__", "static")

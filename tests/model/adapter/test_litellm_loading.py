@@ -1,13 +1,18 @@
 """litellm is loaded without network requests, and without changing the user's environment."""
 
+import gc
+import logging
 import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.waiting import LAST_RESORT_SECONDS
+
+from palimpsest.model.adapter.litellm_model import LitellmLoader
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +116,23 @@ def test_asks_no_name_server_reads_no_env_file_and_outlives_a_cancelled_request(
     assert shown == ""
 
 
+def test_a_module_of_that_name_that_is_there_is_taken_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that an import of our own would set; the real one is compared in the soak, setting by setting."""
+    theirs = ModuleType("litellm")
+    monkeypatch.setitem(sys.modules, "litellm", theirs)
+    environment, held = dict(os.environ), dict(vars(theirs))
+    level, frozen = logging.getLogger("LiteLLM").level, gc.get_freeze_count()
+    loader = LitellmLoader()
+
+    assert loader._import() is theirs
+    assert not loader.ours
+    assert (dict(os.environ), vars(theirs)) == (environment, held)
+    assert (logging.getLogger("LiteLLM").level, gc.get_freeze_count()) == (level, frozen)
+
+
+@pytest.mark.soak
 def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) -> None:
     shown = python(
         together(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.model.adapter_requests import HELLO, SYSTEM, asking_model, info, request, run
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 
 from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
 from palimpsest.model.interface import (
@@ -187,7 +187,7 @@ async def test_a_finish_that_means_failure_is_one(server: FaultServer) -> None:
 
 
 @both
-@pytest.mark.parametrize("fault", ["disconnects", "ends_early", "malformed", "errs"])
+@pytest.mark.parametrize("fault", thinned(["disconnects", "ends_early", "malformed", "errs"], 2))
 async def test_a_broken_answer_is_never_a_finished_one(
     server: FaultServer, provider: str, fault: str
 ) -> None:
@@ -263,7 +263,7 @@ async def test_withheld_thinking_travels_sealed(server: FaultServer) -> None:
 
 
 @both
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+@pytest.mark.parametrize("status", thinned([408, 409, 429, 500, 502, 503, 529], 3))
 async def test_a_refusal_that_may_pass_is_retryable_and_was_sent_once(
     server: FaultServer, provider: str, status: int
 ) -> None:
@@ -288,7 +288,7 @@ async def test_retry_after_comes_in_milliseconds_too(server: FaultServer, provid
 
 
 @both
-@pytest.mark.parametrize("status", [400, 403, 404])
+@pytest.mark.parametrize("status", thinned([400, 403, 404], 3))
 async def test_a_refusal_for_good_is_not_retryable(
     server: FaultServer, provider: str, status: int
 ) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.sample_size import thinned
 
 from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
 from palimpsest.model.direct import anthropic_body, openai_body
@@ -137,7 +138,7 @@ async def received(model: Any, asked: ModelRequest, server: FaultServer) -> Rece
     return server.requests[-1]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", thinned(MODELS, 3))
 async def test_a_body_is_the_one_that_litellm_sends(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask
+from tests.sample_size import thinned
 from tests.session.permissions.test_modes_and_limits import answered, approvals_of
 from tests.waiting import until
 
@@ -114,7 +115,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("changed", thinned(CHANGES.values(), 3), ids=CHANGES)
 @pytest.mark.parametrize("scope", [None, "project"])
 async def test_a_changed_tool_asks_again_and_shows_the_difference_first(
     tmp_path: Path, changed: dict[str, Any], scope: Any

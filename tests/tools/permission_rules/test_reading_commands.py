@@ -179,16 +179,19 @@ def test_a_file_of_keys_is_seen_where_everything_is_allowed(
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "cat " + " ".join(f"*/a{n}*" for n in range(100)),
-        "cat " + " ".join(f"{n}*/*/*/*" for n in range(100)),
-        "cat " + " ".join("*/" * n + "*" for n in range(100)),
-        "cat " + " ".join(f"*{n}" for n in range(5_000)),
-        "rm " + " ".join(f"?{n}*" for n in range(5_000)),
-        "cat " + "*a" * 1_000 + "b",
-        "cat " + " ".join(f"a{n}" for n in range(20_000)),
-        "cd d1; cd d2; cd d3; cd d4; cd d5; " + "cat " + " ".join(f"*/*{n}" for n in range(100)),
-    ],
+    thinned(
+        [
+            "cat " + " ".join(f"*/a{n}*" for n in range(100)),
+            "cat " + " ".join(f"{n}*/*/*/*" for n in range(100)),
+            "cat " + " ".join("*/" * n + "*" for n in range(100)),
+            "cat " + " ".join(f"*{n}" for n in range(5_000)),
+            "rm " + " ".join(f"?{n}*" for n in range(5_000)),
+            "cat " + "*a" * 1_000 + "b",
+            "cat " + " ".join(f"a{n}" for n in range(20_000)),
+            "cd d1; cd d2; cd d3; cd d4; cd d5; cat " + " ".join(f"*/*{n}" for n in range(100)),
+        ],
+        3,
+    ),
 )
 def test_many_patterns_take_a_bounded_time(harness: ToolHarness, text: str) -> None:
     for n in range(60):
