@@ -11,7 +11,7 @@ from tests.golden.openclaw import NEWEST, OLDEST, plain
 from tests.golden.test_live import Trace
 from tests.harness.session import SessionHarness, ask
 
-from palimpsest.context.budget.request_tokens import cut_in_silence
+from palimpsest.context.budget.request_tokens import is_silently_truncated
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import DirectModel
@@ -222,7 +222,7 @@ def test_every_recorded_usage_shows_a_prompt_cut_in_silence_alike(
             window=given.get("contextWindow") or 0,
             output_limit=1,
         )
-        ours[case["name"]] = cut_in_silence(usage, message["stopReason"], info, rule)
+        ours[case["name"]] = is_silently_truncated(usage, message["stopReason"], info, rule)
         theirs[case["name"]] = case["expected"][version]
 
     assert ours == theirs

@@ -5,9 +5,13 @@ import functools
 from dataclasses import replace
 from typing import Any, Literal
 
-from palimpsest.context.budget.request_tokens import block_tokens, cut_in_silence, tools_tokens
+from palimpsest.context.budget.request_tokens import (
+    block_tokens,
+    is_silently_truncated,
+    tools_tokens,
+)
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.context.request_assembly.fit import reported_full
+from palimpsest.context.request_assembly.fit import usage_needs_summary
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.context_management.limit_recovery import LimitRecovery
 from palimpsest.loop.model_requests.answer_stream import (
@@ -186,7 +190,7 @@ def _result(
         return "stop"
     if processor.rejected:
         return "rejected"
-    full = reported_full(processor.message.tokens, setup.info, setup.policy)
+    full = usage_needs_summary(processor.message.tokens, setup.info, setup.policy)
     return "compact" if full else "continue"
 
 
@@ -247,7 +251,7 @@ def summary_failure(messages: Messages) -> str:
 def _cut_in_silence(setup: StepSetup, message: AssistantMessage) -> ContextOverflowError | None:
     """Return an error where the reported tokens show that the provider read only a part of the request."""
     window = setup.info.window
-    if not cut_in_silence(message.tokens, message.finish, setup.info, setup.policy.overflow):
+    if not is_silently_truncated(message.tokens, message.finish, setup.info, setup.policy.overflow):
         return None
     tokens = message.tokens.prompt
     return ContextOverflowError(

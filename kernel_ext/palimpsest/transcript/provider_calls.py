@@ -77,7 +77,7 @@ def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
     return same_provider and (part.metadata or {}).get(DIALECT) == "openai"
 
 
-def told_call(part: ToolPart, result: str) -> str:
+def call_text(part: ToolPart, result: str) -> str:
     """Return a call and the first 8,000 characters of its result as text, for a model of another provider."""
     result = result[:TOLD_CHARS]
     input_json = json.dumps(part.state.input, ensure_ascii=False, default=str)

@@ -316,5 +316,5 @@ def messages_tokens(requests: RequestServices, setup: StepSetup, messages: Messa
     """Return the tokens of these messages in a request, without system prompt and tools."""
     known = cached_assembly(requests, setup, messages) if requests.cache.is_filled else None
     if known is not None:
-        return known.projection.tokens_said
+        return known.projection.conversation_tokens
     return size_of(requests.log.view(messages), setup.policy, setup.info, setup.count)

@@ -17,8 +17,8 @@ from palimpsest.context.request_assembly.fit import (
     ResultsShortened,
     SummaryNeeded,
     fit_request,
+    newest_answer_needs_summary,
     resume_fit,
-    stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.fittable_request import Cause
@@ -104,7 +104,9 @@ class FitDriver:
 
     def summarise_if_full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         """Request a summary where the newest answer reported a full window; False where none is requested."""
-        return stored_full(messages, setup.info, setup.policy) and self.ask(setup, user)
+        return newest_answer_needs_summary(messages, setup.info, setup.policy) and self.ask(
+            setup, user
+        )
 
     def ask(self, setup: StepSetup, user: UserMessage) -> bool:
         """Request a summary, independent of the next request's size; False where none may be requested."""

@@ -21,8 +21,8 @@ from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     ResultsShortened,
     fit_request,
+    newest_answer_needs_summary,
     resume_fit,
-    stored_full,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection
@@ -155,7 +155,7 @@ def _fit_proposal(
     new_id = functools.partial(next, _ids(len(decisions)))
     request = message_request(log, setup, project, view, new_id)
     facts = request.facts
-    if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
+    if cause == "size" and newest_answer_needs_summary(view.messages, setup.info, setup.policy):
         cause = "full"
     running = fit_request(request, tries, cause)
     event = resume_fit(running)

@@ -184,11 +184,11 @@ class SummaryWriter:
             raise _too_long(summary_setup, contents.tokens, contents.limit)
 
     async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
-        parts = self._stage_selector(summary_setup).parts(self._log.view(), result_chars)
+        parts = self._stage_selector(summary_setup).stage_progress(self._log.view(), result_chars)
         while True:
             # Each answer's usage recalibrates our estimate.
             selector = self._stage_selector(summary_setup)
-            numbers = selector.part(self._log.view(), result_chars, parts)
+            numbers = selector.next_stage_numbers(self._log.view(), result_chars, parts)
             if numbers is None or SummaryStage.of(numbers) is None:
                 raise _too_long(summary_setup, parts.total, selector.limit)
             remaining = functools.partial(self._part, summary_setup, result_chars, parts, numbers)
@@ -220,7 +220,7 @@ class SummaryWriter:
     ) -> dict[str, Any]:
         """Return the next stage's contents now; ``before`` where they no longer fit."""
         selector = self._stage_selector(summary_setup)
-        return selector.part(self._log.view(), result_chars, parts) or before
+        return selector.next_stage_numbers(self._log.view(), result_chars, parts) or before
 
     async def _decide(
         self,

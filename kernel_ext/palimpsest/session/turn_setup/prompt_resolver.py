@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import reserved_tokens
-from palimpsest.context.budget.window_guard import most_tools
+from palimpsest.context.budget.window_guard import tool_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
@@ -324,7 +324,7 @@ class PromptResolver:
             for decision in self._log.state.decisions
             if decision.rule == TOOLS_RULE and decision.numbers.get("model") == info.ref.id
         ]
-        counts = (most_tools(info), *refused_counts)
+        counts = (tool_limit(info), *refused_counts)
         known = [number for number in counts if isinstance(number, int)]
         chars = limits_of(info).schema_chars
         if not known and chars is None:
