@@ -135,7 +135,7 @@ async def _run_request(
             files.begin()
             log.append(StepRequested(request=assembled.record), sync=True)
             finished = await stream_answer(
-                requests, setup.model, assembled, processor, recovery.mend
+                requests, setup.model, assembled, processor, recovery.within_named_limit
             )
             error = await _finish(
                 requests, run_context.tools, setup, processor, files, finished, last=last

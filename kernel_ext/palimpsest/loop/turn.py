@@ -19,14 +19,14 @@ from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
 from palimpsest.loop.context_management.another_summary import (
     ask_for_another_summary,
-    go_on_without,
+    continue_without_summary,
     use_older_summary,
 )
 from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
 from palimpsest.loop.context_management.postponed_pruning import postpone_pruning, prune_postponed
-from palimpsest.loop.context_management.request_proposals import propose_step, would_cut
-from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
+from palimpsest.loop.context_management.request_proposals import propose_step, would_cut_results
+from palimpsest.loop.model_requests.engine_messages import write_last_step_message, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
@@ -130,7 +130,7 @@ class Turn:
         self._run_context = run_context
         self._requests = run_context.requests
         self._log = run_context.requests.log
-        self._room = FitDriver(run_context.requests)
+        self._fit_driver = FitDriver(run_context.requests)
         self._steps = 0
         self._unknown = 0
         self._paused = 0
@@ -216,7 +216,7 @@ class Turn:
                 self._requests,
                 self._run_context.turn.postponed.until,
                 now,
-                self._room.tries,
+                self._fit_driver.attempts,
                 cause,
                 last=last,
             )
@@ -237,7 +237,9 @@ class Turn:
         A summary that is tried first is held by its own request.
         """
         hold = self._requests.hold()
-        if hold is None or not would_cut(self._log, setup, self._room.tries, cause):
+        if hold is None or not would_cut_results(
+            self._log, setup, self._fit_driver.attempts, cause
+        ):
             return "cut"
         try:
             released = await self._hold(hold, setup, user, cause)
@@ -281,13 +283,13 @@ class Turn:
             use_older_summary(self._log, user)
             return True
         if outcome == "failed" and user.id == self._another:
-            go_on_without(self._log, user)
+            continue_without_summary(self._log, user)
             return True
         if outcome == "failed" and marked.auto:
             may = await self._may_cut(setup, user, "failed")
             if may != "cut":
                 return may == "another-summary"
-            if self._room.cut_after_failure(setup, user):
+            if self._fit_driver.cut_after_failure(setup, user):
                 return True
         self._stop_by_guard("compaction" if outcome == "failed" else "")
         return outcome == "continue"
@@ -295,23 +297,25 @@ class Turn:
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         if self._run_context.turn.postponed.until:
             prune_postponed(self._log, self._run_context.turn.postponed, setup)
-        if self._room.summarise_if_full(setup, user, messages):
+        if self._fit_driver.summarise_if_full(setup, user, messages):
             return True
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
-            say = write_last_step if setup.wants_structured else say_last_step
+            say = write_last_step if setup.wants_structured else write_last_step_message
             user = say(self._log, setup, user)
-        result = await run_step(self._run_context, setup, user, self._room, last=last)
+        result = await run_step(self._run_context, setup, user, self._fit_driver, last=last)
         if result in ("overflow", "full"):
             helps = result == "overflow"
             may = await self._may_cut(setup, user, "refused" if helps else "failed")
             if may != "cut":
                 return may == "another-summary"
-            return self._room.reduce_after_refusal(
+            return self._fit_driver.reduce_after_refusal(
                 setup, user, summaries_help=helps
             ) or self._stop_by_guard(self._too_long())
-        if result == "asked" or (result == "compact" and self._room.ask(setup, user)):
+        if result == "asked" or (
+            result == "compact" and self._fit_driver.request_summary(setup, user)
+        ):
             return True
         return self._continue_after(result, last=last)
 

@@ -53,7 +53,10 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.provider_calls import EXECUTED, is_provider_call
-from palimpsest.transcript.redaction.assigned_words import hide_assigned, hide_growing
+from palimpsest.transcript.redaction.assigned_words import (
+    hide_assigned_passwords,
+    hide_in_growing_output,
+)
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
@@ -245,7 +248,7 @@ class StreamProcessor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         if isinstance(metadata.get("output"), str):
-            metadata = {**metadata, "output": hide_growing(metadata["output"])}
+            metadata = {**metadata, "output": hide_in_growing_output(metadata["output"])}
         old = part.state.metadata
         before, after = old.get("output"), metadata.get("output")
         grows = isinstance(before, str) and isinstance(after, str) and after.startswith(before)
@@ -269,7 +272,7 @@ class StreamProcessor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         outcome = _outcome(part.tool, event.output)
-        output = self._log.clean(hide_assigned(outcome.output))
+        output = self._log.clean(hide_assigned_passwords(outcome.output))
         text, blob = keep_output(self._log.blobs, output)
         attachments = tuple(
             self._stored_attachment(attachment) for attachment in outcome.attachments

@@ -35,7 +35,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.provider_calls import (
     DIALECT,
     RESPONSES,
-    TOLD_CHARS,
+    SENT_TEXT_CHARS,
     is_left_out,
     is_provider_call,
     sent_result,
@@ -242,7 +242,7 @@ class _ReductionBuilder:
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL,
-            reason=why.format(ran_at=ran_at, model=model.id, most=count(TOLD_CHARS)),
+            reason=why.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
             tokens_before=self._inputs.count(result if is_dropped or is_same_provider else native),
             tokens_after=self._inputs.count(form),
         )

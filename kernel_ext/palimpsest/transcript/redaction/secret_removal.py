@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
-from palimpsest.transcript.redaction.assigned_words import hide_assigned
+from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
 from palimpsest.transcript.redaction.held_secrets import (
     HELD,
     SHORTEST_SECRET,
@@ -135,7 +135,7 @@ class KernelSecrets:
 
 def scrub_output(text: str, values: Iterable[str] = ()) -> str:
     """Scrub what a tool or a server returned: passwords of several words go whole (``assigned_words.py``)."""
-    return scrub(hide_assigned(text), values)
+    return scrub(hide_assigned_passwords(text), values)
 
 
 def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
@@ -230,14 +230,14 @@ def _without_assigned(value: BaseModel, name: str, held: Any) -> Any:
     """
     if isinstance(value, ToolCompleted | ToolFailed | ToolRunning):
         if name == "metadata" and isinstance(held.get("output"), str):
-            output = hide_assigned(held["output"])
+            output = hide_assigned_passwords(held["output"])
             return held if output == held["output"] else {**held, "output": output}
         is_output = name in ("output", "error")
     else:
         is_output = isinstance(value, TextPart) and value.synthetic and name == "text"
     if not is_output or not isinstance(held, str):
         return held
-    hidden = hide_assigned(held)
+    hidden = hide_assigned_passwords(held)
     return held if hidden == held else hidden
 
 
