@@ -20,12 +20,12 @@ from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.loop.turn import (
-    journal_end,
+    journal_stop_reason,
     newest_user,
     run_turn,
     run_turn_time_limit,
-    say_stopped,
     turn_error,
+    write_stop_error,
 )
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.engine import Run
@@ -440,10 +440,10 @@ class Runner:
             reason = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
             by = run.abort.by if reason in (None, "cancelled") else reason
         if run.abort.is_set() and by == run.abort.by:
-            say_stopped(self._log, self._log.state.messages(), run.abort.reason)
+            write_stop_error(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:
-            journal_end(self._log, by, answers, withdrawn=run.withdrawn)
+            journal_stop_reason(self._log, by, answers, withdrawn=run.withdrawn)
 
     def _answers(self, run: Run) -> Messages:
         """Return the answers of the turn so far."""

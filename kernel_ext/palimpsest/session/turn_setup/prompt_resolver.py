@@ -12,7 +12,7 @@ from palimpsest.context.budget.window_guard import tool_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
-from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_words
+from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_tools_sentence
 from palimpsest.loop.model_requests.request_builder import calibration_ratio
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
@@ -300,7 +300,9 @@ class PromptResolver:
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.prompt_now(agent, info, user),
             tools=self._specs(offered, info),
-            tools_left_out=tuple(filter(None, (left_out, refused_words(info, self.refused_tools)))),
+            tools_left_out=tuple(
+                filter(None, (left_out, refused_tools_sentence(info, self.refused_tools)))
+            ),
             model=info,
             policy=policy,
             facts=Facts(
