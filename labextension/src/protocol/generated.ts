@@ -533,14 +533,14 @@ export interface Budget {
   tokens_until?: number;
   /** Models of unknown price that the user allowed nevertheless. */
   unpriced: string[];
-  /** Set for this session; else it is the configured one. */
+  /** Whether the limit was set for this session; else it is the configured one. */
   own: boolean;
 }
 /** A turn runs. */
 export interface Busy {
   type: 'busy';
   /**
-   * Since when it waits for the model's libraries to be imported, in milliseconds since 1970; None while it does not.
+   * The time since which the turn waits for the import of the model's libraries, in milliseconds since 1970; else None.
    */
   loading?: number;
 }
@@ -1862,7 +1862,7 @@ export interface PartRemoved {
   message_id: string;
   part_id: string;
 }
-/** A part appeared or changed; the whole part. */
+/** A part appeared or changed; the event has the whole part. */
 export interface PartUpdated {
   type: 'message.part.updated';
   part: Part;
@@ -2141,7 +2141,7 @@ export interface PromptDelivered {
   prompt_id: string;
   /** None when the prompt was withdrawn before it was delivered. */
   message_id?: string;
-  /** It was withdrawn because the turn before it was stopped, not by the user. */
+  /** True where the prompt was withdrawn because the turn before it was stopped, and not by the user. */
   stopped?: boolean;
 }
 /** How well the replay, on which every track is based, reproduces the recording. */
@@ -2174,7 +2174,7 @@ export interface PruneView {
 export interface QuestionRejected {
   type: 'question.rejected';
   question_id: string;
-  /** Why: ``person`` declined, ``headless``, ``cancel`` or ``restart``. */
+  /** Why it ended: ``person`` (the user declined), ``headless``, ``cancel`` or ``restart``. */
   by: string;
 }
 /** The user answered the model's question. */
@@ -2407,9 +2407,9 @@ export interface SessionInfo {
   permission: Rule[];
   /** Rule sets of the sessions or callers that began this one: a denial in any of them holds here. */
   limits: Rule[][];
-  /** How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last. */
+  /** The permission mode that was shown last: ask, plan, accept-edits or bypass. */
   mode?: string;
-  /** It was chosen for this session; else it is the configured one. */
+  /** True where the mode was chosen for this session; else it is the configured mode. */
   mode_own?: boolean;
   cost?: number;
   tokens: Usage;
@@ -2425,8 +2425,8 @@ export interface SessionInfo {
     [k: string]: unknown;
   };
   /**
-   * Its changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``,
-   * which covers it up to the turn of ``message_id``.
+   * The session's changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``, up to
+   * the turn of ``message_id``.
    */
   summary?: {
     [k: string]: unknown;
@@ -2444,9 +2444,9 @@ export interface SessionTime {
   compacting?: number;
   archived?: number;
 }
-/** What was spent on requests. */
+/** The tokens and money that were spent on requests. */
 export interface Spent {
-  /** US dollars of the requests whose price is known; None when there was none. */
+  /** US dollars of the requests whose price is known; None where there was no such request. */
   cost?: number;
   tokens: Usage;
   /** Requests whose price is unknown; ``cost`` leaves them out. */
@@ -2465,7 +2465,7 @@ export interface SessionDiff {
     [k: string]: unknown;
   }[];
 }
-/** A failure that the user is shown: an answer's error, or a failure outside of any answer. */
+/** A failure that is shown to the user: an answer's error, or a failure outside of any answer. */
 export interface SessionError {
   type: 'session.error';
   error: ErrorValue;
