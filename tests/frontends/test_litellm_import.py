@@ -75,7 +75,7 @@ def test_an_application_imports_it_early_where_the_expected_model_needs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     definitions = Noted()
-    monkeypatch.setattr(litellm_model, "LIBRARY", definitions)
+    monkeypatch.setattr(litellm_model, "LOADER", definitions)
     app = App(
         start=tmp_path, environment={"HOME": str(tmp_path), **environment}, overrides=settings
     )
@@ -93,7 +93,7 @@ def test_a_script_begins_to_import_it_with_its_session(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     definitions = Noted()
-    monkeypatch.setattr(litellm_model, "LIBRARY", definitions)
+    monkeypatch.setattr(litellm_model, "LOADER", definitions)
     model = "gemini/gemini-3-pro" if needed else "anthropic/claude-sonnet-4-5"
     app = App(
         start=tmp_path, environment={"HOME": str(tmp_path), **GEMINI}, overrides={"model": model}
@@ -116,8 +116,8 @@ async def warning(*given, **named):
     return await asked(*given, **named)
 litellm.acompletion = warning
 warnings.simplefilter("default", append=True)"""
-LIBRARY = "__import__('palimpsest.model.adapter.litellm_model', fromlist=['_']).LIBRARY"
-LOADED = f"({LIBRARY}._loaded is not None and {LIBRARY}._loaded.done())"
+LOADER = "__import__('palimpsest.model.adapter.litellm_model', fromlist=['_']).LOADER"
+LOADED = f"({LOADER}._loaded is not None and {LOADER}._loaded.done())"
 FRONT = "from palimpsest.ipython_extension import extension_of\nextension_of(get_ipython()).front()"
 """Waits until the extension is loaded."""
 
@@ -145,12 +145,12 @@ def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
     asked_through_litellm: tuple[Kernel, FaultServer],
 ) -> None:
     kernel, server = asked_through_litellm
-    before = kernel.value(f"({LIBRARY}._loaded, 'litellm' in __import__('sys').modules)")
+    before = kernel.value(f"({LOADER}._loaded, 'litellm' in __import__('sys').modules)")
     kernel.request(type="prepare")
     meanwhile = kernel.run("weights = [3, 4, 5]\nprint(sum(weights))")
     unfinished = kernel.value(f"not {LOADED}")
     # Waiting by the loader itself would begin the import, perhaps before the page's command does.
-    kernel.run(f"import time\nwhile True not in {LIBRARY}._warm: time.sleep(0.05)")
+    kernel.run(f"import time\nwhile True not in {LOADER}._warm: time.sleep(0.05)")
     asked = kernel.run("%%agent -y\nHello")
 
     assert before == "(None, False)"
@@ -183,7 +183,7 @@ def test_a_first_turn_says_that_it_waits_for_the_import(
 
 HELD = f"""import threading
 gate = threading.Event()
-{LIBRARY}._import = gate.wait"""
+{LOADER}._import = gate.wait"""
 """The import waits at a gate and imports nothing."""
 
 
@@ -201,10 +201,10 @@ def test_a_page_and_a_cell_that_is_being_written_begin_the_import_and_wait_for_n
         ):
             kernel.run(HELD)
             kernel.complete("import o")
-            before = kernel.value(f"{LIBRARY}._loaded")
+            before = kernel.value(f"{LOADER}._loaded")
             begin()
             meanwhile = kernel.run("weights = [3, 4, 5]\nprint(sum(weights))")
-            begun = kernel.value(f"{LIBRARY}._loaded is not None and not {LOADED}")
-            kernel.run(f"gate.set()\n{LIBRARY}.wait(60)\n{LIBRARY}._loaded = None")
+            begun = kernel.value(f"{LOADER}._loaded is not None and not {LOADED}")
+            kernel.run(f"gate.set()\n{LOADER}.wait(60)\n{LOADER}._loaded = None")
 
             assert (before, meanwhile.stream().strip(), begun) == ("None", "12", "True")

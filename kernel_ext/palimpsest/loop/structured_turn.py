@@ -28,7 +28,7 @@ LAST = (
     f"{STRUCTURED_OUTPUT} now, with what you have found out; no other tool runs any more."
 )
 MISSING = "The turn ended without an answer in the form that was asked for."
-FORCED = {"type": "function", "function": {"name": STRUCTURED_OUTPUT}}
+FORCED_CALL = {"type": "function", "function": {"name": STRUCTURED_OUTPUT}}
 
 
 def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
@@ -39,7 +39,7 @@ def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
     """
     if info.reasoning or info.api_base is not None or user.model.variant:
         return None
-    return FORCED if last else "required"
+    return FORCED_CALL if last else "required"
 
 
 def answering_calls(calls: Iterable[ToolCalled]) -> list[ToolCalled]:
@@ -56,9 +56,11 @@ def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalle
             return
 
 
-def ask_for_form_again(log: SessionLog, setup: StepSetup, user: UserMessage, tried: int) -> bool:
+def ask_for_form_again(
+    log: SessionLog, setup: StepSetup, user: UserMessage, retries_made: int
+) -> bool:
     """Ask again after a plain-text answer; False where there is no need, or no retry is left."""
-    if tried >= setup.retries or not _answer_without_structure(log.state):
+    if retries_made >= setup.retries or not _answer_without_structure(log.state):
         return False
     write_engine_message(log, user, AGAIN)
     return True
@@ -69,11 +71,11 @@ def write_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> Use
     return write_engine_message(log, user, LAST.format(limit=setup.max_steps))
 
 
-def refuse_unstructured(log: SessionLog, tried: int) -> None:
+def refuse_unstructured(log: SessionLog, retries_made: int) -> None:
     """Set an error on a turn that ended without an error, but also without its structured answer."""
     newest = _answer_without_structure(log.state)
     if newest is not None:
-        error = StructuredOutputError(message=MISSING, retries=tried)
+        error = StructuredOutputError(message=MISSING, retries=retries_made)
         log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 

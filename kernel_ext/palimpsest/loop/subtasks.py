@@ -65,8 +65,8 @@ async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: Su
         )
         async for result in results:
             processor.handle(_with_subtask_mark(result, subtask))
-        stopped = tools.abort.is_set()
-        error = AbortedError(message=tools.abort.reason or "Stopped.") if stopped else None
+        is_stopped = tools.abort.is_set()
+        error = AbortedError(message=tools.abort.reason or "Stopped.") if is_stopped else None
     finally:
         processor.close(error)
 

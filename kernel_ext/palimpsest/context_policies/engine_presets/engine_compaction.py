@@ -323,7 +323,7 @@ def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> st
     return CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if hidden else CONTINUE
 
 
-def without_undone(state: EngineState, view: PolicyView) -> EngineState:
+def without_undone_compactions(state: EngineState, view: PolicyView) -> EngineState:
     """Return the state without a summary that the user undid, so that what it covered is shown again."""
     if not state.covered_until:
         return state

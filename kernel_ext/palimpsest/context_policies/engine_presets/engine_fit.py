@@ -11,8 +11,8 @@ from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     SummaryNeeded,
     fit_request,
-    reported_full,
     resume_fit,
+    usage_needs_summary,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context_policies.engine_presets.engine_compaction import compact
@@ -38,7 +38,7 @@ def cause_to_shrink(step: EngineStep) -> Cause:
     if before.overflowed and step.state.compared >= step.recorded_sizes.requests[before.index]:
         return "refused"
     usage = step.usage_before()
-    full = usage is not None and reported_full(usage, step.model, step.policy)
+    full = usage is not None and usage_needs_summary(usage, step.model, step.policy)
     return "full" if full else "size"
 
 

@@ -20,12 +20,12 @@ from palimpsest.context.policy_overrides import (
     read_number,
     value_text,
 )
-from palimpsest.context.presets import LISTED, ListedPreset
+from palimpsest.context.presets import LISTED_PRESETS, ListedPreset
 from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.context_policies.engine_presets.engine_compaction import (
     apply_history_limit,
     compact_by_hand,
-    without_undone,
+    without_undone_compactions,
 )
 from palimpsest.context_policies.engine_presets.engine_fit import (
     compact_after_turn,
@@ -120,7 +120,7 @@ class EnginePolicy(Preset):
 
     def step(self, state: EngineState, view: PolicyView) -> Decided:
         """Make the decisions of the live loop at the end of a turn, or before a request."""
-        step = EngineStep(self.engine, without_undone(state, view), view, self.summary)
+        step = EngineStep(self.engine, without_undone_compactions(state, view), view, self.summary)
         seen = truncate_new_outputs(step)
         compared = state.compared
         if step.at_turn_end:
@@ -181,5 +181,5 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
     return type("EnginePreset", (EnginePolicy,), attributes)
 
 
-PRESETS = tuple(map(_preset, LISTED))
+PRESETS = tuple(map(_preset, LISTED_PRESETS))
 BY_NAME = {preset.preset: preset for preset in PRESETS}

@@ -72,7 +72,7 @@ class ItemOutputs:
     def count(self, text: str) -> int:
         return self.step.sizes.count(text)
 
-    def made_by(self, rule: str) -> dict[str, OutputReduction]:
+    def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         step = self.step
         return {
             (name := step.sizes.parts[int(item)]): OutputReduction(
@@ -82,8 +82,8 @@ class ItemOutputs:
             if numbers.get("rule") == rule and int(item) >= step.state.covered_until
         }
 
-    def without(self, rule: str) -> "ItemOutputs":
-        reductions = self.made_by(rule)
+    def without_rule(self, rule: str) -> "ItemOutputs":
+        reductions = self.reductions_by(rule)
         without_rule = self.step.copy() if reductions else self.step
         for name in reductions:
             without_rule.restore(without_rule.sizes.places[name])

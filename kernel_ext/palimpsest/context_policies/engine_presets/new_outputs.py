@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from palimpsest.context.reduction.truncation import (
     RULE,
-    most_tokens,
+    max_output_tokens,
     output_caps,
     shorten,
     truncate,
@@ -20,7 +20,7 @@ def truncate_new_outputs(step: EngineStep) -> int:
     facts = step.facts()
     policy = step.policy.truncate
     lines, size = output_caps(policy, facts)
-    most = most_tokens(policy, facts)
+    most = max_output_tokens(policy, facts)
     size = size if most is None else min(size, most)
     # Tokens are not counted here; an item's size is counted where it is shown.
     count: Callable[[str], int] = (lambda _text: 0) if most is None else step.sizes.count

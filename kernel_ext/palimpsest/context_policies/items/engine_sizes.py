@@ -19,7 +19,7 @@ from palimpsest.context.budget.request_tokens import (
     weigh_chars,
 )
 from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
-from palimpsest.context.reduction.superseded_reads import CHANGES, READS, FileCall
+from palimpsest.context.reduction.superseded_reads import CHANGING_TOOLS, READING_TOOLS, FileCall
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context_policies.items.reducible import FIXED_KINDS
 from palimpsest.model.tokenizer import counter
@@ -125,7 +125,9 @@ def _file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
             FileCall(part_of(item), item.tool, call_input(timeline, item.index)),
         )
         for item in timeline.items
-        if item.kind == "call" and item.tool in READS | CHANGES and item.group in results
+        if item.kind == "call"
+        and item.tool in READING_TOOLS | CHANGING_TOOLS
+        and item.group in results
     )
 
 

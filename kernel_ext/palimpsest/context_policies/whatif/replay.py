@@ -15,8 +15,8 @@ from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     ResultsShortened,
     SummaryNeeded,
-    reported_full,
-    stored_full,
+    newest_answer_needs_summary,
+    usage_needs_summary,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import View
@@ -269,7 +269,7 @@ class CounterfactualReplay:
             return "refused" if refused else self._cause
         effective = self._other.with_undo(inputs)
         usage = self._usage
-        full = stored_full(
+        full = newest_answer_needs_summary(
             self._other.messages(inputs.without),
             inputs.model,
             effective.policy,
@@ -487,7 +487,7 @@ class CounterfactualReplay:
             )
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
-        elif info.error is None and reported_full(usage, sent.record.model, policy):
+        elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
             self._cause = "full"
 
 

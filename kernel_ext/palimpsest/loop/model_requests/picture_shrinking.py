@@ -13,7 +13,7 @@ from palimpsest.tools.calls.images import SMALLER_SIDE, smaller_image
 from palimpsest.transcript.errors import StorageFailed
 
 HEAD_CHARS = 40
-"""Characters of a ``data:`` url before its data, at most."""
+"""Maximum characters of a ``data:`` url before its data."""
 
 
 def shrink_picture(

@@ -173,11 +173,11 @@ class CompactionRedecision:
             whole = selector.whole_history(waiting.view)
             if whole.fits or not selector.policy.compact.serialize:
                 return whole.numbers
-            self._stages = selector.parts(waiting.view, whole.result_chars)
-            return selector.part(waiting.view, whole.result_chars, self._stages)
+            self._stages = selector.stage_progress(waiting.view, whole.result_chars)
+            return selector.next_stage_numbers(waiting.view, whole.result_chars, self._stages)
         if self._stages is None:
             return None
-        return selector.part(
+        return selector.next_stage_numbers(
             waiting.view,
             int(waiting.decision.numbers["result_chars"]),
             self._stages,

@@ -13,7 +13,7 @@ from typing import Any
 from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
-from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
+from palimpsest.context.engine_text.reminders import MODE, STEERED, decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
@@ -312,7 +312,9 @@ class _LogReplay:
             cut_outputs = cut_oversized(outputs, policy.recovery, facts.window)
             return outputs.decisions(OVERSIZED, cut_outputs, lambda: next(names, UNRECORDED))
         if batch.decider == "remind":
-            return remind(batch.view, policy.reminders, lambda: next(names, UNRECORDED), count)
+            return decide_reminders(
+                batch.view, policy.reminders, lambda: next(names, UNRECORDED), count
+            )
         return prune(batch.view, policy, facts, lambda: next(names, UNRECORDED), count)
 
     def _view(self) -> View:

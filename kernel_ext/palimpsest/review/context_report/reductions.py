@@ -12,7 +12,7 @@ from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.context.visible_messages import good_summaries, marker, without_undone
+from palimpsest.context.visible_messages import good_summaries, marker, without_undone_compactions
 from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, some
 from palimpsest.request_items import Scrub, name_and_first_line, state_of
@@ -35,7 +35,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.provider_calls import (
     DIALECT,
     RESPONSES,
-    TOLD_CHARS,
+    SENT_TEXT_CHARS,
     is_left_out,
     is_provider_call,
     sent_result,
@@ -136,7 +136,7 @@ class _ReductionBuilder:
         """Return how many messages the fold hides, not counting those of undone compactions."""
         view = self._inputs.view
         shown = {message.id for message in visible_messages}
-        valid_messages = without_undone(view.messages, view.decisions)
+        valid_messages = without_undone_compactions(view.messages, view.decisions)
         return self._inputs.older + sum(message.id not in shown for message in valid_messages)
 
     def _decision_of(self, summary_id: str) -> Decision | None:
@@ -242,7 +242,7 @@ class _ReductionBuilder:
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL,
-            reason=why.format(ran_at=ran_at, model=model.id, most=count(TOLD_CHARS)),
+            reason=why.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
             tokens_before=self._inputs.count(result if is_dropped or is_same_provider else native),
             tokens_after=self._inputs.count(form),
         )

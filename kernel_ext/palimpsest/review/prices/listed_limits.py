@@ -39,7 +39,7 @@ def _limits_text(limits: Mapping[str, int]) -> str:
         f"{size:,} tokens of {model}{_by_name(model)}" for model, size in limits.items()
     )
     word = "limit is" if len(limits) == 1 else "limits are"
-    return f"The {word} not in the recording, but from {litellm_table.list_words()}: {named}."
+    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {named}."
 
 
 def _by_name(model: str) -> str:

@@ -29,7 +29,7 @@ def offline_source(model: str) -> str:
     key = (listed_name or model).rpartition("/")[2]
     is_long = bool(long_prompt_prices(key, "anthropic")) and bool(litellm_table.entry(key))
     long = f" (of long prompts from {LONG_PROMPT_SOURCE})" if is_long else ""
-    return by_name + litellm_table.list_words() + long
+    return by_name + litellm_table.list_name() + long
 
 
 def offline_window(model: str) -> int:

@@ -432,7 +432,7 @@ def _loss(
         for shown, text in zip(replaced_items, texts, strict=True)
         if is_user_text(timeline, shown.item)
     ]
-    lost = lost_names(texts, summary, other_texts, said=prompts_before)
+    lost = lost_names(texts, summary, other_texts, user_texts=prompts_before)
     needed = {
         name: tuple(
             use

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import reserved_tokens
-from palimpsest.context.budget.window_guard import most_tools
+from palimpsest.context.budget.window_guard import tool_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
-from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_words
+from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_tools_sentence
 from palimpsest.loop.model_requests.request_builder import calibration_ratio
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
@@ -300,7 +300,9 @@ class PromptResolver:
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.prompt_now(agent, info, user),
             tools=self._specs(offered, info),
-            tools_left_out=tuple(filter(None, (left_out, refused_words(info, self.refused_tools)))),
+            tools_left_out=tuple(
+                filter(None, (left_out, refused_tools_sentence(info, self.refused_tools)))
+            ),
             model=info,
             policy=policy,
             facts=Facts(
@@ -324,7 +326,7 @@ class PromptResolver:
             for decision in self._log.state.decisions
             if decision.rule == TOOLS_RULE and decision.numbers.get("model") == info.ref.id
         ]
-        counts = (most_tools(info), *refused_counts)
+        counts = (tool_limit(info), *refused_counts)
         known = [number for number in counts if isinstance(number, int)]
         chars = limits_of(info).schema_chars
         if not known and chars is None:

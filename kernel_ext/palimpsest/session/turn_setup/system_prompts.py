@@ -149,7 +149,7 @@ class SystemPrompts:
             agent_prompt=agent.prompt,
             extra=extra,
             skills=self._skills(agent),
-            words=self._policy().environment,
+            environment_name=self._policy().environment,
         )
 
     def _skills(self, agent: Agent) -> str:

@@ -6,7 +6,7 @@ Border: handles environments only; the patterns and names of secrets are in ``tr
 from collections.abc import Mapping
 
 from palimpsest.transcript.redaction.secret_names import is_secret_name
-from palimpsest.transcript.redaction.secret_removal import holds_secret, secret_values
+from palimpsest.transcript.redaction.secret_removal import contains_secret, secret_values
 
 NON_INTERACTIVE = {
     "PAGER": "cat",
@@ -34,7 +34,7 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name not in NEVER_PASSED
         and not is_secret_name(name)
-        and not holds_secret(value)
+        and not contains_secret(value)
         and not any(secret in value for secret in values)
     }
     return safe | NON_INTERACTIVE

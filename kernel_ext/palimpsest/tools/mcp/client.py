@@ -24,7 +24,7 @@ from palimpsest.tools.mcp.values import (
     expand,
     in_one_line,
 )
-from palimpsest.transcript.redaction.secret_removal import holds_secret
+from palimpsest.transcript.redaction.secret_removal import contains_secret
 
 T = TypeVar("T")
 
@@ -93,7 +93,7 @@ def environment_for(spec: McpServerSpec, environment: Mapping[str, str]) -> dict
     basic = {
         name: environment[name]
         for name in PASSED_VARIABLES
-        if name in environment and not holds_secret(environment[name])
+        if name in environment and not contains_secret(environment[name])
     }
     return basic | {name: expand(value, environment) for name, value in spec.env.items()}
 
