@@ -228,7 +228,11 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
         notebook=lambda: current_notebook(shell),
     )
     front = Frontend(
-        app, main_thread, shell=shell, cells_running=lambda: cells.running, batches=cells.batches
+        app,
+        main_thread,
+        shell=shell,
+        running_cell_count=lambda: cells.running,
+        batches=cells.batches,
     )
     app.servers.preload()
     if getattr(shell, "kernel", None) is None:

@@ -13,8 +13,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
-from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
+from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
+from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
 from palimpsest.frontends.operations.modules import MODULES, OperationModule
 from palimpsest.frontends.protocol.choices import AgentChoice
 from palimpsest.transcript.values import Value
@@ -147,12 +147,15 @@ class ListButtons(Operation):
 
     type: Literal["buttons"] = "buttons"
 
-    async def run(self, at: Desk) -> ListedButtons:  # noqa: ARG002
+    async def run(self, context: OperationContext) -> ListedButtons:  # noqa: ARG002
         """Return the buttons and slash commands of all forms that have them."""
         return ListedButtons(
             buttons=tuple(
                 OperationButton(
-                    label=form.button, help=form.help, command=name, arguments=dict(form.fixed)
+                    label=form.button,
+                    help=form.help,
+                    command=name,
+                    arguments=dict(form.fixed_values),
                 )
                 for name, operation in TABLE.in_page.items()
                 for form in operation.forms
@@ -176,7 +179,7 @@ class ProposeArguments(Operation):
     text: str = Field(max_length=2_000)
     """The text before the caret, from the slash on."""
 
-    async def run(self, at: Desk) -> ProposedArguments:
+    async def run(self, context: OperationContext) -> ProposedArguments:
         """Return the completions; empty where no command is named or it has no known arguments."""
         from palimpsest.frontends.operation_base.argument_completion import (  # noqa: PLC0415 - with the first question
             arguments_after,
@@ -188,10 +191,10 @@ class ProposeArguments(Operation):
         form = TABLE.panel_forms.get(name.lower())
         if form is None:
             return ProposedArguments(words=())
-        session = await at.find(self.session)
+        session = await context.find(self.session)
 
         def proposed() -> tuple[str, ...]:
-            values = partial(known_values, at.services, session)
+            values = partial(known_values, context.services, session)
             return tuple(arguments_after(*form, words, current, values))[:MAX_PROPOSED_ARGUMENTS]
 
         return ProposedArguments(words=await asyncio.to_thread(proposed))
@@ -204,10 +207,10 @@ class Help(Operation):
     in_page: ClassVar[bool] = False
     forms = (Form("help", "list the commands"),)
 
-    async def run(self, at: Desk) -> Lines:  # noqa: ARG002
+    async def run(self, context: OperationContext) -> OutputLines:  # noqa: ARG002
         """Return the list of slash commands; a cell's help also has the options of a prompt."""
         rows = [(f"/{command.name}", command.description) for command in panel_commands()]
-        return [PolicySection("", ("command", "what it does"), rows)]
+        return [TitledTable("", ("command", "what it does"), rows)]
 
 
 def panel_commands() -> tuple[AgentChoice, ...]:

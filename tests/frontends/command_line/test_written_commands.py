@@ -60,7 +60,7 @@ COMMANDS = {name: words for module in MODULES for name, words in module.commands
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_argument_of_a_command_has_a_help(name: str) -> None:
     form, operation = TABLE.command(name)
-    fields = {taken: operation.model_fields[taken] for taken in form.takes}
+    fields = {taken: operation.model_fields[taken] for taken in form.fields}
     given = {
         taken: mark
         for taken, field in fields.items()

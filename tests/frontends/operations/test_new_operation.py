@@ -20,7 +20,7 @@ from tests.frontends.three_interfaces import ThreeInterfaces
 from tests.harness.kernel import ROOT, Kernel
 from tests.new_kinds import OPERATION
 
-from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse_line
 from palimpsest.frontends.operation_table import TABLE
 
 REGISTER = """
@@ -95,9 +95,9 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("added")
 def test_a_line_is_read_by_its_fields_and_a_slip_in_it_is_no_prompt() -> None:
-    assert parse("count") == CountWords()
-    assert parse("count letters") == CountWords(unit="letters")
-    assert parse("count the rows of df") == MagicLine(prompt="count the rows of df")
+    assert parse_line("count") == CountWords()
+    assert parse_line("count letters") == CountWords(unit="letters")
+    assert parse_line("count the rows of df") == MagicLine(prompt="count the rows of df")
     for slip, words in (
         ("cuont letters", "Did you mean %agent count letters?"),
         ("count leters", "Did you mean %agent count letters?"),
@@ -105,7 +105,7 @@ def test_a_line_is_read_by_its_fields_and_a_slip_in_it_is_no_prompt() -> None:
         ("-q count", "takes no options before it"),
     ):
         with pytest.raises(OptionError) as caught:
-            parse(slip)
+            parse_line(slip)
         assert words in str(caught.value)
     assert "%agent count             how much was said" in help_text()
 

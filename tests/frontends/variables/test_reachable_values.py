@@ -199,9 +199,9 @@ def test_a_name_of_ipython_that_the_user_took_is_theirs() -> None:
 def test_a_checksum_tells_nothing_of_the_history() -> None:
     here = shell()
     here.user_ns["x"] = [here.history_manager.input_hist_parsed]
-    variables, kernels = dict(user_variables(here)), KernelObjects(here)
+    variables, kernel_objects = dict(user_variables(here)), KernelObjects(here)
 
-    assert input_checksums("x; In; _i1; Out; get_ipython", variables, kernels) == {}
+    assert input_checksums("x; In; _i1; Out; get_ipython", variables, kernel_objects) == {}
     before = list_variables(here, ShownVariables("names", frozenset(), marks=True))
     here.history_manager.input_hist_parsed.append("more")
 

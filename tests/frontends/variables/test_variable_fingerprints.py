@@ -78,7 +78,7 @@ def set_loc(row: int, column: str, value: Any) -> Callable[[pd.DataFrame], None]
 def test_a_change_in_place_is_noticed(value: Any, change: Callable[[Any], Any]) -> None:
     before = look(value)
     assert look(value) == before
-    assert before.whole
+    assert before.is_complete
 
     change(value)
 
@@ -108,7 +108,7 @@ def test_a_large_array_is_sampled_and_says_so() -> None:
 
     large[:] = 1
 
-    assert not before.whole
+    assert not before.is_complete
     assert look(large).mark != before.mark
 
 
@@ -159,11 +159,11 @@ def test_attributes_of_an_object_are_looked_into() -> None:
     model.weights.append(2.0)
 
     assert look(model).mark != before.mark
-    assert not before.whole, "what a C extension keeps is not seen"
+    assert not before.is_complete, "what a C extension keeps is not seen"
 
 
 def test_when_the_time_is_over_nothing_is_claimed() -> None:
     late = Fingerprints(seconds=-1.0).of([1])
 
-    assert not late.whole
+    assert not late.is_complete
     assert late.mark == 0

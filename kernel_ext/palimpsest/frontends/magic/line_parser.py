@@ -17,7 +17,7 @@ from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operation_table import TABLE, Help
 
 _ERROR_COMMAND = re.compile(r"(fix|explain)(?:\s+(\d{1,9}))?")
-"""Subcommands that are prompts about the newest error, or about that of the cell with this number."""
+"""Subcommands that are prompts about the newest error, or about the error of a numbered cell."""
 
 
 class Option(NamedTuple):
@@ -89,7 +89,7 @@ def help_text() -> str:
     return "\n".join(lines)
 
 
-def parse(line: str, body: str | None = None) -> MagicLine | Operation:
+def parse_line(line: str, body: str | None = None) -> MagicLine | Operation:
     """Parse the rest of a magic's line, and the cell's body if there is one.
 
     Raises:

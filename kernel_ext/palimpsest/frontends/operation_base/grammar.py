@@ -25,22 +25,24 @@ def read_form(form: Form, operation: type[Operation], rest: str) -> Operation | 
 
     Raises OptionError, with one sentence.
     """
-    if form.missing and not rest:
-        raise OptionError(form.missing)
+    if form.missing_message and not rest:
+        raise OptionError(form.missing_message)
     arguments = (
-        form.read(rest) if form.read is not None else _parse_by_fields(form, operation, rest)
+        form.parse_rest(rest)
+        if form.parse_rest is not None
+        else _parse_by_fields(form, operation, rest)
     )
     if arguments is None or isinstance(arguments, Operation):
         return arguments
     try:
-        return operation.of(**{**form.fixed, **arguments})
+        return operation.of(**{**form.fixed_values, **arguments})
     except UserError as error:
         raise OptionError(f"%agent {form.name}: {error}") from None
 
 
 def keywords(form: Form, operation: type[Operation]) -> tuple[str, ...]:
     """Return the words that may follow a form's name."""
-    values = (word for name in form.takes for word in _values(operation, name))
+    values = (word for name in form.fields for word in _values(operation, name))
     return form.keywords or tuple(word for word in values if word)
 
 
@@ -49,7 +51,7 @@ def flags(form: Form, operation: type[Operation]) -> tuple[str, ...]:
     fields = operation.model_fields
     return tuple(
         _flag(name)
-        for name in form.takes
+        for name in form.fields
         if fields[name].is_required() is False
         and _word(operation, name) is None
         and not _values(operation, name)
@@ -58,18 +60,18 @@ def flags(form: Form, operation: type[Operation]) -> tuple[str, ...]:
 
 def word_arguments(form: Form, operation: type[Operation]) -> tuple[OneWord, ...]:
     """Return the patterns of the words that may follow a form's name, such as a session's id."""
-    words = (_word(operation, name) for name in form.takes)
+    words = (_word(operation, name) for name in form.fields)
     return tuple(word for word in words if word is not None)
 
 
 def _parse_by_fields(form: Form, operation: type[Operation], rest: str) -> Mapping[str, Any] | None:
     values: dict[str, Any] = {}
     remaining = rest.split()
-    for name in form.takes:
+    for name in form.fields:
         if _flag(name) in remaining and operation.model_fields[name].annotation is bool:
             values[name] = True
             remaining.remove(_flag(name))
-    for name in form.takes:
+    for name in form.fields:
         word = _word(operation, name)
         if (remaining and word is not None and re.fullmatch(word.pattern, remaining[0])) or (
             remaining and remaining[0] in _values(operation, name)
@@ -101,7 +103,7 @@ def _values(operation: type[Operation], name: str) -> tuple[str, ...]:
 
 
 def option_value(name: str, text: str, written: str) -> tuple[str, str]:
-    """Return the value of an option, quoted or up to the next blank, and what follows it; raises OptionError.
+    """Return the value of an option, quoted or up to the next blank, and the text after it; raises OptionError.
 
     ``written`` stands for the value in the error message, such as ``NAME``.
     """
