@@ -169,7 +169,7 @@ MESSAGE = assistant(
 def _question() -> str:
     question = permission_question(ASK, str)
     shown = [question.prompt]
-    while question.take("") is None and question.prompt not in shown:
+    while question.answer_in("") is None and question.prompt not in shown:
         shown.append(question.prompt)
     return "\n".join(shown)
 

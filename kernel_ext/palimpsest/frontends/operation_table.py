@@ -182,7 +182,7 @@ class ProposeArguments(Operation):
     async def run(self, context: OperationContext) -> ProposedArguments:
         """Return the completions; empty where no command is named or it has no known arguments."""
         from palimpsest.frontends.operation_base.argument_completion import (  # noqa: PLC0415 - with the first question
-            arguments_after,
+            argument_completions,
             known_values,
         )
 
@@ -195,7 +195,9 @@ class ProposeArguments(Operation):
 
         def proposed() -> tuple[str, ...]:
             values = partial(known_values, context.services, session)
-            return tuple(arguments_after(*form, words, current, values))[:MAX_PROPOSED_ARGUMENTS]
+            return tuple(argument_completions(*form, words, current, values))[
+                :MAX_PROPOSED_ARGUMENTS
+            ]
 
         return ProposedArguments(words=await asyncio.to_thread(proposed))
 

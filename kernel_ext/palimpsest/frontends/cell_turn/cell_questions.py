@@ -53,7 +53,7 @@ class Questions(TypedQuestions, Interruptible):
 
     def check(self, session: KernelSession) -> None:
         """Ask the open questions, unless a page shows the session."""
-        if not self.over and not self._pages.present(session.id):
+        if not self.has_ended and not self._pages.present(session.id):
             self.ask(session)
 
     @contextmanager
@@ -85,14 +85,14 @@ class Questions(TypedQuestions, Interruptible):
         """Show a sentence beside the cell's output."""
         self._show_sentence(sentence)
 
-    def line(self, identifier: str, text: str, session: KernelSession) -> str | None:
+    def read_line(self, identifier: str, text: str, session: KernelSession) -> str | None:
         """Read a line; None where the answer is no longer needed, or the user stopped the turn."""
         previous, self._interrupts.running = self._interrupts.running, self
         self._open_question, self._is_held_request = identifier, _is_held(identifier, session)
         try:
             return typed_line(text) if _is_open(identifier, session) else None
         except KeyboardInterrupt:
-            self.over = not self._closed_elsewhere
+            self.has_ended = not self._closed_elsewhere
             return None
         finally:
             self._open_question = None

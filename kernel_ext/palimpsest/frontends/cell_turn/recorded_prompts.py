@@ -308,7 +308,7 @@ class RecordedPrompts:
                 raise TurnStopped from None
             except NobodyTypes:
                 return None
-            answer = question.take(line)
+            answer = question.answer_in(line)
             if answer is not None:
                 return answer
 

@@ -29,7 +29,7 @@ EXAMPLES = """examples:
 
 exit code: 0; 1 where a condition of --fail-if holds; 2 where something cannot be read or is not understood.
 """
-CONDITION = """a condition is made of columns (the keys of --json), numbers, + - * /, comparisons, and, or, not;
+CONDITION_HELP = """a condition is made of columns (the keys of --json), numbers, + - * /, comparisons, and, or, not;
 baseline is what the column of its comparison has in the first row, or in the report that --baseline names."""
 
 
@@ -81,7 +81,7 @@ def _add_arguments(command: ArgumentParser, name: str) -> None:
     output = command.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
     if form.has_rows:
-        command.epilog = CONDITION
+        command.epilog = CONDITION_HELP
         output.add_argument(
             "--markdown", action="store_true", help="write Markdown, for a pull request"
         )

@@ -70,7 +70,7 @@ class Completions:
     def line_completions(self, line: str) -> Sequence[str]:
         """Return completions for the end of the line."""
         from palimpsest.frontends.magic.line_parser import OPTIONS
-        from palimpsest.frontends.operation_base.argument_completion import arguments_after
+        from palimpsest.frontends.operation_base.argument_completion import argument_completions
         from palimpsest.frontends.operation_table import TABLE
 
         match = _LINE.match(line)
@@ -85,7 +85,7 @@ class Completions:
         if current[:1] in ("/", "@"):
             return self._prompt_mentions(current, is_first=not words)
         if words and words[0] in TABLE.forms:
-            return arguments_after(*TABLE.forms[words[0]], words[1:], current, self._values)
+            return argument_completions(*TABLE.forms[words[0]], words[1:], current, self._values)
         if current.startswith("-"):
             return [option.long for option in OPTIONS]
         if not words and "%%" not in line:

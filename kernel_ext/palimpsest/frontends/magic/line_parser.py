@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
 from palimpsest.frontends.magic.misspelled_commands import MIN_SIMILARITY, misspelling_sentence
-from palimpsest.frontends.operation_base.grammar import OptionError, option_value, read_form
+from palimpsest.frontends.operation_base.grammar import OptionError, option_value, parse_form
 from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operation_table import TABLE, Help
 
@@ -135,7 +135,7 @@ def operation_of(rest: str, *, in_panel: bool = False) -> Operation | None:
     form_and_operation = (TABLE.panel_forms if in_panel else TABLE.forms).get(name)
     if form_and_operation is None:
         return None
-    return read_form(*form_and_operation, arguments[0] if arguments else "")
+    return parse_form(*form_and_operation, arguments[0] if arguments else "")
 
 
 def _is_command(rest: str) -> bool:

@@ -13,14 +13,14 @@ from palimpsest.transcript.errors import UserError
 SESSION = OneWord(r"ses_\w+", "session")
 """A session's complete id, which is unlikely in a prompt."""
 PART = OneWord(completed_by="part")
-WHICH = "Which session? Write %agent {name} ID; %agent sessions lists them."
+WHICH_SESSION = "Which session? Write %agent {name} ID; %agent sessions lists them."
 
 
 class OptionError(Exception):
     """Wrong input after the magic; its message is one sentence, shown without a traceback."""
 
 
-def read_form(form: Form, operation: type[Operation], rest: str) -> Operation | None:
+def parse_form(form: Form, operation: type[Operation], rest: str) -> Operation | None:
     """Return the operation for a form and the rest of its line; None where the line is a prompt.
 
     Raises OptionError, with one sentence.
@@ -42,7 +42,7 @@ def read_form(form: Form, operation: type[Operation], rest: str) -> Operation | 
 
 def keywords(form: Form, operation: type[Operation]) -> tuple[str, ...]:
     """Return the words that may follow a form's name."""
-    values = (word for name in form.fields for word in _values(operation, name))
+    values = (word for name in form.fields for word in _literal_values(operation, name))
     return form.keywords or tuple(word for word in values if word)
 
 
@@ -50,17 +50,17 @@ def flags(form: Form, operation: type[Operation]) -> tuple[str, ...]:
     """Return the flags and options that may follow a form's name."""
     fields = operation.model_fields
     return tuple(
-        _flag(name)
+        _flag_text(name)
         for name in form.fields
         if fields[name].is_required() is False
-        and _word(operation, name) is None
-        and not _values(operation, name)
+        and _word_argument(operation, name) is None
+        and not _literal_values(operation, name)
     )
 
 
 def word_arguments(form: Form, operation: type[Operation]) -> tuple[OneWord, ...]:
     """Return the patterns of the words that may follow a form's name, such as a session's id."""
-    words = (_word(operation, name) for name in form.fields)
+    words = (_word_argument(operation, name) for name in form.fields)
     return tuple(word for word in words if word is not None)
 
 
@@ -68,23 +68,23 @@ def _parse_by_fields(form: Form, operation: type[Operation], rest: str) -> Mappi
     values: dict[str, Any] = {}
     remaining = rest.split()
     for name in form.fields:
-        if _flag(name) in remaining and operation.model_fields[name].annotation is bool:
+        if _flag_text(name) in remaining and operation.model_fields[name].annotation is bool:
             values[name] = True
-            remaining.remove(_flag(name))
+            remaining.remove(_flag_text(name))
     for name in form.fields:
-        word = _word(operation, name)
+        word = _word_argument(operation, name)
         if (remaining and word is not None and re.fullmatch(word.pattern, remaining[0])) or (
-            remaining and remaining[0] in _values(operation, name)
+            remaining and remaining[0] in _literal_values(operation, name)
         ):
             values[name] = remaining.pop(0)
     return values if not remaining else None
 
 
-def _flag(name: str) -> str:
+def _flag_text(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _word(operation: type[Operation], name: str) -> OneWord | None:
+def _word_argument(operation: type[Operation], name: str) -> OneWord | None:
     annotations = (
         annotation
         for annotation in operation.model_fields[name].metadata
@@ -93,7 +93,7 @@ def _word(operation: type[Operation], name: str) -> OneWord | None:
     return next(annotations, None)
 
 
-def _values(operation: type[Operation], name: str) -> tuple[str, ...]:
+def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
     """Return the literal values that a field accepts."""
     return tuple(
         choice

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-A_TURN = "It is a turn: session.start, loop, retry and compact begin one, and wait for its answer."
+NEEDS_TURN = (
+    "It is a turn: session.start, loop, retry and compact begin one, and wait for its answer."
+)
 NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
 
 
@@ -265,7 +267,7 @@ class TurnOperation(Operation):
     async def run(self, context: OperationContext) -> SessionAnswer:
         """Await the turn."""
         if context.turn is None:
-            raise UserError(A_TURN)
+            raise UserError(NEEDS_TURN)
         session = await context.find(self.session)
         from palimpsest.transcript.messages import Origin
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, SkipValidation, field_validator
 
-from palimpsest.frontends.operation_base.grammar import SESSION, WHICH, OptionError
+from palimpsest.frontends.operation_base.grammar import SESSION, WHICH_SESSION, OptionError
 from palimpsest.frontends.operation_base.operation import (
     Done,
     Form,
@@ -197,14 +197,14 @@ class OpenSession(Operation):
             "open",
             "go on with another session: %agent open ID",
             ("session",),
-            missing_message=WHICH.format(name="open"),
+            missing_message=WHICH_SESSION.format(name="open"),
         ),
         Form(
             "use",
             "go on with another session: %agent use ID",
             ("session",),
             parse_rest=lambda rest: {"session": rest} if len(rest.split()) == 1 else None,
-            missing_message=WHICH.format(name="use"),
+            missing_message=WHICH_SESSION.format(name="use"),
         ),
     )
 
@@ -288,7 +288,7 @@ class Archive(Operation):
             "list an archived session again",
             ("session",),
             {"archived": False},
-            missing_message=WHICH.format(name="unarchive"),
+            missing_message=WHICH_SESSION.format(name="unarchive"),
         ),
     )
 

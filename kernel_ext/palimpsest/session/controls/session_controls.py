@@ -19,7 +19,7 @@ from palimpsest.session.permissions.withheld_claims import (
     grant_claims,
     is_named_whole,
 )
-from palimpsest.tools.permission_rules.modes import ANSWERS, Mode, mode_of
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS, Mode, mode_of
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
@@ -140,7 +140,7 @@ class SessionControls:
             *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
             *((rule, "fixed") for rule in effective.fixed),
             *((rule, f"mode {self.mode}") for rule in MODE_DENIES[self.mode]),
-            *((rule, f"mode {self.mode}, for questions") for rule in ANSWERS[self.mode]),
+            *((rule, f"mode {self.mode}, for questions") for rule in MODE_APPROVALS[self.mode]),
         )
 
     def revoke(self, *numbers: int) -> tuple[Allowance, ...]:

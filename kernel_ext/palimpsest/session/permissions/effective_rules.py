@@ -31,7 +31,7 @@ from palimpsest.session.permissions.recorded_claims import (
 )
 from palimpsest.store.disk import open_regular
 from palimpsest.tools.permission_rules.bound_approvals import description_change, stored_description
-from palimpsest.tools.permission_rules.modes import ANSWERS, Mode
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import MODE_DENIES
 from palimpsest.transcript.errors import ConfigError
@@ -288,7 +288,7 @@ class EffectiveRules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
         parents = list(self.line(session))[1:]
         of_parents = [rule for parent in parents for rule in self.held_rules(parent)]
-        mode = ANSWERS[self.mode_of(session)]
+        mode = MODE_APPROVALS[self.mode_of(session)]
         return (*mode, *self.granted(), *self.approvals.rules(), *of_parents)
 
     def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
