@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.frontends.static_files import STATIC, missing_front_end
+from palimpsest.frontends.static_files import STATIC_FOLDER, missing_front_end
 from palimpsest.frontends.terminal import write_error
 from palimpsest.paused_collection import collection_paused
 
@@ -147,7 +147,7 @@ def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
     if getattr(shell, "kernel", None) is not None:
         from jupyter_core.paths import jupyter_path
 
-        problem = missing_front_end(STATIC, map(Path, jupyter_path()))
+        problem = missing_front_end(STATIC_FOLDER, map(Path, jupyter_path()))
         if problem is not None:
             write_error(problem)
 

@@ -37,7 +37,7 @@ from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 
-NESTED = (
+NESTED_PROMPT = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
     "and let it go on."
 )
@@ -45,7 +45,7 @@ NESTED = (
 
 MAX_COMPLETED_CELLS = 12
 MAX_COMPLETED_NAMES = 200
-"""Most variables that one completion offers; the line above limits cells."""
+"""Most variables in one completion; ``MAX_COMPLETED_CELLS`` limits the cells."""
 
 
 class Frontend:
@@ -140,7 +140,7 @@ class Frontend:
 
     def _check_prompt(self, request: MagicLine) -> None:
         if self.main_thread.current is not None:
-            raise usage_error(NESTED)
+            raise usage_error(NESTED_PROMPT)
         self._refuse_without_error(request)
         self._print_warnings()
 
@@ -192,9 +192,9 @@ class Frontend:
     def completion_values(self, field: str) -> Sequence[str]:
         """Return values that complete an option, without a request to a server."""
         values = known_values(self.services, self.channel.current, field)
-        return [*values, *self._mentions()] if field == "mention" else values
+        return [*values, *self._known_mentions()] if field == "mention" else values
 
-    def _mentions(self) -> list[str]:
+    def _known_mentions(self) -> list[str]:
         """Return the notebook's items that a prompt can mention with ``@``, the newest cells first."""
         runs = self.services.notebook_runs
         recorded = [

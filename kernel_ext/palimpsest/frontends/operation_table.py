@@ -1,7 +1,7 @@
 """The table of operations, from which magic, pages, command line, help, completion and the protocol are derived.
 
 ``operations/modules.py`` lists the modules; ``register`` adds an operation of a test or of another package.
-A module is imported when an operation of it is first looked up, and all are when the whole table is first read.
+A module is imported when one of its operations is first looked up; all are imported when the whole table is read.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ MAX_PROPOSED_ARGUMENTS = 500
 OPERATIONS_PACKAGE = "palimpsest.frontends.operations"
 
 
-class Operations(NamedTuple):
+class OperationIndex(NamedTuple):
     """Operations by type, and the forms for cells, the panel and ``palimpsest`` by name."""
 
     by_type: dict[str, type[Operation]]
@@ -33,7 +33,7 @@ class Operations(NamedTuple):
     terminal_forms: dict[str, tuple[Form, type[Operation]]]
 
     @classmethod
-    def of(cls, modules: Iterable[str]) -> "Operations":
+    def of(cls, modules: Iterable[str]) -> "OperationIndex":
         """Import modules and return their operations."""
         operations = cls({}, {}, {}, {})
         for name in modules:
@@ -57,12 +57,12 @@ class OperationTable:
     """All operations, by the type that a page sends and by the name after ``%agent``."""
 
     def __init__(self) -> None:
-        self._loaded: Operations | None = None
+        self._loaded: OperationIndex | None = None
 
     @property
-    def _all_operations(self) -> Operations:
+    def _all_operations(self) -> OperationIndex:
         if self._loaded is None:
-            operations = Operations.of(module.module for module in MODULES)
+            operations = OperationIndex.of(module.module for module in MODULES)
             operations.add(Help)
             operations.add(ListButtons)
             operations.add(ProposeArguments)
@@ -81,9 +81,9 @@ class OperationTable:
             module for module in MODULES if name in module.commands
         ).terminal_forms[name]
 
-    def _imported_operations(self, modules: Iterable[OperationModule]) -> Operations:
+    def _imported_operations(self, modules: Iterable[OperationModule]) -> OperationIndex:
         names = [module.module for module in modules]
-        return Operations.of(names) if names and self._loaded is None else self._all_operations
+        return OperationIndex.of(names) if names and self._loaded is None else self._all_operations
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:

@@ -20,7 +20,7 @@ class Waiting:
     """A running piece of code that may be interrupted anywhere."""
 
     interrupted = has_reached_job = False
-    everywhere = True
+    is_interruptible_anywhere = True
     task: "asyncio.Task[float] | None" = None
 
 
@@ -83,7 +83,7 @@ def test_code_that_began_right_after_a_signal_and_never_awaits_ends(
     )
 
     class Awaiting(Waiting):
-        everywhere = False
+        is_interruptible_anywhere = False
 
     async def work() -> float:
         running = Awaiting()

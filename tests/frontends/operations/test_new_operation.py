@@ -34,7 +34,7 @@ ASKS_EVERYWHERE = """
 import json
 from pathlib import Path
 from palimpsest.app.wiring import App
-from palimpsest.frontends.magic.line_parser import parse
+from palimpsest.frontends.magic.line_parser import parse_line
 from palimpsest.model.script import says
 from palimpsest.public.session_object import open_session
 from palimpsest.testing import ScriptedModel
@@ -46,7 +46,7 @@ session = open_session(app)
 session.prompt("Say three.")
 (button,) = session.run("buttons").buttons
 print(json.dumps({
-    "magic": parse("count letters").unit,
+    "magic": parse_line("count letters").unit,
     "method": [session.count_words(), session.count_words("one two")],
     "button": [button.label, button.command, session.run(button.command).words],
 }))

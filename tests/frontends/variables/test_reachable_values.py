@@ -24,7 +24,7 @@ from palimpsest.frontends.variables.input_checksums import input_checksums
 from palimpsest.frontends.variables.kernel_objects import KernelObjects
 from palimpsest.frontends.variables.reachable_values import user_variables, value_at
 from palimpsest.frontends.variables.variables import describe, list_variables
-from palimpsest.tools.tool import TYPES, ShownVariables
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables
 from palimpsest.transcript.errors import NotFound
 
 RAN: list[str] = []
@@ -69,7 +69,7 @@ def everything(here: Any, paths: tuple[str, ...]) -> str:
     quiet = QuietReader(SimpleNamespace(shell=here, free=True, post=None), "s")  # type: ignore[arg-type]
     told = [str(quiet.names())]
     for shown in (
-        TYPES,
+        NAMES_AND_TYPES,
         ShownVariables("values"),
         ShownVariables("names", frozenset(paths), marks=True),
     ):

@@ -18,7 +18,11 @@ from palimpsest.tools.permission_rules.permissions import (
     hidden_tools,
 )
 from palimpsest.tools.permission_rules.wildcard import literal_beginning, matches
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES, PLAN_DENIES
+from palimpsest.tools.registration.builtin_tools import (
+    DEFAULT_RULES,
+    DENY_RULES_BY_MODE,
+    PLAN_MODE_RULES,
+)
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Ask, Reply, Rule
 
@@ -113,7 +117,7 @@ def test_a_wrong_configuration_gets_one_sentence(config: object) -> None:
 
 def test_plan_mode_hides_what_changes_something() -> None:
     names = ("bash", "edit", "glob", "python", "read", "write")
-    hidden = hidden_tools({name: name for name in names}, (*DEFAULT_RULES, *PLAN_DENIES))
+    hidden = hidden_tools({name: name for name in names}, (*DEFAULT_RULES, *PLAN_MODE_RULES))
 
     assert hidden == {"bash", "edit", "python", "write"}
 
@@ -155,7 +159,7 @@ def test_files_of_keys_and_of_rules_are_not_edited_unasked(path: str) -> None:
 
 
 def test_in_plan_mode_no_rule_lets_anything_be_changed() -> None:
-    open_to_all = (*rules({"*": "allow"}), *MODE_DENIES["plan"])
+    open_to_all = (*rules({"*": "allow"}), *DENY_RULES_BY_MODE["plan"])
 
     for name in ("python", "bash", "edit", "write"):
         assert isinstance(decide(name, ["x"], open_to_all), Denied)

@@ -20,7 +20,7 @@ from palimpsest.frontends.variables.reachable_values import (
 from palimpsest.frontends.variables.variable_types import brief_of, is_module
 from palimpsest.frontends.variables.variables import describe_value, list_variables
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
-from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 
 _FUNCTION_AND_CLASS_TYPES = (FunctionType, BuiltinFunctionType, type)
 WAIT_SECONDS = 1.0
@@ -46,7 +46,7 @@ class QuietReader:
         value, is_variable = variable_of_path(self._main_thread.shell, path)
         return _type_and_shape(value) if is_variable else ""
 
-    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return a description of every variable, with values where that runs no user code."""
         variables: Sequence[VariableInfo] = await self._read(
             lambda shell: list_variables(shell, _only_plain_values(shell, shown))

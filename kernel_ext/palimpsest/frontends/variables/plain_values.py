@@ -112,7 +112,7 @@ class _PlainCheck:
         categories = getattr(dtype, "categories", None)
         if categories is not None:
             self._check_labels(categories, depth)
-        elif getattr(dtype, "hasobject", False) and dtype.value_type == "O":
+        elif getattr(dtype, "hasobject", False) and dtype.kind == "O":
             self._check_objects(values.tolist(), depth)
 
     def _check_labels(self, index: Any, depth: int) -> None:

@@ -41,7 +41,7 @@ from palimpsest.frontends.variables.variable_types import (
     llm_repr,
     shape_of,
 )
-from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable, scrub
 from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 
@@ -75,7 +75,7 @@ class _ValueDescriber:
         return self.hidden.mask(scrub(text, _SECRETS()))
 
 
-def list_variables(shell: Any, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
     """Return a description of every variable of the user, sorted by name."""
     describer = _ValueDescriber(shell)
     fingerprints = Fingerprints(kernel_objects=describer.kernel_objects)

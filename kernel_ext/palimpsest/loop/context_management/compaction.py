@@ -44,7 +44,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.tools.execution.variables import MAX_VARIABLES
-from palimpsest.tools.tool import TYPES, ShownVariables
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -209,7 +209,7 @@ async def _observe(tools: RunTools, marker_id: str) -> None:
     if tools.namespace is None:
         return
     words = mentioned_words(tools.log.state.messages())
-    shown = ShownVariables(tools.extra.get("variables", TYPES.detail), words)
+    shown = ShownVariables(tools.extra.get("variables", NAMES_AND_TYPES.detail), words)
     try:
         variables = await asyncio.wait_for(tools.namespace.list(shown), KERNEL_SECONDS)
     except (TimeoutError, UserError):

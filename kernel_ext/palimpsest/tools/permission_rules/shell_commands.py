@@ -12,7 +12,7 @@ from itertools import islice
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.tools.permission_rules.plain_shell import LEADING_KEYWORDS, plain_commands
-from palimpsest.tools.permission_rules.shell_splitter import DEVICE, pieces
+from palimpsest.tools.permission_rules.shell_splitter import DEVICE, split_commands
 from palimpsest.transcript.errors import UserError
 
 KEYWORDS = LEADING_KEYWORDS | {"{", "}", "!"}
@@ -62,7 +62,7 @@ def simple_commands(command: str) -> tuple[str, ...]:
     """
     commands: dict[str, None] = {}
     try:
-        for piece in pieces(command):
+        for piece in split_commands(command):
             commands |= dict.fromkeys(_assignments_and_command(piece))
     except RecursionError as error:
         raise UserError("The command is nested too deeply. Write it as a script.") from error
