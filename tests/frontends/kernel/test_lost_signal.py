@@ -198,7 +198,7 @@ def test_code_whose_stop_came_before_it_began_is_told_again(
     assert catching is not None
     began = time.monotonic()
     # As a signal that is met between the preparation and the first line of the code.
-    job.started = job.interrupted = True
+    job.has_started = job.interrupted = True
     loop.call_soon_threadsafe(main_thread.interrupt, job)
     try:
         main_thread.interrupts.running = job
