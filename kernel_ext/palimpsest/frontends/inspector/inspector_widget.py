@@ -125,7 +125,7 @@ class InspectorWidget(CellWidget):
         live = self._inspected.live
         if live is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
-        edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDITS
+        edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
         try:
             live.edit_context(edit_action, part)
         except UserError as error:
