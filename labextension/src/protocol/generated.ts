@@ -183,7 +183,7 @@ export interface ApplyContextEdit {
   id: string;
   type: 'context-edit';
   session?: string;
-  /** A held request whose session is changed instead, such as a subagent's. */
+  /** The id of a held request whose session is changed instead, such as a subagent's. */
   hold?: string;
   action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
   /** The id of a part or message; empty for ``undo``, which undoes the newest compaction. */
@@ -237,7 +237,7 @@ export interface AskCompaction {
   /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
 }
-/** Set aside the new summary that a held request is the first to use, and request another. */
+/** Set aside the new summary that a held request would use first, and request another summary. */
 export interface AskForAnotherSummary {
   id: string;
   session?: string;
@@ -630,7 +630,7 @@ export interface Rule {
    */
   force?: 'limit' | 'lock';
 }
-/** Build the final output of a segment that its cell did not receive because the page was reloaded. */
+/** Build the final output of a part of a turn whose cell missed it because the page was reloaded. */
 export interface CloseSegment {
   id: string;
   session: string;
@@ -975,7 +975,7 @@ export interface Facts {
     [k: string]: string;
   };
 }
-/** Delete a session and those that it began, for good. */
+/** Delete a session and the sessions that its tasks began, for good. */
 export interface Delete {
   id: string;
   type: 'delete';
@@ -983,9 +983,9 @@ export interface Delete {
   /** Return the sessions that would be deleted, and delete none. */
   preview: boolean;
 }
-/** The answer of an operation that returns nothing else than whether it came in time. */
+/** The answer of an operation that only returns whether it came in time. */
 export interface Done {
-  /** It came too late, for example after another answer, or there was nothing to do. */
+  /** Whether the operation came too late, for example after another answer, or had nothing to do. */
   late: boolean;
 }
 /** A text in each format. */
@@ -1224,7 +1224,7 @@ export interface ItemText {
   /** The text shown instead; None where the item is whole or removed, or the text is not known. */
   shown?: string;
 }
-/** Await the end of the running turn; if none runs, answer a prompt that a killed kernel remaining. */
+/** Await the end of the running turn; if none runs, answer a prompt that a killed kernel left waiting. */
 export interface Join {
   id: string;
   session?: string;
@@ -1756,7 +1756,7 @@ export interface ServicePrice {
   service_tier: string;
   price: Price;
 }
-/** Begin a new session in this notebook; one with a parent does not become the current session. */
+/** Begin a new session in this notebook; a session with a parent does not become the current one. */
 export interface NewSession {
   id: string;
   type: 'new';
@@ -2312,7 +2312,7 @@ export interface Retry {
   id: string;
   session?: string;
   type: 'retry';
-  /** A message or part of the turn that is replaced, with all that follow; ``last`` is the newest turn. */
+  /** A message or part of the turn to replace; later turns are replaced, too; ``last`` is the newest turn. */
   target: string;
   /** Files to restore although they were changed outside the session. */
   overwrite: string[];
@@ -2370,7 +2370,7 @@ export interface RulerView {
   measured: boolean;
   words: string;
 }
-/** The session that was opened or begun, or whose turn stop. */
+/** The session that was opened or begun, or whose turn ended. */
 export interface SessionAnswer {
   session: SessionHead;
 }
@@ -2529,7 +2529,7 @@ export interface SetMode {
   /** ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only shows the mode. */
   mode?: string;
 }
-/** Hold each request of this session until the user releases it, or end that. */
+/** Switch step mode, in which each request of this session is held until the user releases it. */
 export interface SetStepMode {
   id: string;
   type: 'step';
@@ -2559,7 +2559,7 @@ export interface ShowImage {
   /** The URL of the attachment: ``blob:`` and a hash. */
   url: string;
 }
-/** Measure the project's folder, and list the sessions that may be deleted, or delete them first. */
+/** Measure the project's folder, and list or delete the sessions that may be deleted. */
 export interface ShowStorage {
   id: string;
   type: 'storage';
@@ -2822,7 +2822,7 @@ export interface Unwatch {
   client: string;
   session?: string;
 }
-/** Use the summary that was set aside, in place of a newer one or of the held request for one. */
+/** Use the summary that was set aside, instead of a newer summary or a held request for a summary. */
 export interface UseOlderSummary {
   id: string;
   session?: string;
@@ -2834,7 +2834,7 @@ export interface UsePolicy {
   id: string;
   type: 'policy';
   session?: string;
-  /** A held request whose session is changed instead, such as a subagent's. */
+  /** The id of a held request whose session is changed instead, such as a subagent's. */
   hold?: string;
   /** The name of a preset, ``name=value`` for one number, or ``default``; empty only shows the policy. */
   words: string[];

@@ -25,7 +25,7 @@ from palimpsest.tools.permission_rules.bound_approvals import (
     MAX_STORED_CHARS,
     bound_pattern,
     description_change,
-    is_bound,
+    is_bound_pattern,
     stored_description,
 )
 from palimpsest.tools.permission_rules.permissions import from_config
@@ -315,7 +315,7 @@ async def test_it_is_listed_and_taken_back(tmp_path: Path, scope: Any) -> None:
     (allowed,) = session.control.allowances
 
     assert allowed.rule.permission == "demo_add"
-    assert is_bound(allowed.rule.pattern)
+    assert is_bound_pattern(allowed.rule.pattern)
     session.control.revoke(1)
     await until(lambda: not session.control.allowances)
     await ask(session, "Go.")

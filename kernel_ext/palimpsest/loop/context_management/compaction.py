@@ -44,7 +44,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.tools.execution.variables import MAX_VARIABLES
-from palimpsest.tools.tool import TYPES, ShownVariables
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -210,7 +210,9 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
     if tools.namespace is None:
         return
     words = mentioned_words(tools.log.state.messages())
-    display_options = ShownVariables(tools.extra.get("variables", TYPES.detail), words)
+    display_options = ShownVariables(
+        tools.extra.get("variables", NAMES_AND_TYPES.detail), words
+    )
     try:
         variables = await asyncio.wait_for(tools.namespace.list(display_options), KERNEL_SECONDS)
     except (TimeoutError, UserError):

@@ -37,9 +37,9 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import ALL_OTHERS, Registry
 from palimpsest.tools.registration.tool_limits import ToolLimits, tools_within
 from palimpsest.tools.tool import Namespace, Tool
-from palimpsest.tools.workflow.recall import RECALL
+from palimpsest.tools.workflow.recall import RECALL_NAME
 from palimpsest.tools.workflow.structured_output import StructuredOutputTool
-from palimpsest.tools.workflow.task import TASK
+from palimpsest.tools.workflow.task import TASK_NAME
 from palimpsest.transcript.context_values.decisions import TOOLS_RULE, Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
@@ -248,9 +248,9 @@ class PromptResolver:
         self._report_left_out_files()
         await self.extensions.journal_additions(policy, system)
         specs = self._specs(offered, info)
-        if not any(spec.name == RECALL for spec in specs):
+        if not any(spec.name == RECALL_NAME for spec in specs):
             policy = without_recall(policy)
-        if not any(spec.name == TASK for spec in specs):
+        if not any(spec.name == TASK_NAME for spec in specs):
             policy = without_task(policy)
         compaction_agent = services.agents.known.get(AGENT)
         return StepSetup(
