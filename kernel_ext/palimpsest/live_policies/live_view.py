@@ -83,7 +83,7 @@ def live_view(
     view.changes = None
     usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
     for answered in timeline.requests[items.usage_from : -1]:
-        usage.note_usage(answered)
+        usage.add_reported_usage(answered)
     view.count_reported = usage.total
     fixed = {item.index for item in timeline.items if item.pinned}
     groups = {timeline.items[index].group for index in fixed} - {""}
