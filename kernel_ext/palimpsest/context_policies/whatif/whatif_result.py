@@ -39,7 +39,7 @@ COUNTERFACTUAL = (
     "answers; from step {number} on it was asked something else and might have gone another way."
 )
 STAND_IN = (
-    "{summaries} would have come at another index; no model wrote {them}, so a text of about {tokens} "
+    "{summaries} would have come at another place; no model wrote {them}, so a text of about {tokens} "
     "tokens stands in."
 )
 TOO_SMALL = "No request would have been sent: {problem}"
