@@ -23,7 +23,7 @@ from palimpsest.recordings.format_parts.claude_code_index import (
     ClaudePath,
     paths_of,
 )
-from palimpsest.recordings.message_formats.content_blocks import content_parts, said_parts
+from palimpsest.recordings.message_formats.content_blocks import content_parts, texts_and_media
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import (
@@ -306,7 +306,7 @@ class _PathReader:
         message = record.at("message")
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
-            yield replace(self._compaction, summary=words_of(said_parts(content)))
+            yield replace(self._compaction, summary=words_of(texts_and_media(content)))
             self._compaction = None
             return
         thinking = record.at("thinkingMetadata")
@@ -318,7 +318,7 @@ class _PathReader:
         ]
         for block in results:
             yield from self._result(block, record, is_only_result=len(results) == 1)
-        parts = said_parts(content)
+        parts = texts_and_media(content)
         if not parts and results:
             return
         if node not in self._branch_path.nodes or self._nodes[node].kind != "user":
@@ -342,13 +342,13 @@ class _PathReader:
     ) -> Iterator[Recorded]:
         call = block.text("tool_use_id")
         content = block.get("content")
-        output = words_of(said_parts(content))
+        output = words_of(texts_and_media(content))
         yield ResultRead(
             call=call,
             output=output,
             is_error=block.get("is_error") is True,
             ended=record.moment("timestamp"),
-            media=media_of(said_parts(content)),
+            media=media_of(texts_and_media(content)),
             metadata=record.small_facts("toolUseResult") if is_only_result else {},
         )
         if output.startswith(PERSISTED_OUTPUT):

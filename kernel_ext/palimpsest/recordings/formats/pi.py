@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from palimpsest.recordings.format_parts.pi_branches import PiBranch, PiTree
-from palimpsest.recordings.message_formats.content_blocks import content_parts, said_parts
+from palimpsest.recordings.message_formats.content_blocks import content_parts, texts_and_media
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.recorded import (
@@ -125,7 +125,7 @@ class _PiPath:
     ) -> Iterator[Recorded]:
         match role:
             case "user":
-                parts = said_parts(message.get("content"))
+                parts = texts_and_media(message.get("content"))
                 yield self._user_message(entry, parts, message, by_program=False)
             case "assistant":
                 yield self._answer(message, entry)
@@ -135,7 +135,7 @@ class _PiPath:
                 if not message.get("excludeFromContext"):
                     yield self._user_message(entry, (Text(_user_command_text(message)),), message)
             case "custom" | "hookMessage":
-                yield self._user_message(entry, said_parts(message.get("content")), message)
+                yield self._user_message(entry, texts_and_media(message.get("content")), message)
             case "branchSummary":
                 words = BRANCH_SUMMARY.format(message.text("summary"))
                 yield self._user_message(entry, (Text(words),), message)
@@ -232,7 +232,7 @@ def _usage(value: JsonValue) -> tuple[Usage | None, float | None]:
 
 def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
     call = message.text("toolCallId")
-    parts = said_parts(message.get("content"))
+    parts = texts_and_media(message.get("content"))
     details = message.at("details")
     yield ResultRead(
         call=call,
