@@ -210,9 +210,7 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
     if tools.namespace is None:
         return
     words = mentioned_words(tools.log.state.messages())
-    display_options = ShownVariables(
-        tools.extra.get("variables", NAMES_AND_TYPES.detail), words
-    )
+    display_options = ShownVariables(tools.extra.get("variables", NAMES_AND_TYPES.detail), words)
     try:
         variables = await asyncio.wait_for(tools.namespace.list(display_options), KERNEL_SECONDS)
     except (TimeoutError, UserError):

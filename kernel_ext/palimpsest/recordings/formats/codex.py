@@ -1,4 +1,4 @@
-"""Recognise rollouts of Codex, and read one with its subagents' rollouts, which are files of their own."""
+"""Recognise rollouts of Codex, and read a rollout with those of its subagents, which are separate files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from palimpsest.recordings.reading.recorded import Recorded
 from palimpsest.recordings.reading.sources import report_beside
 
 MOST_CHILDREN = 200
-"""Most subagents that are read of one recording, including subagents of subagents."""
+"""Most subagents that are read for one recording, including subagents of subagents."""
 MOST_LEVELS = 8
 """Levels of subagents that are read."""
 
@@ -25,7 +25,7 @@ class CodexImporter:
     tried_on = "real sessions"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether the first line is the header of a rollout, of any version."""
+        """Return whether the first line is the header of a rollout of any version."""
         line = head.start.split(b"\n", 1)[0]
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
@@ -37,15 +37,15 @@ class CodexImporter:
         yield from CodexRollout(path, report).read()
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session of a rollout, then its subagents, and theirs."""
+        """Yield the session of a rollout, then its subagents at all levels."""
         first = CodexRollout(path, report)
         yield from first.read()
-        if first.threads.named or first.threads.reviewed:
+        if first.threads.possible_children or first.threads.has_review:
             yield from _subagents(path, first.threads, report)
 
 
 def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Recorded]:
-    """Yield the sessions that a thread started, level by level; a broken one is skipped."""
+    """Yield the sessions that a thread started, level by level; an unreadable session is skipped."""
     tree, seen = RolloutTree(path), {threads.own}
     waiting = [(threads, report, 1)]
     while waiting:
