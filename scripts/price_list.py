@@ -39,7 +39,7 @@ def price_list(listed: dict[str, Any], litellm: str, date: str) -> str:
 def _entries(listed: dict[str, Any], litellm: str, date: str) -> Iterator[tuple[str, Any]]:
     yield litellm_table.COPY_ORIGIN, {"litellm": litellm, "date": date}
     for key, entry in listed.items():
-        if key == litellm_table.RULES:
+        if key == litellm_table.FAMILY_DEFAULTS:
             yield key, {"rules": [*map(_rule, filter(_is_used, entry["rules"]))]}
         elif entry.get("mode") in MODES:
             yield key, _read_of(entry)

@@ -127,7 +127,7 @@ def test_a_module_of_that_name_that_is_there_is_taken_as_it_is(
     loader = LitellmLoader()
 
     assert loader._import() is theirs
-    assert not loader.ours
+    assert not loader.is_imported_by_us
     assert (dict(os.environ), vars(theirs)) == (environment, held)
     assert (logging.getLogger("LiteLLM").level, gc.get_freeze_count()) == (level, frozen)
 
