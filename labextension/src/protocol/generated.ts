@@ -468,7 +468,7 @@ export interface Branch {
   session: string;
   title: string;
   models: string[];
-  /** The policy that was chosen for the session; empty for the configured one. */
+  /** The policy that was chosen for the session; empty for the configured policy. */
   policy: string;
   requests: number;
   usage: Usage;
@@ -479,18 +479,18 @@ export interface Branch {
   decisions: number;
   /** The beginning of the newest answer on one line; empty where there is none. */
   answer: string;
-  /** The newest answer with its lines, and more of it. */
+  /** A longer beginning of the newest answer, with its line breaks. */
   text: string;
-  /** Tokens of each request, in order: reported where the provider did, else estimated. */
+  /** Tokens of each request, in order: reported, or estimated where the provider reported none. */
   sizes: number[];
-  /** Tokens that the newest request's model takes; 0 where it has no limit. */
+  /** Most tokens that the newest request's model accepts; 0 where it has no limit. */
   window: number;
-  /** How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens. */
+  /** Number of estimates among ``sizes``. */
   estimates: number;
-  /** The branch that it was forked from; empty for the first of all. */
+  /** The branch from which this one was forked; empty for the first branch. */
   parent: string;
   parent_title: string;
-  /** Requests that it shares with that branch. */
+  /** Number of requests that it shares with the parent branch. */
   forked_after: number;
 }
 /** One figure of all branches, as text. */
@@ -498,16 +498,16 @@ export interface BranchFigure {
   name: string;
   /** The value of each branch; empty where it has none. */
   values: string[];
-  /** Whether the branches differ in it, for figures that are worth comparing. */
+  /** Whether the branches differ in this figure, for figures that are worth comparing. */
   differ: boolean;
 }
 /** Branches side by side. */
 export interface BranchTable {
-  /** Requests that all branches share. */
+  /** Number of requests that all branches share. */
   parted_at: number;
-  /** Each after the one that it was forked from. */
+  /** The branches, each after its parent. */
   branches: Branch[];
-  /** Older branches, which are not shown. */
+  /** Number of older branches, which are not shown. */
   left_out: number;
   figures: BranchFigure[];
 }
@@ -911,9 +911,7 @@ export interface LostWord {
   name: string;
   /** One of ``LOST_KINDS``. */
   kind: string;
-  /**
-   * The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again.
-   */
+  /** The requests, from 0, whose answers used the name after it was lost and before it was shown again. */
   needed: number[];
 }
 /** The fill of the context window in the newest request. */
@@ -2008,20 +2006,20 @@ export interface PolicyChoice {
 export interface PolicyFigures {
   name: string;
   requests: number;
-  /** Sum of all requests' tokens. */
+  /** Tokens of all requests together. */
   input: number;
   peak: number;
-  /** Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler. */
+  /** Number of requests that would not fit the window, by reported tokens where unchanged, else by the ruler. */
   over?: number;
   /** Share of the input that was read from the cache. */
   cached: number;
-  /** Requests whose beginning changed while the cache was warm. */
+  /** Number of requests whose beginning changed while the cache was warm. */
   breaks: number;
-  /** Tokens that these breaks wrote again, beyond the new ones. */
+  /** Tokens that the breaks wrote again, without new tokens. */
   break_tokens: number;
   /** Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice. */
   rewrite: number;
-  /** With the cache, without the calls for summaries. */
+  /** Cost with the cache, without the calls for summaries. */
   cost: number;
   /** Cost of the calls for summaries. */
   summaries?: number;
@@ -2032,16 +2030,16 @@ export interface PolicyFigures {
   repeated?: number;
   retention?: number;
   fired?: number;
-  /** The first request at which it acted. */
+  /** The first request at which the rule acted. */
   first_fired?: number;
-  /** The highest value of its signal as a share of the threshold; None where it has none. */
+  /** The highest value of the rule's signal as a share of its threshold; None without a threshold. */
   distance?: number;
   /** How often the rule acted, or why it never did, with numbers. */
   verdict: string;
   facts_until?: number;
-  /** Whether the cost was recorded; else it is an estimate, also where the tokens were reported. */
+  /** Whether the cost was recorded; else it is an estimate, even where the tokens were reported. */
   cost_is_fact: boolean;
-  /** Retention of each kind of names, as far as some were used. */
+  /** Retention of each kind of used names. */
   retention_by_kind: {
     [k: string]: number;
   };
@@ -2089,9 +2087,9 @@ export interface PriceProfile {
   unit: 'USD' | 'units';
   /** The list that the prices are from, with its date; empty where they were given. */
   source: string;
-  /** Whether the session's recorded costs are at these prices; else every amount at them is an estimate. */
+  /** Whether the session's recorded costs follow these prices; else every amount computed with them is an estimate. */
   recorded: boolean;
-  /** Whether each request is at its own price, and recorded costs apply; else all are at these prices. */
+  /** Whether each request has its own price, and recorded costs apply; else these prices apply to all requests. */
   of_session: boolean;
   /** Whether the user gave this model's price, which takes precedence over a list. */
   given: boolean;
@@ -2100,9 +2098,9 @@ export interface PriceProfile {
   model_price?: Price;
   /** Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested. */
   writes_hour: boolean;
-  /** Prices of the session's other models; a request is at the prices of its own. */
+  /** Prices of the session's other models, which apply to their requests. */
   others: PriceProfile[];
-  /** Models of the session whose price is not known: their requests are at these prices. */
+  /** Models of the session whose price is not known, so that these prices apply to their requests. */
   unknown: string[];
 }
 /** Send a prompt; it waits until the running turn has ended. */
@@ -2768,26 +2766,26 @@ export interface TransitionColumns {
   /** Indexes in ``TrackView.words``. */
   words: number[];
 }
-/** Something that was paid for without use. */
+/** Tokens that were paid for without use. */
 export interface Waste {
-  /** In the profile's money. */
+  /** Cost in the profile's unit. */
   cost: number;
   sentence: string;
   link: string;
   request: number;
-  /** Whether it is from reported usage; else it is an estimate. */
+  /** Whether the waste is known from reported usage; else it is an estimate. */
   is_fact: boolean;
-  /** Whether its cost was recorded, or is at recorded prices; else it is an estimate, also for reported tokens. */
+  /** Whether its cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens. */
   cost_is_fact: boolean;
   /** The wasted item, from 0; None for a whole request. */
   item?: number;
 }
-/** All wastes of one kind together, also those that are not among the largest. */
+/** All wastes of one kind together, including those that are not among the largest. */
 export interface WasteKind {
-  /** Their number and kind. */
+  /** Number and kind of the wastes. */
   words: string;
   cost: number;
-  /** Whether the cost of all of them was recorded, or is at recorded prices. */
+  /** Whether all costs were recorded, or follow recorded prices. */
   cost_is_fact: boolean;
 }
 /** The todo list was replaced. */

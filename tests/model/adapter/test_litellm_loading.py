@@ -107,7 +107,7 @@ def test_asks_no_name_server_reads_no_env_file_and_outlives_a_cancelled_request(
             assert set(asked) <= {"127.0.0.1"}, asked
             assert "FROM_ENV_FILE" not in os.environ
             assert "TIKTOKEN_CACHE_DIR" not in os.environ
-            assert LOADER.ours
+            assert LOADER.is_imported_by_us
             """,
         ),
         inner,
@@ -157,7 +157,7 @@ def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) ->
             changed = {k for k in before if before[k] != now[k]}
             assert not {k for k in changed if not k.startswith("_")}, changed
             assert litellm._custom_providers == [] and litellm.custom_provider_map == []
-            assert not LOADER.ours
+            assert not LOADER.is_imported_by_us
             names = {k for k in os.environ if os.environ[k] != environment.get(k)}
             assert names <= {"TIKTOKEN_CACHE_DIR"}, names  # set by litellm itself when it counts
             """,
